@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { parseJson } from '../contract/json.ts';
-import { bodyOfLocation } from '../contract/location-header.ts';
 import type { Operation } from '../contract/operations.ts';
+import { bodyOfLocation } from '../contract/resource.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import type { CallFacts } from './call-errors.ts';
 import { bodyError, itemError, NotUtf8, shapeError } from './shape-errors.ts';

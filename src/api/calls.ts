@@ -1,7 +1,7 @@
-import { type ChatSource, decodeChatSource } from '../contract/chat-source.ts';
+import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { type Acknowledgement, decodeAcknowledgement } from '../contract/messages.ts';
+import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
@@ -56,7 +56,7 @@ async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): Asy
   }
 }
 
-/** Lists the scheduled jobs that the token can access, as the service describes them (assumption `cron.list`). */
+/** Lists the scheduled jobs that the token can access, as the service describes them. */
 export function listJobs(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
   return listAll(http, OPERATIONS.listCronJobs, limits);
 }
@@ -76,7 +76,7 @@ export async function provisionSpace(
 ): Promise<ProvisionResponse> {
   const values = { external_space_id, ...space, agents };
   const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
-  const result = response.read((body, contract) => readProvisionResponse(body, contract, external_space_id));
+  const result = response.read(readProvisionResponse);
   return { ...result, created: result.created ?? isCreated(response) };
 }
 
@@ -96,7 +96,7 @@ export async function setUpChatSource(
 ): Promise<ChatSource> {
   const values = { space_id: spaceId, agent_id: agentId, ...fields };
   const response = await http.call(OPERATIONS.createChatSource, { values });
-  const source = response.read(decodeChatSource);
+  const source = response.read(readChatSource);
   return { ...source, created: source.created ?? isCreated(response) };
 }
 
@@ -123,13 +123,13 @@ export async function postMessage(http: Http, message: NewMessage): Promise<Sent
   const { source_id, session_id, text, external_message_id } = message;
   const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { values });
-  const sent = readAcknowledgement(response);
+  const sent = acknowledgedBy(response);
   return { ...sent, created: sent.created ?? isCreated(response), wasRetried: response.attempts > 1 };
 }
 
-function readAcknowledgement(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
+function acknowledgedBy(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
   try {
-    return response.read(decodeAcknowledgement);
+    return response.read(readAcknowledgement);
   } catch (error) {
     if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
     return { message_id: null, created: undefined, missingIdError: error };

@@ -98,15 +98,13 @@ function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [Leaf
     const isOfSession = list === 'messages.history' && status === 404 && !isBare404(error);
     return [[list, { result: isForbidden || isOfSession ? 'unobservable' : 'contradicted', detail }]];
   }
-  const { leaf, assumption } = isJsonObject(details) ? details : {};
+  const { leaf } = isJsonObject(details) ? details : {};
   const contradicted: LeafFinding = { result: 'contradicted', detail };
   const answered: readonly [LeafName, LeafFinding] = [
     list,
     { result: 'confirmed', detail: `it answered with ${status ?? 200}` },
   ];
   if (typeof leaf === 'string' && isLeafName(leaf)) return [answered, [leaf, contradicted]];
-  if (assumption === 'list.next') return [answered, [`${list}.next`, contradicted]];
-  if (assumption === 'list.envelope') return [answered, [`${list}.items`, contradicted]];
   return [[list, contradicted]];
 }
 

@@ -3,7 +3,7 @@ import { normalizeName } from '../contract/field-names.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
-import type { PageResponse } from '../contract/page-signs.ts';
+import { PAGE_NAMES, type PageResponse } from '../contract/page-signs.ts';
 import type { PagingRule } from '../contract/paging.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
@@ -48,7 +48,13 @@ export async function fetchPage(
     return { items: [], response, paging: { body: undefined, headers, status, itemCount: 0, nextLink } };
   }
   const items = response.read((body, contract) =>
-    isRest && isEmptyObject(body) ? [] : readList(body, ITEMS[operation.leaf].resource, contract.items(operation.leaf)),
+    isRest && isEmptyObject(body)
+      ? []
+      : readList(body, {
+          leaf: operation.leaf,
+          resource: ITEMS[operation.leaf].resource,
+          place: contract.items(operation.leaf),
+        }),
   );
   return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };
 }
@@ -114,8 +120,11 @@ export function pathOfLink(http: Address, current: string, link: string): string
   return /^https?:$/.test(target.protocol) && isBelow ? target.pathname + queryOfLink(from, target) : undefined;
 }
 
-/** Parameters that say where a page begins, or how many items it has, by their normalized names. */
-const NUMBERED = /^(page|pageno|pagenumber|offset|skip|limit|perpage|pagesize|size|count)$/;
+/** Whether a parameter says by a number where a page begins, or how many items it has. */
+function isNumbered(name: string): boolean {
+  const { page, offset, size } = PAGE_NAMES;
+  return [page, offset, size].some((pattern) => pattern.test(normalizeName(name)));
+}
 
 /**
  * Returns the query of a link to the next page. Laravel leaves out the parameters of the request beside the number of the page,
@@ -123,8 +132,8 @@ const NUMBERED = /^(page|pageno|pagenumber|offset|skip|limit|perpage|pagesize|si
  */
 function queryOfLink(from: URL, target: URL): string {
   const names = [...target.searchParams.keys()];
-  const isNumbered = names.length > 0 && names.every((name) => NUMBERED.test(normalizeName(name)));
-  if (!isNumbered || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, '')) return target.search;
+  const hasNumbers = names.length > 0 && names.every(isNumbered);
+  if (!hasNumbers || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, '')) return target.search;
   const missing = [...from.searchParams].filter(([name]) => !target.searchParams.has(name));
   return [target.search, ...(missing.length > 0 ? [new URLSearchParams(missing).toString()] : [])].join('&');
 }

@@ -1,5 +1,5 @@
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { decodeMessages, type Message } from '../contract/messages.ts';
+import { type Message, readMessages } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
@@ -56,7 +56,7 @@ interface ReadPages {
   waitMs: number | undefined;
 }
 
-/** Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). */
+/** Reads the histories of one service (spec §4.4). */
 export class HistoryReader {
   private readonly http: Http;
   private hasWarned = false;
@@ -141,7 +141,7 @@ export class HistoryReader {
   private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {
     // A page without items may have no body to read.
     if (items.length === 0) return [];
-    return response.read((_, contract) => decodeMessages(entriesOfSession(items, position, contract), contract));
+    return response.read((_, contract) => readMessages(entriesOfSession(items, position, contract), contract));
   }
 
   private warnAboutOrder(): void {

@@ -33,7 +33,6 @@ export function incompleteListError(incomplete: IncompleteList): ShapeError {
     requestId,
     details: {
       operation: operation.name,
-      assumption: 'list.next',
       leaf,
       seen,
       ...(tried.length > 0 && { tried }),

@@ -7,7 +7,7 @@ import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
 
 /**
- * Lists every item, and holds two pages in memory at most (assumptions `list.envelope` and `list.next`). Reading it throws
+ * Lists every item, and holds two pages in memory at most. Reading it throws
  * ShapeError for a list that cannot be read to its end; the first page is not yielded before it is known how the list continues.
  */
 export function listAll(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {

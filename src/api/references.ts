@@ -4,6 +4,7 @@ import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
+import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Paged } from '../output/paged.ts';
 import { readItem } from './api-response.ts';
@@ -110,7 +111,8 @@ export async function findAgentAnywhere(http: Http, agentId: string): Promise<Re
     const { space_id } = readItem(OPERATIONS.listSpaces, () => readSpace(space, http.contract));
     for await (const item of listAgents(http, space_id)) {
       const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-      if (agent.agent_id === agentId) return { id: agentId, source_id: agent.source_id };
+      if (canonicalId(agent.agent_id) === canonicalId(agentId))
+        return { id: agent.agent_id, source_id: agent.source_id };
     }
   }
   throw new NotFoundError(`No space that the token can access has the agent ${JSON.stringify(agentId)}.`, {
@@ -131,6 +133,7 @@ const EMPTY_LIST = {
 async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value: string): Promise<Candidate> {
   const { resource, items, read, listCommand } = lookup;
   const field = by === 'id' ? `${resource}_id` : by;
+  const wanted = by === 'id' ? canonicalId(value) : value;
   const matches = new Map<string, Candidate>();
   const similar: Candidate[] = [];
   const others: Candidate[] = [];
@@ -139,11 +142,11 @@ async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value
   for await (const item of items) {
     const candidate = readItem(LISTS[resource], () => read(item, http.contract));
     if (!candidate) continue;
-    const found = candidate[by];
+    const found = by === 'id' ? canonicalId(candidate.id) : candidate[by];
     if (found === undefined) without = item;
     else hasField = true;
     // Pages shift while a list grows, so an item may appear twice.
-    if (found === value) matches.set(candidate.id, candidate);
+    if (found === wanted) matches.set(candidate.id, candidate);
     else if (isSimilar(found, value)) addTo(similar, candidate);
     else addTo(others, candidate);
   }

@@ -3,12 +3,10 @@ import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
+import { shellQuote } from '../shell-quote.ts';
 import type { CallFacts } from './call-errors.ts';
 
-type RefusedCall = Pick<CallFacts, 'operation' | 'method' | 'contract'>;
-
-const IMPORT =
-  'If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import <file|url>';
+type RefusedCall = Pick<CallFacts, 'operation' | 'method' | 'contract' | 'baseUrl'>;
 
 interface SentParameter {
   readonly leaf: ParameterLeaf;
@@ -38,10 +36,11 @@ function lastStep(path: string, isForm: boolean): string {
  * imports their names
  */
 export function parameterHint(
-  { operation: { leaf: operation }, contract }: RefusedCall,
+  { operation: { leaf: operation }, contract, baseUrl }: RefusedCall,
   { fields }: ErrorBody,
 ): string | undefined {
   if (operation === undefined) return undefined;
+  const byImport = `If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`;
   const sent = sentParameters(operation, contract);
   const isForm = sent.some(({ before }) => before.startsWith('form:'));
   const named = fields.map(({ path }) => lastStep(path, isForm)).filter((name) => name !== '');
@@ -49,11 +48,11 @@ export function parameterHint(
   const lines = missing.map((name) => {
     const near = sent.filter((each) => isPart(each.name, name) || isPart(name, each.name));
     const only = sent.length === 1 ? sent : near;
-    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : IMPORT;
+    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : byImport;
   });
   if (lines.length > 0) return [...new Set(lines)].join('\n');
   const isOpen = operation.endsWith('.list') || sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
-  return isOpen && fields.length === 0 ? IMPORT : undefined;
+  return isOpen && fields.length === 0 ? byImport : undefined;
 }
 
 function isPart(name: string, of: string): boolean {

@@ -74,11 +74,11 @@ function suspectedId({ fix }: UnknownShape): string | undefined {
 }
 
 /** Returns the error for an item of a list that cannot be read. */
-export function itemError({ assumption, seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
+export function itemError({ seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
   return new ShapeError(message, {
     why: `The service responded to ${operation.leaf} with a list, and an item of it is ${seen}.`,
     ...(fix && { hint: describeFix(fix) }),
-    details: { operation: operation.name, assumption, ...(fix && { leaf: fix.leaf }), seen },
+    details: { operation: operation.name, ...(fix && { leaf: fix.leaf }), seen },
   });
 }
 
@@ -108,7 +108,6 @@ function responseInfo({ call, status, requestId }: Answer, { seen, shape, ids = 
     cause: shape,
     details: {
       operation: operation.name,
-      assumption: shape?.assumption ?? null,
       ...(shape?.fix && { leaf: shape.fix.leaf }),
       seen,
       ...(named.length > 0 && { ids }),

@@ -45,7 +45,7 @@ function statusOf({ info }: PartnerctlError): TokenStatus {
  */
 export async function tryToken(http: Http): Promise<void> {
   const response = await http.call(OPERATIONS.listSpaces);
-  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : [], 'list.envelope'));
+  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
 }
 
 /**

@@ -196,11 +196,11 @@ class FollowedSession {
     error: PartnerctlError,
     { cursor, startedAt }: Poll,
   ): AsyncGenerator<SessionEvent, Response | undefined, void> {
-    const { clock, health, remainingMs } = this.deps;
+    const { clock, health, http, remainingMs } = this.deps;
     const { ref, wasRead } = this;
     const { once = false, lagsUntil = 0, maxRetries, maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
     const mayLag = clock.now() < lagsUntil;
-    const meaning = judgeFailure(error, { wasRead, hasCursor: cursor !== undefined, mayLag, once });
+    const meaning = judgeFailure(error, { wasRead, hasCursor: cursor !== undefined, mayLag, once, baseUrl: http.baseUrl });
     if (meaning === 'unknown') {
       if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
       this.reported.add('unknown-session');

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, renameSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
@@ -9,6 +9,8 @@ import { type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
+/** After so many, the file is replaced by one with the last ids. */
+const MAX_APPENDED = 1_000;
 
 /** A session that this machine has sent messages to, or read. */
 interface Place extends SessionRef {
@@ -18,22 +20,49 @@ interface Place extends SessionRef {
   readonly ids: readonly string[];
 }
 
-function decodePlace(text: string): Place | undefined {
-  let value: unknown;
+function parse(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** Reads a file: a place in its first line, and in each further line an id that was appended since. */
+function decodePlace(text: string): Place | undefined {
+  const [first = '', ...appended] = text.split('\n');
+  const value = parse(first);
   if (!isJsonObject(value)) return undefined;
   const { origin, source_id, session_id, ids } = value;
   const isPlace = [origin, source_id, session_id].every((each) => typeof each === 'string') && Array.isArray(ids);
-  if (!isPlace || !ids.every((id) => typeof id === 'string')) return undefined;
-  return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids };
+  if (!isPlace) return undefined;
+  // The last line may be torn.
+  const all = [...ids, ...appended.map(parse)].filter((id) => typeof id === 'string').slice(-MAX_IDS);
+  return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids: all };
 }
 
 function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
   return new LocalError(`${path} cannot be ${action}.`, { why: describeFileError(error), cause: error });
+}
+
+/**
+ * Appends to a file that exists. Synchronous: it only reaches the page cache, which takes a fraction of the time of asynchronous
+ * calls. @returns false if there is no such file
+ */
+function append(path: string, text: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    writeFileSync(file, text);
+    return true;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
@@ -46,6 +75,8 @@ export class Places {
   private readonly redact: (text: string) => string;
   /** By key (see `sessionKey`); a session that has a file, but no known ids, has an empty list. */
   private readonly known = new Map<string, readonly string[]>();
+  /** How many ids were appended to each file that this object has written. */
+  private readonly appended = new Map<string, number>();
 
   /**
    * @param stateDirectory the directory of the local state
@@ -91,26 +122,46 @@ export class Places {
   }
 
   /**
-   * Records that messages were shown. The file is replaced, so that a crash leaves the place before or this one.
+   * Records that messages were shown. The file is replaced at first, and then appended to, which costs a tenth. A crash leaves
+   * the place before or this one.
    * @throws LocalError if it cannot be written, InputError if an id contains a secret
    */
   async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
     const path = this.pathOf(ref);
     const key = sessionKey(ref);
     const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
-    const place: Place = { origin: this.origin, source_id: ref.source_id, session_id: ref.session_id, ids: all };
+    const lines = ids.map((id) => `${JSON.stringify(id)}\n`).join('');
+    this.refuseSecret(lines);
+    const count = (this.appended.get(key) ?? MAX_APPENDED) + ids.length;
+    try {
+      if (count <= MAX_APPENDED && append(path, lines)) this.appended.set(key, count);
+      else {
+        await this.replace(path, {
+          origin: this.origin,
+          source_id: ref.source_id,
+          session_id: ref.session_id,
+          ids: all,
+        });
+        this.appended.set(key, 0);
+      }
+      this.known.set(key, all);
+    } catch (error) {
+      if (error instanceof InputError) throw error;
+      throw toLocalError(path, 'written', error);
+    }
+  }
+
+  private async replace(path: string, place: Place): Promise<void> {
     const text = `${JSON.stringify(place)}\n`;
     this.refuseSecret(text);
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
       if (this.known.size === 0) await makeDirectories(this.directory);
-      // Synchronous: it only reaches the page cache, which takes a fraction of the time of asynchronous calls.
       writeFileSync(temporary, text, { mode: 0o600 });
       renameSync(temporary, path);
-      this.known.set(key, all);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
-      throw toLocalError(path, 'written', error);
+      throw error;
     }
   }
 

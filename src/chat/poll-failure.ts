@@ -8,6 +8,7 @@ import {
   RateLimitError,
   ServiceError,
 } from '../errors.ts';
+import { shellQuote } from '../shell-quote.ts';
 
 /** Where a session was when a poll failed. */
 export interface PolledSession {
@@ -19,6 +20,8 @@ export interface PolledSession {
   readonly mayLag: boolean;
   /** Whether only what exists is read. */
   readonly once: boolean;
+  /** The address of the service. */
+  readonly baseUrl: string;
 }
 
 /** Whether polling on is pointless: always for a token or a balance; for most of what the service says before a first page. */
@@ -30,13 +33,13 @@ function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
 }
 
 /** The error for a 404 that does not say what was not found, as where there is no such path. */
-function noHistoryError(error: PartnerctlError): NotFoundError {
+function noHistoryError(error: PartnerctlError, baseUrl: string): NotFoundError {
   return new NotFoundError('The service has no history of this session, or reads histories in another way (404).', {
     ...error.info,
     hint: [
-      'If the session has messages, say how a history is read: partnerctl contract import <file|url>,',
-      "or: partnerctl contract set messages.history 'GET /integrations/api-chat/sessions/{session_id}/messages/'",
-    ].join(' '),
+      `If the session has messages, say how a history is read: partnerctl contract import ${shellQuote(baseUrl)}`,
+      "Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /sessions/{session_id}/messages/",
+    ].join('\n'),
     cause: error,
   });
 }
@@ -48,13 +51,13 @@ function noHistoryError(error: PartnerctlError): NotFoundError {
  */
 export function judgeFailure(
   error: PartnerctlError,
-  { wasRead, hasCursor, mayLag, once }: PolledSession,
+  { wasRead, hasCursor, mayLag, once, baseUrl }: PolledSession,
 ): 'unknown' | 'late' | 'outage' {
   const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
   if (isNotFound && hasCursor && mayLag) return 'late';
   // The code of the service tells a source from a session.
   if (isNotFound && !hasCursor && !/source/i.test(error.info.code ?? '')) {
-    if (once && isBare404(error)) throw noHistoryError(error);
+    if (once && isBare404(error)) throw noHistoryError(error, baseUrl);
     return 'unknown';
   }
   if (isFatal(error, wasRead)) throw error;

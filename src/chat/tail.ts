@@ -62,85 +62,78 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   return new ShapeError(`The history of ${session_id} could not be read completely.`, {
     why: evidence,
     hint: `The messages shown may not be all. ${pagingFixes(leaf, 'they are all')}`,
-    details: { session_id, assumption: 'history.messages', leaf, seen: evidence },
+    details: { session_id, leaf, seen: evidence },
   });
 }
 
-/** Records the place of each tail, once what it showed was written. */
-class PlaceRecorder {
-  private readonly deps: TailDeps;
-  private readonly isOnce: boolean;
-  /** The ids that earlier tails showed, by key. */
-  private readonly places: ReadonlyMap<string, readonly string[]>;
-  private readonly shown = new Set<string>();
-  private hasFailed = false;
-
-  constructor(deps: TailDeps, isOnce: boolean, places: ReadonlyMap<string, readonly string[]>) {
-    this.deps = deps;
-    this.isOnce = isOnce;
-    this.places = places;
-  }
-
-  /** Records an event that the consumer has handled. */
-  async record(event: SessionEvent): Promise<void> {
+/** Returns a function that records an event which the consumer has handled. @param known the ids that earlier tails showed, by key */
+function recordPlaces(
+  { places, onUnrecorded }: TailDeps,
+  isOnce: boolean,
+  known: ReadonlyMap<string, readonly string[]>,
+) {
+  const shown = new Set<string>();
+  let hasFailed = false;
+  const idsOf = (event: SessionEvent): readonly string[] => {
     const key = sessionKey(event.ref);
     if (event.kind === 'message') {
-      this.shown.add(key);
+      shown.add(key);
       // The next tail shows the whole text of a reply that is still being written.
-      if (!this.isOnce || !isUnfinished(event.message)) await this.add(event.ref, [event.message.message_id]);
-    } else if (event.kind === 'caught-up' && !this.shown.has(key)) {
-      // Even if nothing was shown, the next tail starts here.
-      if (event.latest.at(-1) !== this.places.get(key)?.at(-1)) await this.add(event.ref, event.latest);
+      return isOnce && isUnfinished(event.message) ? [] : [event.message.message_id];
     }
-  }
-
-  private async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    if (this.hasFailed) return;
+    // Even if nothing was shown, the next tail starts here.
+    const isElsewhere = event.kind === 'caught-up' && event.latest.at(-1) !== known.get(key)?.at(-1);
+    return isElsewhere && !shown.has(key) ? event.latest : [];
+  };
+  return async (event: SessionEvent): Promise<void> => {
+    const ids = idsOf(event);
+    if (ids.length === 0 || hasFailed) return;
     try {
-      await this.deps.places.add(ref, ids);
+      await places.add(event.ref, ids);
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
-      this.hasFailed = true;
-      await this.deps.onUnrecorded(error);
+      hasFailed = true;
+      await onUnrecorded(error);
     }
-  }
+  };
 }
 
-function startAfter(ids: readonly string[] | undefined): FollowStart {
-  const message_id = ids?.at(-1);
-  return ids === undefined || message_id === undefined
-    ? { from: 'start' }
-    : { from: 'after', message_id, recent: ids.slice(0, -1) };
+/** Where to start in a session. @param ids what the last tail showed */
+function resolveStart(start: TailOptions['start'], ids: readonly string[]): FollowStart {
+  const message_id = ids.at(-1);
+  if (start.from !== 'place') return start;
+  return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
 }
 
 /** What was read of the followed sessions. */
-class Progress {
-  /** Sessions of which not everything that existed at the start was read. */
-  readonly unread: Set<string>;
-  wasRead = false;
-  incomplete: ShapeError | undefined;
+interface Reading {
+  /** How many sessions are not read up to what existed at the start. */
+  readonly unread: number;
+  readonly wasRead: boolean;
+  readonly incomplete: ShapeError | undefined;
+}
 
-  constructor(sessions: readonly SessionRef[]) {
-    this.unread = new Set(sessions.map(sessionKey));
-  }
+function addTo({ unread, wasRead, incomplete }: Reading, event: SessionEvent): Reading {
+  const isAnswer = event.kind === 'message' || event.kind === 'polled' || event.kind === 'unknown-session';
+  const isCut = event.kind === 'gap' && event.isCertain;
+  return {
+    unread: event.kind === 'caught-up' ? unread - 1 : unread,
+    wasRead: wasRead || isAnswer,
+    incomplete: incomplete ?? (isCut ? incompleteError(event.ref, event.evidence) : undefined),
+  };
+}
 
-  add(event: SessionEvent): void {
-    if (event.kind === 'caught-up') this.unread.delete(sessionKey(event.ref));
-    if (event.kind === 'gap' && event.isCertain) this.incomplete ??= incompleteError(event.ref, event.evidence);
-    this.wasRead ||= event.kind === 'message' || event.kind === 'polled' || event.kind === 'unknown-session';
-  }
-
-  /** The error of a tail that did not end as it should. */
-  failure(
-    { signal, remainingMs }: FollowDeps,
-    once: boolean,
-    lastError: PartnerctlError | undefined,
-  ): PartnerctlError | undefined {
-    const isTimeUp = !signal.aborted && remainingMs() <= 0 && (!once || this.unread.size > 0);
-    if (isTimeUp) return timeoutError({ once, wasRead: this.wasRead }, lastError);
-    // Without following, a normal end would claim that the messages are complete.
-    return interruption(signal) ?? (once ? this.incomplete : undefined);
-  }
+/** The error of a tail that did not end as it should. */
+function failureOf(
+  { unread, wasRead, incomplete }: Reading,
+  { signal, remainingMs }: FollowDeps,
+  once: boolean,
+  lastError: PartnerctlError | undefined,
+): PartnerctlError | undefined {
+  const isTimeUp = !signal.aborted && remainingMs() <= 0 && (!once || unread > 0);
+  if (isTimeUp) return timeoutError({ once, wasRead }, lastError);
+  // Without following, a normal end would claim that the messages are complete.
+  return interruption(signal) ?? (once ? incomplete : undefined);
 }
 
 /**
@@ -160,25 +153,22 @@ export async function* tail(
     places.set(sessionKey(ref), ids);
     if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
   }
-  const recorder = new PlaceRecorder(deps, once, places);
-  const progress = new Progress(sessions);
-  const starts = sessions.map((ref) => ({
-    ...ref,
-    start: start.from === 'place' ? startAfter(places.get(sessionKey(ref))) : start,
-  }));
+  const record = recordPlaces(deps, once, places);
+  const starts = sessions.map((ref) => ({ ...ref, start: resolveStart(start, places.get(sessionKey(ref)) ?? []) }));
   const maxOutageMs = options.maxOutageMs ?? (once ? READ_OUTAGE_MS : undefined);
   const { health, events } = follow(deps, starts, { ...options, maxOutageMs });
+  let reading: Reading = { unread: sessions.length, wasRead: false, incomplete: undefined };
   try {
     for await (const event of events) {
       // The error at the end says it better.
       if (!(once && event.kind === 'gap' && event.isCertain)) yield event;
-      await recorder.record(event);
-      progress.add(event);
+      await record(event);
+      reading = addTo(reading, event);
     }
   } catch (error) {
     const hint = START_HINTS[start.from];
     throw hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
   }
-  const failure = progress.failure(deps, once, health.lastError);
+  const failure = failureOf(reading, deps, once, health.lastError);
   if (failure) throw failure;
 }

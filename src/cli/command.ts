@@ -130,12 +130,6 @@ export interface Command extends CommandHelp {
   prepare(args: Args): PreparedCommand;
 }
 
-/** Writes a summary for the page of a CI run. */
-export const SUMMARY_FLAGS: readonly FlagSpec[] = [
-  { usage: '--summary', description: 'append a summary in Markdown to the page of the run in GitHub Actions' },
-  { usage: '--summary-file <path>', description: 'write the summary to this file' },
-];
-
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
   description: 'confirm a write with the name of the protected profile, instead of at a prompt',

@@ -99,8 +99,6 @@ export interface Context {
   httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */
   fetchDocument(url: URL): Promise<string>;
-  /** The directory for private data of this machine, which must not be in the state file that people share. */
-  privateDirectory(): Promise<string>;
   /**
    * Returns where the state is, and the setting that chose it.
    * @param address overrides the configured place

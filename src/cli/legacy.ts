@@ -10,8 +10,6 @@ import contractImport from '../commands/contract/import.ts';
 import contractSet from '../commands/contract/set.ts';
 import contractShow from '../commands/contract/show.ts';
 import contractUnset from '../commands/contract/unset.ts';
-import doctor from '../commands/doctor.ts';
-import upload from '../commands/upload.ts';
 import webhookListen from '../commands/webhook/listen.ts';
 import webhookReplay from '../commands/webhook/replay.ts';
 import webhookTrigger from '../commands/webhook/trigger.ts';
@@ -69,8 +67,6 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 /** The commands that are not converted yet, in the order of help. */
 export function earlierCommands() {
   return {
-    doctor: earlier('doctor', 'Check every setting and connection, and say what to do', doctor),
-    upload: earlier('upload', 'Upload files as attachments or documents, each once', upload),
     chat: group('chat', 'Send messages to agents and follow their replies', [
       earlier('setup', "Create or reuse an agent's API chat source", chatSetup),
       earlier('open', 'Chat with an agent interactively', chatOpen),

@@ -4,6 +4,7 @@ import { agents } from '../commands/agents.ts';
 import { api } from '../commands/api.ts';
 import { completion } from '../commands/completion.ts';
 import { cron } from '../commands/cron.ts';
+import { doctor } from '../commands/doctor.ts';
 import { help } from '../commands/help.ts';
 import { login } from '../commands/login.ts';
 import { logout } from '../commands/logout.ts';
@@ -13,6 +14,7 @@ import { provision } from '../commands/provision.ts';
 import { sandbox } from '../commands/sandbox.ts';
 import { spaces } from '../commands/spaces.ts';
 import { state } from '../commands/state.ts';
+import { upload } from '../commands/upload.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
@@ -33,19 +35,19 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { doctor, chat, upload, webhook, contract } = earlierCommands();
+  const { chat, webhook, contract } = earlierCommands();
   return [
     login(),
     logout(),
     whoami(),
-    doctor,
+    doctor(),
     profile(),
     spaces(),
     agents(),
     plan(),
     provision(),
     chat,
-    upload,
+    upload(),
     cron(),
     state(),
     webhook,
@@ -142,7 +144,12 @@ export function createCommandTree({ version, columns, print }: ProgramOptions): 
   const program = new Program('partnerctl');
   program
     .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
-    .configureHelp({ sortSubcommands: false, minWidthToWrap: 16, optionDescription: describeOption })
+    .configureHelp({
+      sortSubcommands: false,
+      minWidthToWrap: 16,
+      optionDescription: describeOption,
+      subcommandTerm: (each) => each.name(),
+    })
     .showSuggestionAfterError(false)
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
@@ -7,7 +6,7 @@ import type { Log } from '../state/log.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
-type StateAccess = Pick<Context, 'log' | 'privateDirectory' | 'stateLocation' | 'statePath'>;
+type StateAccess = Pick<Context, 'log' | 'stateLocation' | 'statePath'>;
 
 /** Creates access to the state. Opens nothing until a command needs it; `close` closes every log that was opened. */
 export function createState(
@@ -54,10 +53,5 @@ export function createState(
       for (const log of logs.values()) await (await log.catch(() => undefined))?.close();
     },
     statePath: async () => (await stateLocation()).path,
-    async privateDirectory() {
-      const location = await import('../state/location.ts');
-      const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
-      return dirname(location.stateLocation(defaults).path);
-    },
   };
 }

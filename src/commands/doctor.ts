@@ -1,56 +1,82 @@
-import pkg from '../../package.json' with { type: 'json' };
-import { command, SERVICE_EXITS } from '../cli/command.ts';
+import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
-import { diagnose, failureOf, summarize } from '../doctor/diagnose.ts';
-import { gatherFacts } from '../doctor/gather.ts';
-import { type Column, listResult, type Tone } from '../output/command-result.ts';
+import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
+import { joinSentences } from '../output/sentences.ts';
 
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
+/** The message and its reason, on one line. A reason that is only a clause follows a colon. */
+function describe({ message, failure }: Check): string {
+  const why = failure?.info.why;
+  // A check may have a message of its own.
+  if (why === undefined || message !== failure?.message) return message;
+  const reason = `${joinSentences(why)}${/[.!?]$/.test(why) ? '' : '.'}`;
+  return /^[a-z]/.test(why) ? `${message.replace(/\.$/, '')}: ${reason}` : `${message} ${reason}`;
+}
+
 const COLUMNS: readonly Column<Check>[] = [
   { header: 'CHECK', value: ({ name }) => name },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  {
-    header: 'FOUND',
-    value: ({ message }) => message,
-    tone: ({ status }) => (status === 'skipped' ? 'dim' : undefined),
-  },
-  { header: 'WHAT TO DO', value: ({ hint }) => hint, fit: 'below' },
+  { header: 'STATUS', value: ({ status }) => status },
+  { header: 'FOUND', value: describe },
+  { header: 'WHAT TO DO', value: ({ hint }) => hint },
 ];
 
-const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
-
-function describeCounts(summary: ReturnType<typeof summarize>): string {
-  const plural = (status: string, count: number) => (status === 'warning' && count !== 1 ? 'warnings' : status);
-  const counts = Object.entries(summary).map(([status, count]) => `${count} ${plural(status, count)}`);
-  return `${counts.join(', ')}.`;
+function toJson(check: Check) {
+  const { name, status, hint } = check;
+  return { name, status, message: describe(check), hint };
 }
 
-function toJson({ name, status, message, hint }: Check) {
-  return { name, status, message, hint };
+/** The lines of a check; none for one that was not done: what prevented it has its own line. */
+function toLines(check: Check): readonly ReportLine[] {
+  const { name, status, hint } = check;
+  if (status === 'skipped') return [];
+  const marker = `${name.padEnd(10)}  ${status.padEnd(7)} `;
+  const advice = hint === null ? [] : hint.split('\n');
+  return [
+    { indent: 0, marker, text: [{ text: describe(check), tone: 'plain' }], tone: TONES[status] },
+    ...advice.map((text) => ({ indent: marker.length + 1, text })),
+  ];
 }
 
-export default command({
-  description:
-    'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, proxy, DNS, connection, TLS, clock, token, scopes, balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state, Node.js, or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
-  columns: COLUMNS,
-  exits: SERVICE_EXITS,
-  examples: [
-    { line: 'partnerctl doctor', does: 'check everything' },
-    { line: 'partnerctl doctor --profile acme', does: 'check what another profile needs' },
-    { line: `partnerctl doctor -o json --query "checks[?status!='ok']"`, does: 'only what needs attention, as JSON' },
-  ],
-  parse: () => undefined,
-  async run(context) {
-    const checks = diagnose(await gatherFacts(context, MINIMUM_NODE), context.env.NODE_EXTRA_CA_CERTS);
-    context.progress.stop();
-    const summary = summarize(checks);
-    return listResult(checks, COLUMNS, {
-      empty: '',
-      json: toJson,
-      document: () => ({ checks: checks.map(toJson), summary }),
-      summary: () => describeCounts(summary),
-      failure: () => failureOf(checks),
-    });
-  },
-});
+export const doctor = () =>
+  leaf('doctor', 'Check every setting and connection, and say what to do', {
+    description:
+      'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, the connection (proxy, DNS, TLS), the service, the clock, the token, its scopes for reading, the balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state, Node.js, or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl doctor', 'check everything'],
+      ['partnerctl doctor --profile acme', 'check what another profile needs'],
+      [`partnerctl doctor -o json --query "checks[?status!='ok']"`, 'only what needs attention, as JSON'],
+    ],
+  }).action(
+    run(async (context) => {
+      const [{ diagnose, summarize }, { failureOf }] = await Promise.all([
+        import('../doctor/diagnose.ts'),
+        import('../doctor/check.ts'),
+      ]);
+      const { runtime, config, flags, env, clock, signals, abortSignal, progress } = context;
+      const deps = {
+        ...runtime,
+        configDirectory: config.directory,
+        flags,
+        env,
+        clock,
+        interrupt: signals.interrupt,
+        ended: abortSignal,
+        readProfiles: () => config.read(),
+        http: () => context.http(),
+        stateLocation: () => context.stateLocation(),
+        log: () => context.log(),
+        onStep: (what: string) => progress.start(`Checking ${what}`),
+      };
+      const checks = await diagnose(deps);
+      progress.stop();
+      return listResult(checks, COLUMNS, {
+        empty: '',
+        json: toJson,
+        document: () => ({ checks: checks.map(toJson), summary: summarize(checks) }),
+        report: () => checks.flatMap(toLines),
+        failure: () => failureOf(checks),
+      });
+    }),
+  );

@@ -1,8 +1,8 @@
-import { listNames, normalizeName } from './field-names.ts';
+import { listNames, normalizeName, RESOURCE_OF } from './field-names.ts';
 import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
-import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { type ContractFix, rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** Normalized keys under which services customarily put a list. */
 const ENVELOPES = new Set(
@@ -16,12 +16,17 @@ const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
 
 /** The normalized names of the lists that the tool reads. */
-const NAMES = {
-  spaces: listNames('space'),
-  agents: listNames('agent'),
-  cron_jobs: listNames('cron_job'),
-  messages: listNames('message'),
-};
+const LISTS = [listNames('space'), listNames('agent'), listNames('message'), listNames('cron_job')];
+
+/** What a list is called, and where the contract says that its items are. */
+export interface ExpectedList {
+  /** Undefined for a list that is not part of the contract. */
+  readonly leaf: ListLeaf | undefined;
+  /** The plural resource name, as the spec spells it: `spaces`, `agents`. */
+  readonly resource: string;
+  /** Empty for the body itself; undefined to take the only list. */
+  readonly place?: readonly string[] | undefined;
+}
 
 const MAX_DEPTH = 2;
 
@@ -35,29 +40,21 @@ interface Candidate {
   readonly isCustomary: boolean;
 }
 
-function leafOf(resource: string): `${ListLeaf}.items` {
-  if (resource === 'spaces' || resource === 'agents' || resource === 'cron_jobs') return `${resource}.list.items`;
-  return resource === 'messages' || resource === 'history' ? 'messages.history.items' : 'spaces.list.items';
+function namesOf({ leaf, resource }: ExpectedList): readonly string[] {
+  return leaf === undefined ? [normalizeName(resource)] : listNames(RESOURCE_OF[leaf]);
 }
 
-function namesOf(resource: string): readonly string[] {
-  const name = normalizeName(resource);
-  return Object.values<readonly string[]>(NAMES).find((names) => names.includes(name)) ?? [name];
-}
-
-/** Whether a key is the name of another list than this one. */
-function isOtherList(key: string, own: readonly string[]): boolean {
-  const lists = Object.values<readonly string[]>(NAMES);
-  return lists.includes(own) && !own.includes(key) && lists.some((names) => names.includes(key));
+/** Returns the setting that says where the items are. */
+function fixFor({ leaf }: ExpectedList, value: string): ContractFix | undefined {
+  return leaf && { leaf: `${leaf}.items`, value };
 }
 
 /** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */
-function toItems(list: readonly unknown[], resource: string): readonly JsonObject[] {
+function toItems(list: readonly unknown[], expected: ExpectedList): readonly JsonObject[] {
   const items = list.map((item) => {
     if (isJsonObject(item)) return item;
-    const fix = { leaf: leafOf(resource), value: '<path>' };
-    const message = `The list of ${resource} has an item that is not an object.`;
-    throw new UnknownShape('list.envelope', message, `a list with ${describeJson(item)}`, fix);
+    const message = `The list of ${expected.resource} has an item that is not an object.`;
+    throw new UnknownShape(message, `a list with ${describeJson(item)}`, fixFor(expected, '<path>'));
   });
   const nodes = items.flatMap(({ node, ...others }) =>
     isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],
@@ -108,58 +105,58 @@ function isEmptyHal(body: JsonObject): boolean {
 }
 
 /** @param path where the list probably is */
-function noList(body: unknown, resource: string, message: string, path?: string): UnknownShape {
+function noList(body: unknown, expected: ExpectedList, message: string, path?: string): UnknownShape {
   // Protocol buffers omit empty lists: what the list is called shows only once it has items.
-  const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? resource : '<path>');
-  return new UnknownShape('list.envelope', message, describeJson(body), { leaf: leafOf(resource), value });
+  const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? expected.resource : '<path>');
+  return new UnknownShape(message, describeJson(body), fixFor(expected, value));
 }
 
 /** Returns the items where the contract says that they are. An object of objects there is a list of its values. */
-function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
+function atPath(body: unknown, path: readonly string[], expected: ExpectedList): readonly JsonObject[] {
   const place = path.join('.').replace(/\[\](\.node)?$/, '');
   const value = descend(body, place);
   if (value === null) return [];
-  if (Array.isArray(value)) return toItems(value, resource);
+  if (Array.isArray(value)) return toItems(value, expected);
   const isMap = isJsonObject(value) && place !== '' && Object.values(value).every(isJsonObject);
-  if (isMap) return toItems(Object.values(value), resource);
+  if (isMap) return toItems(Object.values(value), expected);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
-  const [only, other] = isJsonObject(body) ? findCandidates(body, namesOf(resource)) : [];
-  throw noList(body, resource, message, other === undefined ? only?.path : undefined);
+  const message = `The response contains no list of ${expected.resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
+  const [only, other] = isJsonObject(body) ? findCandidates(body, namesOf(expected)) : [];
+  throw noList(body, expected, message, other === undefined ? only?.path : undefined);
 }
 
 /**
- * Returns the items of the one list in a response (assumption `list.envelope`): at the path of the contract, the body itself,
- * or the only array of objects at most two levels down.
- * @param body of the response
- * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
- * @param place where the contract says that the items are
+ * Returns the items of the one list in a response: at the path of the contract, the body itself, or the only array of objects
+ * at most two levels down.
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
-export function readList(body: unknown, resource: string, place?: readonly string[]): readonly JsonObject[] {
-  if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
+export function readList(body: unknown, expected: ExpectedList): readonly JsonObject[] {
+  const { leaf, resource, place } = expected;
+  if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject));
   // Go encodes an empty list so.
   if (body === null && (place === undefined || place.length === 0)) return [];
-  if (place) return atPath(body, place, resource);
-  if (Array.isArray(body)) return toItems(body, resource);
+  if (place) return atPath(body, place, expected);
+  if (Array.isArray(body)) return toItems(body, expected);
   const none = `The response contains no list of ${resource}.`;
-  if (!isJsonObject(body)) throw noList(body, resource, none);
-  const own = namesOf(resource);
+  if (!isJsonObject(body)) throw noList(body, expected, none);
+  const own = namesOf(expected);
   const candidates = findCandidates(body, own);
   const [list, second] = candidates;
   if (list === undefined) {
     if (isEmptyHal(body)) return [];
-    throw noList(body, resource, none);
+    throw noList(body, expected, none);
   }
   if (second !== undefined) {
     const best = candidates.find(({ isOwn }) => isOwn) ?? candidates.find(({ isCustomary }) => isCustomary) ?? list;
     const places = candidates.map(({ path }) => path).join(', ');
     const message = `The response may contain the list of ${resource} in several places: ${places}. Only one list is read.`;
-    const fix = { leaf: leafOf(resource), value: best.path, condition: `${best.path} holds all ${resource}` };
-    throw new UnknownShape('list.envelope', message, describeJson(body), fix);
+    const fix = fixFor(expected, best.path);
+    const condition = `${best.path} holds all ${resource}`;
+    throw new UnknownShape(message, describeJson(body), fix && { ...fix, condition });
   }
   const key = normalizeName(list.path.split('.').at(-1) ?? '');
-  if (isOtherList(key, own)) throw noList(body, resource, none, list.path);
-  return toItems(list.items, resource);
+  const isOther = leaf !== undefined && !own.includes(key) && LISTS.some((names) => names.includes(key));
+  if (isOther) throw noList(body, expected, none, list.path);
+  return toItems(list.items, expected);
 }

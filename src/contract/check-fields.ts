@@ -1,11 +1,11 @@
 import { readAgent } from './agents.ts';
 import type { Contract, Leaf } from './contract.ts';
 import { readCronJob } from './cron.ts';
-import { ESSENTIAL } from './field-names.ts';
+import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
-import { decodeMessages, type Message } from './messages.ts';
+import { type Message, readMessages } from './messages.ts';
 import { UnknownShape } from './unknown-shape.ts';
 
 /** Whether responses of the service confirm a leaf. */
@@ -19,8 +19,6 @@ export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
 export type LeafFinding = Pick<LeafCheck, 'result' | 'detail'>;
 
 const NOTHING_READ: LeafFinding = { result: 'unobservable', detail: 'there was nothing to read' };
-
-type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
 /** Readers of fields that are not only looked up by name: they are also searched for, or must have a known form. */
 const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {
@@ -84,7 +82,7 @@ function missingFinding({ name, source }: Leaf, detail: string): LeafFinding {
 /** Checks whether the authors of the messages are recognized. */
 function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, LeafFinding])[] {
   const [first] = items;
-  const messages = decodeMessages(items, contract);
+  const messages = readMessages(items, contract);
   if (first === undefined) return [];
   const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
   const toFinding = (written: number, side: string): LeafFinding => {

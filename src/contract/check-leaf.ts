@@ -1,28 +1,5 @@
 import { checkLeafValue, LeafValueError, type ParameterValue, parseOperation, parseParameter } from './leaf-value.ts';
-import { isLeafName, LEAVES, type LeafName, type OperationLeaf, type ParameterLeaf, parametersOf } from './leaves.ts';
-
-/** Parameters that may be left out if a service does not accept them: the call keeps its meaning. */
-export const OMITTABLE: readonly ParameterLeaf[] = [
-  'spaces.provision.description',
-  'spaces.provision.is_org_wide',
-  'spaces.provision.agents.auto_create_api_chat',
-  'spaces.provision.agents.api_chat_routing_mode',
-  'sources.setup.name',
-  'sources.setup.reply_capable',
-  'sources.setup.routing_mode',
-  'messages.send.response_mode',
-  'cron_jobs.create.type',
-];
-
-/** Parameters that may be set to `none`. Without any other, a call would mean something else. */
-const CAN_BE_NONE: ReadonlySet<LeafName> = new Set<LeafName>([
-  ...OMITTABLE,
-  'messages.history.source_id',
-  'messages.history.session_id',
-  'messages.history.after_message_id',
-]);
-
-const LISTS: ReadonlySet<LeafName> = new Set<LeafName>(['spaces.list', 'agents.list', 'cron_jobs.list']);
+import { isLeafName, LEAVES, type LeafName, type OperationLeaf, parametersOf } from './leaves.ts';
 
 function placeholders(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -31,7 +8,7 @@ function placeholders(path: string): readonly string[] {
 function checkOperation(name: OperationLeaf, value: string): void {
   const operation = parseOperation(value);
   if (operation === undefined) {
-    if (LISTS.has(name)) return;
+    if (LEAVES[name].isOptional) return;
     throw new LeafValueError('cannot be none: only a list may be missing');
   }
   const known = placeholders(LEAVES[name].value);
@@ -51,7 +28,7 @@ function checkOperation(name: OperationLeaf, value: string): void {
 function checkParameter(name: LeafName, value: string): void {
   const parameter = parseParameter(value);
   if (parameter === undefined) {
-    if (CAN_BE_NONE.has(name)) return;
+    if (LEAVES[name].isOptional) return;
     throw new LeafValueError('cannot be none: the call would mean something else without it');
   }
   // In a form or a query, [] is a part of the name: `form:files[]`.

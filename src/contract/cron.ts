@@ -1,9 +1,9 @@
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findResource, layersOf } from './resource.ts';
-import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { readCreated } from './resource.ts';
+import { findRetirement, type Retirement } from './retirement.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -25,6 +25,7 @@ export interface ListedCronJob {
   readonly instructions: string | undefined;
   /** Undefined also if minute, hour, and day_of_week cannot be read, or cannot express it. */
   readonly schedule: WireSchedule | undefined;
+  readonly retirement: Retirement | undefined;
 }
 
 type WireFields = Omit<WireSchedule, 'timezone'>;
@@ -109,20 +110,11 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
     name: job.shownText('cron_job.name') ?? (job.value('cron_job.name') === null ? null : undefined),
     instructions: typeof instructions === 'string' ? instructions : undefined,
     schedule: scheduleOf(job, contract),
+    retirement: findRetirement(item),
   };
 }
 
-const NO_ID = 'The response contains no cron_job_id.';
-
-/**
- * Returns the id from the response to creating a job (spec §4.5).
- * @throws UnknownShape if the response has no id or reports an error
- */
+/** Returns the id from the response to creating a job (spec §4.5). @throws UnknownShape as `readCreated` */
 export function readCreatedCronJob(body: unknown, contract: Contract): string {
-  const layers = layersOf(body, 'cron_job');
-  rejectErrorInBody(body, layers, 'cron.fields');
-  const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
-  if (job) return job.id;
-  if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
-  throw new UnknownShape('cron.fields', NO_ID, describeJson(body));
+  return readCreated(body, 'cron_job', contract).id;
 }

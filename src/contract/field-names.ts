@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
+import type { FieldLeaf, ListLeaf, OperationLeaf } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2), and the body of an error response. */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
@@ -17,37 +17,51 @@ export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
 
-/** Normalized names under which an object nests a resource. */
-const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
-  space: ['space', 'workspace'],
-  agent: ['agent'],
-  source: ['source', 'apichat', 'apichatsource'],
-  message: ['message'],
-  cron_job: ['cronjob', 'partnercronjob', 'job'],
-  document: ['document'],
-  file_attachment: ['fileattachment', 'attachment', 'file'],
-  error: ['error'],
+/** Normalized names under which an object nests a resource, and those of its lists beside their plurals. */
+const NAMES: Readonly<Record<Resource, { readonly own: readonly string[]; readonly lists?: readonly string[] }>> = {
+  space: { own: ['space', 'workspace'] },
+  agent: { own: ['agent'], lists: ['assistants'] },
+  source: { own: ['source', 'apichat', 'apichatsource'] },
+  message: { own: ['message'], lists: ['history', 'chatmessages'] },
+  cron_job: { own: ['cronjob', 'partnercronjob', 'job'], lists: ['schedules'] },
+  document: { own: ['document'] },
+  file_attachment: { own: ['fileattachment', 'attachment', 'file'] },
+  error: { own: ['error'] },
 };
+
+/** What each operation lists or creates. */
+export const RESOURCE_OF = {
+  'spaces.list': 'space',
+  'spaces.provision': 'space',
+  'agents.list': 'agent',
+  'sources.setup': 'source',
+  'messages.send': 'message',
+  'messages.history': 'message',
+  'documents.create': 'document',
+  'file_attachments.create': 'file_attachment',
+  'cron_jobs.create': 'cron_job',
+  'cron_jobs.list': 'cron_job',
+} as const satisfies Record<OperationLeaf, Resource>;
+
+/** A resource that the service lists. */
+export type ListedResource = (typeof RESOURCE_OF)[ListLeaf];
+
+/** A resource that a write creates. */
+export type CreatedResource = (typeof RESOURCE_OF)[Exclude<OperationLeaf, ListLeaf>];
 
 /** Returns the normalized names under which an object nests a resource. */
 export function ownNames(resource: Resource): readonly string[] {
-  return OWN_NAMES[resource];
+  return NAMES[resource].own;
 }
-
-/** Other normalized names of lists, beside the plurals. */
-const OTHER_LISTS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
-  agent: ['assistants'],
-  message: ['history', 'chatmessages'],
-  cron_job: ['schedules'],
-};
 
 /** Returns the normalized names of a list of a resource. */
 export function listNames(resource: Resource): readonly string[] {
-  return [...OWN_NAMES[resource].map((name) => `${name}s`), ...(OTHER_LISTS[resource] ?? [])];
+  const { own, lists = [] } = NAMES[resource];
+  return [...own.map((name) => `${name}s`), ...lists];
 }
 
 function isResource(name: string): name is Resource {
-  return Object.hasOwn(OWN_NAMES, name);
+  return Object.hasOwn(NAMES, name);
 }
 
 /** Returns the resource that has a field. */
@@ -59,10 +73,10 @@ export function resourceOf(leaf: FieldLeaf): Resource {
 /** Keys under which any resource may have its fields, beside its own name. */
 export const PARTS: readonly string[] = ['attributes', 'properties', 'fields', 'node', 'resource', 'record'];
 
-/** Normalized names of ids that any resource may have. */
-export const GENERIC_IDS: ReadonlySet<string> = new Set([
-  ...['id', '$id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier', 'documentid'],
-]);
+/** Names of ids that any resource may have, and those of well-known platforms, of which some call every id `documentId`. */
+export const EQUAL_IDS = ['id', 'uuid', 'uid', 'guid', 'pk', '_id', '$id'];
+export const OTHER_IDS = ['gid', 'sid', 'object_id', 'sys_id', 'identifier'];
+export const GENERIC_IDS: ReadonlySet<string> = new Set([...EQUAL_IDS, ...OTHER_IDS, 'document_id'].map(normalizeName));
 
 /** Fields that every resource has. Others may be absent. */
 export const ESSENTIAL: readonly FieldLeaf[] = [
@@ -205,14 +219,14 @@ export class FieldNames {
     const name = this.normalize(key);
     // `_source` is what a search engine found, not the source of a chat.
     if (key.startsWith('_')) return !OTHERS.test(key);
-    const isOther = Object.entries(OWN_NAMES).some(([other, names]) => other !== this.resource && names.includes(name));
+    const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
     return !isOther && !OTHERS.test(name);
   }
 
   private pattern(leaf: FieldLeaf): RegExp {
     const known = this.suspects.get(leaf);
     if (known) return known;
-    const own = OWN_NAMES[this.resource].join('|');
+    const own = ownNames(this.resource).join('|');
     const source = SUSPECTS[fieldOf(leaf)]?.replaceAll('{own}', own);
     const pattern = source === undefined ? NO_MATCH : new RegExp(`^(?:${source})$`);
     this.suspects.set(leaf, pattern);

@@ -8,8 +8,8 @@ import {
   resourceOf,
 } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf, LeafName } from './leaves.ts';
-import { assumptionOf, type ContractFix, UnknownShape } from './unknown-shape.ts';
+import { type FieldLeaf, isLeafName } from './leaves.ts';
+import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
 /** A value under an accepted name of a field. */
@@ -19,6 +19,8 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
+  /** The object that has the value. */
+  readonly holder: JsonObject;
 }
 
 /** An object that holds fields, and its path, which ends with a dot; empty for the item itself. */
@@ -30,14 +32,6 @@ interface Holder {
 
 /** How deep an object is searched for suspicious names. */
 const MAX_DEPTH = 3;
-
-/** The places where nested fields of a listed resource may be set. */
-const PLACE_LEAVES: Readonly<Partial<Record<Resource, LeafName>>> = {
-  space: 'space.at',
-  agent: 'agent.at',
-  message: 'message.at',
-  cron_job: 'cron_job.at',
-};
 
 /**
  * Reads the fields of a resource in one object of the service: what is under an accepted name, at the top or in an object
@@ -82,7 +76,7 @@ export class Fields {
   }
 
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
-  all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
+  all(leaf: FieldLeaf): readonly Omit<Found, 'name'>[] {
     return this.ranks(leaf).flat();
   }
 
@@ -107,7 +101,7 @@ export class Fields {
         : [],
     );
     const fix = { leaf, value: texts.length === 1 && texts[0] ? texts[0] : '<path>' };
-    return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+    return new UnknownShape(message, describeFields(this.object), fix);
   }
 
   /**
@@ -126,7 +120,7 @@ export class Fields {
     const fix = this.suspect(leaf);
     if (fix === undefined) return;
     const message = `The response has no ${leaf}, but ${fix.value} looks like it.`;
-    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+    throw new UnknownShape(message, describeFields(this.object), fix);
   }
 
   /**
@@ -141,13 +135,13 @@ export class Fields {
     return undefined;
   }
 
-  /** Returns the id under a name that only this resource has, or at a path that is set for it. @throws as `value` */
+  /** Returns the id under a name that only this resource has, or at a path that the user set. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
-    const { isChosen } = this.names.rule(leaf);
+    const isSet = this.contract.leaf(leaf).source === 'override';
     // `documentId` is generic, except for a document.
     const ownName = normalizeName(leaf.replace('.', ''));
     for (const rank of this.ranks(leaf)) {
-      const isOwn = ({ name }: Found) => isChosen || !GENERIC_IDS.has(name) || name === ownName;
+      const isOwn = ({ name }: Found) => isSet || !GENERIC_IDS.has(name) || name === ownName;
       const ids = rank.filter((each) => asId(each.value) !== undefined && isOwn(each));
       if (ids.length > 0) return asId(this.agreed(leaf, ids));
     }
@@ -164,7 +158,7 @@ export class Fields {
   /** Returns the error for an object whose field cannot be read. Its fix has the suspicious path, if there is one. */
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
     const fix = this.suspect(leaf) ?? { leaf, value: '<path>' };
-    return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+    return new UnknownShape(message, describeFields(this.object), fix);
   }
 
   /**
@@ -203,10 +197,10 @@ export class Fields {
     leaf: FieldLeaf,
     { path, object }: { readonly path: string; readonly object: JsonObject },
   ): ContractFix {
-    const place = PLACE_LEAVES[this.names.resource];
+    const place = `${this.names.resource}.at`;
     // Those that hold fields already go on doing so.
     const known = this.holders.map(({ prefix }) => prefix.slice(0, -1)).filter((each) => each !== '');
-    if (place !== undefined) return { leaf: place, value: [...known, path].join(', ') };
+    if (isLeafName(place)) return { leaf: place, value: [...known, path].join(', ') };
     const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
     return { leaf, value: `${path}.${key}` };
   }
@@ -217,7 +211,7 @@ export class Fields {
     if (first === undefined || other === undefined) return first?.value;
     const fix: ContractFix = { leaf, value: first.path, other: other.path };
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
-    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+    throw new UnknownShape(message, describeFields(this.object), fix);
   }
 
   /** The values for a field by rank. A path that is set for this service is followed from the top, first as it is written. */
@@ -246,7 +240,7 @@ export class Fields {
 
   /** The values of a field in one holder under one candidate. */
   private inHolder({ prefix, object }: Holder, { key, name, rest }: Candidate): Found[] {
-    const start: Found = { name, path: prefix + key, value: plain(object[key]) };
+    const start: Found = { name, path: prefix + key, value: plain(object[key]), holder: object };
     return rest.reduce((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
   }
 
@@ -254,35 +248,29 @@ export class Fields {
     readonly exact: readonly Found[] | undefined;
     readonly spelled: readonly Found[];
   } {
-    const normalized = path.map((step) => this.names.normalize(step));
-    const spelled = normalized.reduce<readonly Found[]>(
-      (places, step) => places.flatMap((place) => this.step(place, step)),
-      [{ name: '', path: '', value: this.object }],
-    );
+    const spelled = this.walk(path.map((step) => this.names.normalize(step)));
     const exact = spelled.filter((found) => found.path === path.join('.'));
     return { exact: exact.length > 0 ? exact : undefined, spelled };
   }
 
+  /** Returns what is at a normalized path from the top. */
+  private walk(path: readonly string[]): readonly Found[] {
+    const top: Found = { name: '', path: '', value: this.object, holder: this.object };
+    return path.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [top]);
+  }
+
   /** Lists on a path are no step of it. */
-  private step({ path, value }: Found, name: string): readonly Found[] {
-    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ name, path, value: item }, name));
+  private step(from: Found, name: string): readonly Found[] {
+    const { path, value } = from;
+    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ ...from, value: item }, name));
     if (!isJsonObject(value)) return [];
     return Object.keys(value)
       .filter((key) => this.names.normalize(key) === name)
-      .map((key) => ({ name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]) }));
+      .map((key) => ({ name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]), holder: value }));
   }
 
   private nested(path: readonly string[]): readonly Holder[] {
-    const [first = '', ...rest] = path;
-    const keys = Object.keys(this.object).filter(
-      (key) => isJsonObject(this.object[key]) && this.names.normalize(key) === first,
-    );
-    const starts = keys.map((key): Found => ({ name: first, path: key, value: this.object[key] }));
-    const ends = rest.reduce<readonly Found[]>(
-      (places, step) => places.flatMap((place) => this.step(place, step)),
-      starts,
-    );
-    return ends.flatMap(({ path: at, value }) =>
+    return this.walk(path).flatMap(({ path: at, value }) =>
       isJsonObject(value) ? [{ prefix: `${at}.`, object: value, keys: Object.keys(value) }] : [],
     );
   }

@@ -11,7 +11,6 @@ export function isEmptyObject(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
 /** Replaces a long text with its length: a truncated secret would escape redaction. */
@@ -19,17 +18,12 @@ function shorten(text: string): string {
   return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
 
-/** Describes a JSON value for an error message: `an object with the keys a, b`. */
+/** Describes a JSON value for an error message. */
 export function describeJson(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
-  if (isJsonObject(value)) {
-    const keys = Object.keys(value);
-    if (keys.length === 0) return 'an empty object';
-    const shown = keys.slice(0, MAX_KEYS).map(shorten).join(', ');
-    return `an object with the keys ${shown}${keys.length > MAX_KEYS ? `, … (${keys.length} keys)` : ''}`;
-  }
+  if (isJsonObject(value)) return describeFields(value);
   return `the ${typeof value} ${shorten(typeof value === 'bigint' ? String(value) : JSON.stringify(value))}`;
 }
 

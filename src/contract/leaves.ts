@@ -1,4 +1,4 @@
-import { ownNames, PARTS, type Resource } from './field-names.ts';
+import { EQUAL_IDS, OTHER_IDS, ownNames, PARTS, type Resource } from './field-names.ts';
 
 /** Where the value of a leaf comes from. */
 export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
@@ -14,10 +14,16 @@ export interface LeafSpec {
   readonly value: string;
   readonly source: 'spec' | 'assumed';
   readonly note: string;
+  /** Whether a parameter or a list may be `none`: calls keep their meaning without it. */
+  readonly isOptional: boolean;
 }
 
 function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: string): LeafSpec {
-  return { kind, source, value, note };
+  return { kind, source, value, note, isOptional: false };
+}
+
+function optional(spec: LeafSpec): LeafSpec {
+  return { ...spec, isOptional: true };
 }
 
 function field(value: string, note: string): LeafSpec {
@@ -34,38 +40,43 @@ function openOperation(value: string, endpoint: string): LeafSpec {
 }
 
 function openParameter(value: string): LeafSpec {
-  return leaf(
-    'parameter',
-    'assumed',
-    value,
-    value.startsWith('form:') ? 'spec §4.7 leaves the field open' : 'spec §4.4 leaves the place open',
-  );
+  const isForm = value.startsWith('form:');
+  const note = isForm ? 'spec §4.7 leaves the field open' : 'spec §4.4 leaves the place open';
+  return { ...leaf('parameter', 'assumed', value, note), isOptional: !isForm };
 }
 
-/** Generic names of ids. */
-const EQUAL_IDS = 'id|uuid|uid|guid|pk|_id|$id';
-/** Names of ids on well-known platforms. */
-const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
-
-/** Some platforms call every id `documentId`. For uploads it is not generic: it could be the id of something else. */
-function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`): LeafSpec {
+/** For an attachment, `documentId` is not generic: it could be the id of something else. */
+function idLeaf(own: string, isAttachment = false): LeafSpec {
   const [first = own] = own.split(',');
   const others = ['uuid', 'guid', 'arn'].map((kind) => first.replace(/id$/, kind)).join('|');
-  return field(`${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
+  const equal = [...EQUAL_IDS, ...(isAttachment ? [] : ['document_id'])].join('|');
+  return field(`${own}, ${others}, ${equal}, ${OTHER_IDS.join(', ')}`, 'its own name first; equals must agree');
 }
+
+/** The listing of agents has integration metadata (spec §2), whose shape is not shown. */
+export const METADATA = ['integrations', 'integration_metadata', 'metadata'] as const;
+const SOURCE_IDS = ['', ...METADATA.map((name) => `${name}.`)]
+  .flatMap((place) =>
+    ['source_id', 'api_chat_source_id', 'api_chat.source_id', 'api_chat.id', 'source.source_id', 'source.id'].map(
+      (path) => place + path,
+    ),
+  )
+  .join('|');
 
 const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto takes the only list');
 const NEXT = leaf('next', 'assumed', 'auto', 'how the next page is requested: auto follows what a page announces');
 
 const OPERATION_LEAVES = {
-  'spaces.list': leaf('operation', 'spec', 'GET /automation/spaces/', 'spec §4, endpoint 1'),
+  'spaces.list': optional(leaf('operation', 'spec', 'GET /automation/spaces/', 'spec §4, endpoint 1')),
   'spaces.provision': leaf(
     'operation',
     'spec',
     'POST /automation/agent-templates/provision-space/',
     'spec §4, endpoint 2',
   ),
-  'agents.list': leaf('operation', 'spec', 'GET /automation/spaces/{space_id}/agents/', 'spec §4, endpoint 3'),
+  'agents.list': optional(
+    leaf('operation', 'spec', 'GET /automation/spaces/{space_id}/agents/', 'spec §4, endpoint 3'),
+  ),
   'sources.setup': leaf(
     'operation',
     'spec',
@@ -77,11 +88,13 @@ const OPERATION_LEAVES = {
   'documents.create': openOperation('POST /automation/documents/', '7'),
   'file_attachments.create': openOperation('POST /automation/file-attachments/', '8'),
   'cron_jobs.create': leaf('operation', 'spec', 'POST /automation/partner-cron-jobs/', 'spec §4, endpoint 9'),
-  'cron_jobs.list': leaf(
-    'operation',
-    'assumed',
-    'GET /automation/partner-cron-jobs/',
-    'spec §4, endpoint 10 leaves the method open; none: there is no list',
+  'cron_jobs.list': optional(
+    leaf(
+      'operation',
+      'assumed',
+      'GET /automation/partner-cron-jobs/',
+      'spec §4, endpoint 10 leaves the method open; none: there is no list',
+    ),
   ),
 } as const;
 
@@ -92,27 +105,27 @@ function inBody(path: string, section: string): LeafSpec {
 const PARAMETER_LEAVES = {
   'spaces.provision.external_space_id': inBody('external_space_id', '4.1'),
   'spaces.provision.name': inBody('space.name', '4.1'),
-  'spaces.provision.description': inBody('space.description', '4.1'),
-  'spaces.provision.is_org_wide': inBody('space.is_org_wide', '4.1'),
+  'spaces.provision.description': optional(inBody('space.description', '4.1')),
+  'spaces.provision.is_org_wide': optional(inBody('space.is_org_wide', '4.1')),
   'spaces.provision.agents.template_id': inBody('agents[].template_id', '4.1'),
   'spaces.provision.agents.name': inBody('agents[].name', '4.1'),
-  'spaces.provision.agents.auto_create_api_chat': inBody('agents[].auto_create_api_chat', '4.1'),
-  'spaces.provision.agents.api_chat_routing_mode': inBody('agents[].api_chat_routing_mode', '4.1'),
-  'sources.setup.name': inBody('name', '4.2'),
-  'sources.setup.reply_capable': inBody('reply_capable', '4.2'),
-  'sources.setup.routing_mode': inBody('routing_mode', '4.2'),
+  'spaces.provision.agents.auto_create_api_chat': optional(inBody('agents[].auto_create_api_chat', '4.1')),
+  'spaces.provision.agents.api_chat_routing_mode': optional(inBody('agents[].api_chat_routing_mode', '4.1')),
+  'sources.setup.name': optional(inBody('name', '4.2')),
+  'sources.setup.reply_capable': optional(inBody('reply_capable', '4.2')),
+  'sources.setup.routing_mode': optional(inBody('routing_mode', '4.2')),
   'messages.send.source_id': inBody('source_id', '4.3'),
   'messages.send.session_id': inBody('session_id', '4.3'),
   'messages.send.text': inBody('text', '4.3'),
   'messages.send.external_message_id': inBody('external_message_id', '4.3'),
-  'messages.send.response_mode': inBody('response_mode', '4.3'),
+  'messages.send.response_mode': optional(inBody('response_mode', '4.3')),
   'messages.history.source_id': openParameter('query:source_id'),
   'messages.history.session_id': openParameter('query:session_id'),
   'messages.history.after_message_id': openParameter('query:after_message_id'),
   'cron_jobs.create.agent_id': inBody('agent_id', '4.5'),
   'cron_jobs.create.name': inBody('name', '4.5'),
   'cron_jobs.create.instructions': inBody('instructions', '4.5'),
-  'cron_jobs.create.type': leaf('parameter', 'spec', 'body:schedule.type', 'spec §4.5; always cron'),
+  'cron_jobs.create.type': optional(leaf('parameter', 'spec', 'body:schedule.type', 'spec §4.5; always cron')),
   'cron_jobs.create.minute': inBody('schedule.data.minute', '4.5'),
   'cron_jobs.create.hour': inBody('schedule.data.hour', '4.5'),
   'cron_jobs.create.day_of_week': inBody('schedule.data.day_of_week', '4.5'),
@@ -165,7 +178,7 @@ const FIELD_LEAVES = {
     'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
     'as it was installed',
   ),
-  'agent.source_id': field('source_id, api_chat_source_id', 'anywhere in the integration metadata'),
+  'agent.source_id': field(SOURCE_IDS, 'in the integration metadata; all must agree'),
   'source.id': idLeaf('source_id'),
   'source.name': inRequests('name, display_name, title, descriptor'),
   'source.reply_capable': inRequests('reply_capable'),
@@ -202,7 +215,7 @@ const FIELD_LEAVES = {
     'of the schedule, or of the job',
   ),
   'document.id': idLeaf('document_id'),
-  'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id', `${EQUAL_IDS}, ${OTHER_IDS}`),
+  'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id', true),
   'error.code': field(
     'code, error_code, errcode, extensions.code, type',
     'of an error response, or in its error object',

@@ -1,9 +1,10 @@
 import { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, layersOf } from './resource.ts';
-import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { describeFields, isJsonObject, type JsonObject } from './json.ts';
+import { readCreated } from './resource.ts';
+import { UnknownShape } from './unknown-shape.ts';
+import { isTextOrNumber } from './values.ts';
 
 /** A message of a session's history. */
 export interface Message {
@@ -39,14 +40,11 @@ const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'userty
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
 function sideOf(name: string, contract: Contract): AuthorReading['side'] {
-  // As written first: `5` and `-5` normalize to the same name.
-  for (const spell of [(text: string) => text.toLowerCase(), normalizeName]) {
-    const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
-      contract.values(leaf).some((each) => spell(each) === spell(name));
-    const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
-    if (isAgent !== isUser) return isAgent ? 'assistant' : 'user';
-  }
-  return undefined;
+  const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
+    contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
+  const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
+  if (isAgent === isUser) return undefined;
+  return isAgent ? 'assistant' : 'user';
 }
 
 function opposite(side: AuthorReading['side']): AuthorReading['side'] {
@@ -95,7 +93,7 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   if (first && other) {
     const message = `The response names both sides as the author of a message: ${first.path} and ${other.path}.`;
     const fix = { leaf: 'message.author', value: first.path, other: other.path } as const;
-    throw new UnknownShape('message.author', message, describeFields(entry), fix);
+    throw new UnknownShape(message, describeFields(entry), fix);
   }
   if (first?.side) return first.side;
   const named = readings.find(({ path, name }) => name !== undefined && (isChosen || !KINDS.test(path)));
@@ -152,45 +150,38 @@ function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: bool
   return { text: null, isStep: candidates.length > 0 && candidates.every((value) => value === null) };
 }
 
-/** The units of numbers, by their size: seconds, milliseconds, microseconds since 1970. */
-const UNITS = [
-  { below: 1e11, perMs: 1e-3 },
-  { below: 1e14, perMs: 1 },
-  { below: 1e17, perMs: 1e3 },
-];
+/** The numbers that are times between 2001 and 2286, by their unit: seconds, milli-, micro-, and nanoseconds since 1970. */
+const UNITS = [1e9, 1e12, 1e15, 1e18].map((from) => ({ from, perMs: from / 1e12 }));
 
 /** Returns a time in ISO 8601 if it is a number, or its digits; any other text unchanged; undefined for anything else. */
 function readTimestamp(value: unknown): string | undefined {
-  const isDigits = typeof value === 'string' && /^\d{10,16}(\.\d+)?$/.test(value);
-  const isNumeric = typeof value === 'number' || typeof value === 'bigint' || isDigits;
-  if (!isNumeric) return typeof value === 'string' && value !== '' ? value : undefined;
-  const time = Number(value);
-  const { perMs } = UNITS.find(({ below }) => Math.abs(time) < below) ?? { perMs: Number.NaN };
-  const date = new Date(time / perMs);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+  const text = typeof value === 'string' ? value : undefined;
+  const time = text === undefined || /^\d+(\.\d+)?$/.test(text) ? Number(value) : Number.NaN;
+  const unit = isTextOrNumber(value) ? UNITS.find(({ from }) => time >= from && time < from * 10) : undefined;
+  return unit ? new Date(time / unit.perMs).toISOString() : text || undefined;
 }
 
-/** @throws UnknownShape if the time is under a suspicious name, or in an object */
+/** @throws UnknownShape if the time is under a suspicious name, in an object, or a number in an unknown unit */
 function timeOf(fields: Fields): string | null {
   const values = fields.all('message.created_at').map(({ value }) => value);
   const time = values.map(readTimestamp).find((each) => each !== undefined);
   if (time !== undefined) return time;
   fields.rejectSuspect('message.created_at');
-  if (values.some((value) => typeof value === 'object' && value !== null))
+  if (values.some((value) => Boolean(value) && value !== true))
     throw fields.unreadableWithin('message.created_at', 'The time of a message cannot be read.');
   return null;
 }
 
-/** Decodes the entries of a page of a history. @throws UnknownShape as `decodeMessage` */
-export function decodeMessages(entries: readonly JsonObject[], contract: Contract): readonly Message[] {
-  return entries.map((entry) => decodeMessage(entry, contract));
+/** Reads the entries of a page of a history. @throws UnknownShape as `readMessage` */
+export function readMessages(entries: readonly JsonObject[], contract: Contract): readonly Message[] {
+  return entries.map((entry) => readMessage(entry, contract));
 }
 
 /**
- * Decodes a history entry (spec §4.4).
+ * Reads a history entry (spec §4.4).
  * @throws UnknownShape if it has no id, or if its author, text, or time is under a suspicious name
  */
-export function decodeMessage(entry: JsonObject, contract: Contract): Message {
+export function readMessage(entry: JsonObject, contract: Contract): Message {
   const fields = fieldsOf(entry, 'message', contract);
   const message_id = fields.readId('message.id');
   const role = roleOf(entry, fields, contract);
@@ -206,15 +197,11 @@ export function decodeMessage(entry: JsonObject, contract: Contract): Message {
   };
 }
 
-/** Decodes the response to registering a message. @throws UnknownShape if it has no message_id, or reports an error */
-export function decodeAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
-  const layers = layersOf(body, 'message');
-  rejectErrorInBody(body, layers, 'chat.acknowledgement');
-  // A name that is set for histories does not rename what the spec names here.
-  const find = (names: Contract) => findResource(layers, 'message', 'message.id', names);
-  const found = find(contract) ?? find(new Contract());
-  if (found) return { message_id: found.id, created: findCreated([...layers, ...found.fields.places]) };
-  const message = 'The response has no message_id.';
-  if (layers[0]) throw fieldsOf(layers[0], 'message', contract).unreadable('message.id', message);
-  throw new UnknownShape('chat.acknowledgement', message, describeJson(body));
+/**
+ * Reads the response to registering a message. A name that is set for histories does not rename what the spec names here.
+ * @throws UnknownShape as `readCreated`
+ */
+export function readAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
+  const { id, created } = readCreated(body, 'message', contract, new Contract());
+  return { message_id: id, created };
 }

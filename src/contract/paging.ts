@@ -66,9 +66,6 @@ export function decideNext(
 function readPaging(page: PageResponse, progress: Progress, extent: PagingRule['extent']): Verdict {
   const signs = readSigns(page);
   const { open, earlier, isStated } = weigh(signs, progress, extent);
-  if (extent === 'list' && earlier.length > 0) {
-    return { kind: 'unexplained', signs: [...earlier, ...open], isEarlier: true };
-  }
   const isOpen = open.length > 0;
   const links = ofKind(signs, 'link').slice(0, 1);
   const announced = links.length > 0 ? links : isOpen || !isStated ? ofKind(signs, 'token') : [];
@@ -93,20 +90,19 @@ function readPaging(page: PageResponse, progress: Progress, extent: PagingRule['
 interface PageEvidence {
   /** What speaks of more than was read. */
   readonly open: readonly string[];
-  /** What says that something comes before the first page. */
+  /** What says that something comes before the first page of a session. */
   readonly earlier: readonly string[];
   /** Whether the service says that there is no next page, or how many items there are and all were read. */
   readonly isStated: boolean;
 }
 
 function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']): PageEvidence {
-  const isRest = extent === 'rest of a session';
-  const { unread, isCounted } = compareSizes(isRest ? [] : signs, progress, extent === 'list');
-  const isFirst = progress.step === undefined && !isRest;
+  const { unread, isCounted } = compareSizes(extent === 'rest of a session' ? [] : signs, progress, extent === 'list');
+  const isStart = progress.step === undefined && extent === 'session';
   const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(({ isNext }) => isNext);
   return {
     open: [...pathsOf(ofKind(signs, 'more')), ...unread],
-    earlier: isFirst ? pathsOf(ofKind(signs, 'earlier')) : [],
+    earlier: isStart ? pathsOf(ofKind(signs, 'earlier')) : [],
     isStated: isCounted || isEnded || ofKind(signs, 'last').length > 0,
   };
 }
@@ -119,7 +115,10 @@ function ofKind<Kind extends Sign['kind']>(signs: readonly Sign[], kind: Kind) {
   return signs.filter((sign): sign is Extract<Sign, { readonly kind: Kind }> => sign.kind === kind);
 }
 
-/** Compares what a page states about the size of its list with what was read. @param isExact whether there may not be more, either */
+/**
+ * Compares what a page states about the size of its list with what was read.
+ * @param isExact whether there may not be more, either: then it is the total of something else, or the list has shrunk meanwhile
+ */
 function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isExact: boolean) {
   const [totals, pageTotals] = [numbersOf(signs, 'total'), numbersOf(signs, 'pages')];
   const unread = [

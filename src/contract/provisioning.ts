@@ -2,9 +2,9 @@ import { type ListedAgent, readAgent } from './agents.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, layersOf } from './resource.ts';
-import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { readCreated } from './resource.ts';
+import type { UnknownShape } from './unknown-shape.ts';
 
 /** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
@@ -27,43 +27,15 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
   return lists.find(Array.isArray) ?? [];
 }
 
-const EXTERNAL_ID = 'space.external_space_id';
-
-/** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
-function foldExternalId(id: string): string {
-  return id.normalize('NFC').trim().toLowerCase();
-}
-
-/** Whether an id may be the requested one: a service may store it in another spelling, or behind a prefix of its own. */
-function mayBeExternalId(found: unknown, requested: string): boolean {
-  if (typeof found !== 'string' && typeof found !== 'number') return true;
-  const [id, wanted] = [foldExternalId(String(found)), foldExternalId(requested)];
-  return id.endsWith(wanted) && !/[\p{L}\p{N}]$/u.test(id.slice(0, id.length - wanted.length));
-}
-
-/**
- * Reads the response to provisioning, in any common envelope (assumption `provision.agents`).
- * @param requested the external_space_id of the request, if it is known
- * @throws UnknownShape if the response has no space_id, reports an error, or is about another space
- */
-export function readProvisionResponse(body: unknown, contract: Contract, requested?: string): ProvisionResponse {
-  if (!isJsonObject(body)) {
-    throw new UnknownShape('id.field', 'The response to provisioning is not an object.', describeJson(body));
-  }
-  const layers = layersOf(body, 'space');
-  rejectErrorInBody(body, layers, 'provision.agents');
-  const space = findResource(layers, 'space', 'space.id', contract);
-  const found = space?.fields.value(EXTERNAL_ID);
-  if (space && requested !== undefined && !mayBeExternalId(found, requested)) {
-    const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;
-    throw new UnknownShape('provision.agents', message, describeJson(space.object));
-  }
+/** Reads the response to provisioning. @throws UnknownShape as `readCreated` and `readAgent` */
+export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {
+  const { id, created, layers } = readCreated(body, 'space', contract);
   const listed = findAgents(layers.toReversed()).filter(isJsonObject);
   const hasId = (agent: JsonObject) => fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
   const unreadable = listed.find((agent) => !hasId(agent));
   return {
-    space_id: space?.id ?? fieldsOf(body, 'space', contract).readId('space.id'),
-    created: findCreated(layers),
+    space_id: id,
+    created,
     agents: listed.filter(hasId).map((agent) => readAgent(agent, contract)),
     unreadable:
       unreadable && fieldsOf(unreadable, 'agent', contract).unreadable('agent.id', 'An installed agent has no id.'),

@@ -1,9 +1,9 @@
 import type { Contract } from './contract.ts';
-import { normalizeName, ownNames, type Resource } from './field-names.ts';
+import { type CreatedResource, normalizeName, ownNames, RESOURCE_OF, type Resource } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
-import { UnknownShape } from './unknown-shape.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
+import type { OperationLeaf } from './leaves.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** Names under which a response to a write may nest the resource that it is about, beside its own name. */
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
@@ -28,11 +28,15 @@ export function layersOf(body: unknown, resource: Resource, depth = 0): readonly
 }
 
 /** The resource in the response to a write. */
-export interface FoundResource {
+export interface Created {
   readonly id: string;
+  /** False if the resource existed before; undefined if the service does not say. */
+  readonly created: boolean | undefined;
   readonly fields: Fields;
   /** The object with the id. */
   readonly object: JsonObject;
+  /** The objects that may hold further parts of the response, the outermost first. */
+  readonly layers: readonly JsonObject[];
 }
 
 const KIND_KEYS = ['object', 'type', 'kind', 'resource'];
@@ -43,20 +47,16 @@ function isOperation(object: JsonObject): boolean {
   return KIND_KEYS.some((key) => typeof object[key] === 'string' && OPERATION.test(normalizeName(object[key])));
 }
 
+type Found = Pick<Created, 'id' | 'fields' | 'object'>;
+
 /**
- * Returns the resource in the response to a write: what has an id of its own name, or else a generic id.
- * @param layers as `layersOf` returns them
- * @returns undefined if no object has an id
+ * Finds what has an id of its own name, or else a generic id.
  * @throws UnknownShape for two different ids, and for the id of an operation
  */
-export function findResource(
-  layers: readonly JsonObject[],
-  resource: Resource,
-  leaf: FieldLeaf,
-  contract: Contract,
-): FoundResource | undefined {
+function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract): Found | undefined {
+  const leaf = `${resource}.id` as const;
   const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
-  const withId = (idOf: (fields: Fields) => string | undefined): readonly FoundResource[] =>
+  const withId = (idOf: (fields: Fields) => string | undefined): readonly Found[] =>
     all.flatMap(({ object, fields }) => {
       const id = idOf(fields);
       return id === undefined ? [] : [{ id, object, fields }];
@@ -68,12 +68,60 @@ export function findResource(
   if (last === undefined) return undefined;
   if (other) {
     const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
-    throw new UnknownShape('id.field', message, layers.map(describeFields).join(', with '));
+    throw new UnknownShape(message, layers.map(describeFields).join(', with '));
   }
   if (own.length === 0 && isOperation(last.object)) {
     throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
   }
   return last;
+}
+
+/**
+ * Reads the resource in the response to a write, in any common envelope.
+ * @param contracts the first one under which the response has an id counts
+ * @throws UnknownShape for a response without an id, with two different ones, or with that of an operation; ErrorInBody if it
+ *   reports an error
+ */
+export function readCreated(
+  body: unknown,
+  resource: CreatedResource,
+  ...contracts: readonly [Contract, ...Contract[]]
+): Created {
+  const layers = layersOf(body, resource);
+  rejectErrorInBody(body, layers);
+  for (const contract of contracts) {
+    const found = findResource(layers, resource, contract);
+    if (found) return { ...found, created: findCreated([...layers, ...found.fields.places]), layers };
+  }
+  const message = `The response contains no ${resource}_id.`;
+  const [outermost] = layers;
+  if (outermost === undefined) throw new UnknownShape(message, describeJson(body));
+  throw fieldsOf(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
+}
+
+/**
+ * Reads the response to a write that has a Location header in place of a body. Its last segment is the id of the new
+ * resource.
+ * @param url of the request: the location must have the same origin
+ * @returns a body with the id; undefined if the location is not that of such a resource
+ */
+export function bodyOfLocation(
+  location: string | undefined,
+  operation: OperationLeaf,
+  url: string,
+): { readonly [id: string]: string } | undefined {
+  if (location === undefined || operation.endsWith('.list') || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  if (target.origin !== new URL(url).origin) return undefined;
+  const [parent = '', last = ''] = target.pathname.replace(/\/$/, '').split('/').slice(-2);
+  const collection = normalizeName(parent).replace(/s$/, '');
+  const resource = RESOURCE_OF[operation];
+  if (last === '' || !ownNames(resource).some((name) => collection.endsWith(name))) return undefined;
+  try {
+    return { [`${resource}_id`]: decodeURIComponent(last) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the first boolean, also as text, under one of these normalized names. */
@@ -89,7 +137,7 @@ function findFlag(layers: readonly JsonObject[], names: readonly string[]): bool
 }
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
-export function findCreated(layers: readonly JsonObject[]): boolean | undefined {
+function findCreated(layers: readonly JsonObject[]): boolean | undefined {
   const created = findFlag(layers, ['created', 'iscreated', 'wascreated', 'isnew', 'new']);
   const existed = findFlag(layers, ['reused', 'isreused', 'existing', 'existed', 'alreadyexists', 'alreadyexisted']);
   return created ?? (existed === undefined ? undefined : !existed);

@@ -3,8 +3,7 @@ import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { UnknownShape } from './unknown-shape.ts';
-import { canonicalId } from './uuid.ts';
-import { isTextOrNumber } from './values.ts';
+import { canonicalId, isTextOrNumber } from './values.ts';
 
 /** The session of a history request. */
 export interface RequestedSession {
@@ -56,10 +55,11 @@ function toForeign(
   contract: Contract,
 ): UnknownShape {
   const steps = path.split('.');
-  const named = `query:${steps.findLast((step) => !/^(id|key)$/i.test(step)) ?? path}`;
+  const place = contract.parameter(parameter)?.place ?? 'query';
+  const named = `${place}:${steps.findLast((step) => !/^(id|key)$/i.test(step)) ?? path}`;
   const isSent = normalizeName(named) === normalizeName(contract.leaf(parameter).value);
   // A service that ignores the name that its own messages use has no parameter for it.
   const value = isSent && parameter === 'messages.history.session_id' ? 'none' : named;
   const message = 'The history contains messages of a session other than the requested one.';
-  return new UnknownShape('history.query', message, `messages whose ${path} differs`, { leaf: parameter, value });
+  return new UnknownShape(message, `messages whose ${path} differs`, { leaf: parameter, value });
 }

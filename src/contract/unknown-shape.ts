@@ -1,33 +1,9 @@
 import { shellQuote } from '../shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
+import { LEAVES, type LeafName } from './leaves.ts';
 
-/** What is assumed about the wire format where the spec leaves it open: an error names the assumption that failed. */
-export type AssumptionName =
-  | 'list.envelope'
-  | 'list.next'
-  | 'id.field'
-  | 'space.external_id'
-  | 'agent.name'
-  | 'provision.agents'
-  | 'chat.source'
-  | 'chat.acknowledgement'
-  | 'history.query'
-  | 'history.messages'
-  | 'message.author'
-  | 'cron.fields';
-
-/** Returns the assumption that fails if a field cannot be read. */
-export function assumptionOf(leaf: FieldLeaf): AssumptionName {
-  if (leaf.startsWith('source.')) return 'chat.source';
-  if (leaf.endsWith('.id')) return 'id.field';
-  if (leaf.startsWith('cron_job.')) return 'cron.fields';
-  if (leaf.startsWith('message.')) return 'history.messages';
-  return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
-}
-
-/** A leaf to set instead of an assumption, and a value to try; `<name>` stands for one that the operator must fill in. */
+/** A leaf to set, and a value to try; `<name>` stands for one that the operator must fill in. */
 export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
@@ -66,17 +42,15 @@ export function describeMethod(settings: readonly Pick<ContractFix, 'leaf' | 'va
   return `To use that method, run: ${setCommand(settings)}`;
 }
 
-/** A response that cannot be read under the assumptions. The API client turns it into an error for the user. */
+/** A response that cannot be read as the contract says. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
-  readonly assumption: AssumptionName;
   /** A readable description of the response. */
   readonly seen: string;
   /** What would make the response readable, if that is known. */
   readonly fix: ContractFix | undefined;
 
-  constructor(assumption: AssumptionName, message: string, seen: string, fix?: ContractFix) {
+  constructor(message: string, seen: string, fix?: ContractFix) {
     super(message);
-    this.assumption = assumption;
     this.seen = seen;
     this.fix = fix;
   }
@@ -84,8 +58,8 @@ export class UnknownShape extends Error {
 
 /** A response with a success status whose body reports an error. */
 export class ErrorInBody extends UnknownShape {
-  constructor(assumption: AssumptionName, seen: string) {
-    super(assumption, 'The response reports an error, although its status is a success.', seen);
+  constructor(seen: string) {
+    super('The response reports an error, although its status is a success.', seen);
   }
 }
 
@@ -126,6 +100,6 @@ function reportsError(object: JsonObject): boolean {
  * @param envelopes the objects in the body that may report the error
  * @throws ErrorInBody
  */
-export function rejectErrorInBody(body: unknown, envelopes: readonly JsonObject[], assumption: AssumptionName): void {
-  if (envelopes.some(reportsError)) throw new ErrorInBody(assumption, describeJson(body));
+export function rejectErrorInBody(body: unknown, envelopes: readonly JsonObject[]): void {
+  if (envelopes.some(reportsError)) throw new ErrorInBody(describeJson(body));
 }

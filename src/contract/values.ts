@@ -37,3 +37,19 @@ export function isSame(a: unknown, b: unknown): boolean {
     JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
   return write(a) === write(b);
 }
+
+const UUID = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
+
+/**
+ * An id as it is compared: services accept a UUID in either case, without hyphens, and in braces. What is sent stays as typed.
+ * @returns a UUID in lower case with hyphens; any other id unchanged
+ */
+export function canonicalId(id: string): string {
+  const [, ...parts] = UUID.exec(id) ?? [];
+  return parts.length === 0 ? id : parts.join('-').toLowerCase();
+}
+
+/** An agent's id as it is compared: services may list the address of an agent as its id. */
+export function comparableAgent(agentId: string): string {
+  return canonicalId(agentId.split('/').findLast((segment) => segment !== '') ?? agentId);
+}

@@ -9,9 +9,9 @@ import {
   resolveSpaceId,
 } from '../api/references.ts';
 import { SpaceAgents } from '../api/space-agents.ts';
-import { comparableAgent } from '../contract/agent-ids.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../shell-quote.ts';
 import type { OwnerAgents } from './job-rows.ts';

@@ -2,13 +2,12 @@ import { readItem } from '../api/api-response.ts';
 import { createFreshList } from '../api/fresh-list.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
-import { comparableAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
-import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { comparableAgent } from '../contract/values.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
@@ -91,6 +90,17 @@ function identityKey(name: string, agentId: string | undefined): string {
   return JSON.stringify([toNfc(name), agentId === undefined ? null : comparableAgent(agentId)]);
 }
 
+/** Groups the jobs with a name. */
+function byIdentity(jobs: readonly ListedJob[]): JobList['byIdentity'] {
+  const groups = new Map<string, ListedJob[]>();
+  for (const job of jobs) {
+    if (job.name === undefined) continue;
+    const key = identityKey(job.name, job.agent_id);
+    groups.set(key, [...(groups.get(key) ?? []), job]);
+  }
+  return groups;
+}
+
 /** Says which jobs of a list to keep. */
 function wantedFilter({ wanted }: JobListOptions): (listed: ListedJob) => boolean {
   const names = new Set(wanted.map(({ name }) => toNfc(name)));
@@ -111,6 +121,8 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
   try {
     for await (const item of options.list()) {
       const listed = toListedJob(item, options.contract);
+      // What the service has deleted, and lists all the same, does not exist.
+      if (listed.retirement) continue;
       const { cron_job_id, name } = listed;
       if (name === undefined) nameless.push(item);
       ids.add(cron_job_id);
@@ -121,7 +133,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
     return {
       ids,
       byId: jobs,
-      byIdentity: groupBy(kept, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
+      byIdentity: byIdentity(kept),
       nameless: kept.filter(({ name }) => name === undefined),
     };
   } catch (error) {

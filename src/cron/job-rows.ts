@@ -1,7 +1,7 @@
-import { comparableAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import { toWireSchedule } from './cron-result.ts';
@@ -35,7 +35,7 @@ export interface JobRow {
   readonly next: string | undefined;
   /**
    * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`:
-   * the state file has it, and the service no longer lists it. `unlisted`: like `gone`, but recorded so recently that
+   * the service no longer lists it, or lists it as deleted. `unlisted`: like `gone`, but recorded so recently that
    * the service may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
@@ -69,7 +69,7 @@ async function toListedRow(
   { jobs, spaces }: { readonly jobs: ReadonlyMap<string, RecordedJob> } & Pick<KnownJobs, 'spaces'>,
   now: number,
 ): Promise<JobRow> {
-  const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule } = toListedJob(item, contract);
+  const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule, retirement } = toListedJob(item, contract);
   const { key, data } = jobs.get(cron_job_id) ?? {};
   const agent_id = listedAgentId ?? data?.agent_id;
   const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
@@ -81,7 +81,7 @@ async function toListedRow(
     name,
     external_space_id,
     ...times,
-    state: key === undefined ? 'unrecorded' : 'recorded',
+    state: retirement ? 'gone' : key === undefined ? 'unrecorded' : 'recorded',
     key,
     // The service's own fields stay, except for those that scripts rely on.
     json: {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalId } from '../contract/uuid.ts';
+import { canonicalId } from '../contract/values.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 

@@ -8,7 +8,15 @@ import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type AgentOptions, findOwnerAgents, parseJobOwner, recordedOwnerAgents } from './job-agent.ts';
 import { JOB_LIST } from './job-list.ts';
-import { findKnownJobs, type JobRow, joinRows, type KnownJobs, rowsOfAgents, toLocalRows } from './job-rows.ts';
+import {
+  findKnownJobs,
+  type JobRow,
+  joinRows,
+  type KnownJobs,
+  type OwnerAgents,
+  rowsOfAgents,
+  toLocalRows,
+} from './job-rows.ts';
 
 /** What listing jobs needs of a command. */
 export interface ListContext {
@@ -60,8 +68,26 @@ async function readKnownJobs(
 
 /**
  * Lists the jobs of the service, joined with the state.
+ * @param agents whose jobs are meant; all jobs without them
+ * @throws as the rows are read, as `listJobs`
+ */
+export async function listJobsOf(
+  context: ListContext,
+  agents: OwnerAgents | undefined,
+  hooks: ListHooks,
+): Promise<AsyncIterable<JobRow>> {
+  const http = await context.http();
+  context.progress.start('Reading the jobs');
+  const known = await readKnownJobs(context, http.baseUrl, hooks);
+  const items = readList(http, context.command);
+  const rows = joinRows({ items, contract: http.contract }, known, context.clock.now());
+  return agents ? rowsOfAgents(rows, agents, hooks.onLeftOut) : rows;
+}
+
+/**
+ * Lists the jobs of an owner, joined with the state.
  * @param owner the agent or the space whose jobs are meant; all jobs if neither is given
- * @throws UsageError for an invalid owner; NotFoundError if there is none; as the rows are read, as `listJobs`
+ * @throws UsageError for an invalid owner; NotFoundError if there is none; as `listJobsOf`
  */
 export async function listWithState(
   context: ListContext,
@@ -69,13 +95,8 @@ export async function listWithState(
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {
   const parsed = parseJobOwner(owner);
-  const http = await context.http();
-  const agents = parsed && (await findOwnerAgents(context, http, parsed));
-  context.progress.start('Reading the jobs');
-  const known = await readKnownJobs(context, http.baseUrl, hooks);
-  const items = readList(http, context.command);
-  const rows = joinRows({ items, contract: http.contract }, known, context.clock.now());
-  return agents ? rowsOfAgents(rows, agents, hooks.onLeftOut) : rows;
+  const agents = parsed && (await findOwnerAgents(context, await context.http(), parsed));
+  return await listJobsOf(context, agents, hooks);
 }
 
 /** Lists the jobs that the state records, without calling the service. The parameters are those of `listWithState`. */

@@ -1,4 +1,5 @@
-import { namesAgent } from '../contract/agent-ids.ts';
+import type { Retirement } from '../contract/retirement.ts';
+import { canonicalId, comparableAgent } from '../contract/values.ts';
 import { type CronJob, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, normalizePart, parseFields, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
@@ -13,11 +14,16 @@ export interface ListedJob {
   readonly name: string | undefined;
   readonly instructions: string | undefined;
   readonly schedule: ScheduleParts | undefined;
+  /** What shows that the service has deleted the job, and lists it all the same. */
+  readonly retirement?: Retirement | undefined;
 }
 
 function matchAgent({ agent_id, agent_text }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
-  if (agent_id !== undefined) return namesAgent(agent_id, agentId) ? 'yes' : 'no';
-  if (agent_text !== undefined && namesAgent(agent_text, agentId)) return 'yes';
+  // Addresses may end alike.
+  const compared = agentId.includes('/') ? canonicalId : comparableAgent;
+  const isAgent = (shown: string) => compared(shown) === compared(agentId);
+  if (agent_id !== undefined) return isAgent(agent_id) ? 'yes' : 'no';
+  if (agent_text !== undefined && isAgent(agent_text)) return 'yes';
   return 'maybe';
 }
 

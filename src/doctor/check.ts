@@ -1,5 +1,4 @@
-import { LocalError, type PartnerctlError } from '../errors.ts';
-import { joinSentences } from '../output/sentences.ts';
+import { LocalError, type PartnerctlError, RunFailure } from '../errors.ts';
 
 export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
@@ -26,25 +25,31 @@ export function skipped(name: string, message: string): Check {
 }
 
 /** A check that found a problem which does not stop commands. */
-export function warning(name: string, message: string, hint: string): Check {
-  return { name, status: 'warning', message, hint };
-}
-
-/** Joins a message and its reason on one line. A reason that is only a clause follows a colon. */
-function joinReason(message: string, why: string | undefined): string {
-  if (why === undefined) return message;
-  const isSentence = !/^[a-z]/.test(why);
-  const reason = `${joinSentences(why)}${/[.!?]$/.test(why) ? '' : '.'}`;
-  return isSentence ? `${message} ${reason}` : `${message.replace(/\.$/, '')}: ${reason}`;
+export function warning(name: string, message: string, hint: string | undefined): Check {
+  return { name, status: 'warning', message, hint: hint ?? null };
 }
 
 /** A check that failed with an error. @param hint replaces the error's hint */
-export function failed(name: string, error: PartnerctlError, hint = error.info.hint ?? null): Check {
-  const { message, info } = error;
-  return { name, status: 'failed', message: joinReason(message, info.why), hint, failure: error };
+export function failed(name: string, error: PartnerctlError, hint = error.info.hint): Check {
+  return { name, status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
 /** A check that failed without an error of its own. */
 export function broken(name: string, message: string, hint: string): Check {
   return failed(name, new LocalError(message), hint);
+}
+
+/** Returns the error to exit with: the first failed check decides its type and exit code. Undefined if no check failed. */
+export function failureOf(checks: readonly Check[]): PartnerctlError | undefined {
+  const failures = checks.flatMap(({ name, hint, failure }) => (failure ? [{ name, hint, failure }] : []));
+  const [first] = failures;
+  if (first === undefined) return undefined;
+  const names = failures.map(({ name }) => name);
+  const count = names.length === 1 ? '1 check' : `${names.length} checks`;
+  return new RunFailure(`${count} failed: ${names.join(', ')}.`, first.failure, {
+    why: first.failure.message,
+    hint: first.hint ?? undefined,
+    details: { failed: names },
+    cause: first.failure,
+  });
 }

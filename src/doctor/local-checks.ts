@@ -1,30 +1,19 @@
 import { shellQuote } from '../shell-quote.ts';
 import { repairHint } from '../state/log.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
-import type { Facts, StateFacts } from './facts.ts';
+import type { Facts, StateFacts } from './gather.ts';
 
 const PROFILES_UNREADABLE = 'not checked: the profiles cannot be read';
 
 function isOlder(version: string, than: string): boolean {
-  const [own, other] = [version, than].map((text) => text.split('.').map(Number));
-  for (const [index, part] of (other ?? []).entries()) {
-    const difference = (own?.[index] ?? 0) - part;
-    if (difference !== 0) return difference < 0;
-  }
-  return false;
+  return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
-/** Shows the version of the program. */
-export function checkProgram({ version }: Facts): Check {
-  return ok('program', `partnerctl ${version}`);
-}
-
-/** Checks the version of Node.js. */
-export function checkNode({ nodeVersion, minimumNode }: Facts): Check {
-  const message = `Node.js ${nodeVersion}`;
-  if (!isOlder(nodeVersion, minimumNode)) return ok('node', message);
-  const hint = `Install Node.js ${minimumNode} or later.`;
-  return broken('node', `${message} is older than ${minimumNode}, the oldest that partnerctl runs on.`, hint);
+/** Shows the version of the program, and checks that of Node.js. @param minimumNode the oldest supported version */
+export function checkProgram({ version, nodeVersion }: Facts, minimumNode: string): Check {
+  if (!isOlder(nodeVersion, minimumNode)) return ok('program', `partnerctl ${version}, Node.js ${nodeVersion}`);
+  const message = `Node.js ${nodeVersion} is older than ${minimumNode}, the oldest that partnerctl runs on.`;
+  return broken('program', message, `Install Node.js ${minimumNode} or later.`);
 }
 
 /** Checks that the profiles can be read, and by this user only. */
@@ -55,28 +44,21 @@ export function backToProfile({ settings, overridden }: Facts): string | undefin
 /** Shows the service, the token's source, and the profile in use. Warns if settings name different services. */
 export function checkSettings(facts: Facts): Check {
   const { settings, overridden, profiles } = facts;
-  if (settings.error) {
-    // `checkProfiles` reports it.
-    const isOfProfiles = settings.error === profiles.error;
-    return isOfProfiles ? skipped('settings', PROFILES_UNREADABLE) : failed('settings', settings.error);
-  }
+  if (profiles.error) return skipped('settings', PROFILES_UNREADABLE);
+  if (settings.error) return failed('settings', settings.error);
   const { baseUrl, profile, token, shadowed } = settings.value;
   const others = shadowed.length === 0 ? '' : ` (${shadowed.join('; ')})`;
-  const isStored = profiles.value?.names.includes(profile.value);
+  const isStored = profiles.value.names.includes(profile.value);
   const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
   const message = `${baseUrl.value} from ${baseUrl.from}, token from ${token?.from ?? 'nowhere'}, ${named}${others}`;
   if (overridden === undefined) return ok('settings', message);
-  return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts) ?? '');
+  return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts));
 }
 
-function damageHint({ damaged: [first] }: StateFacts): string {
-  return `List the lines with: partnerctl state verify. ${first ? repairHint(first.why) : ''}`;
-}
-
-function describeState({ location, exists, records }: StateFacts): string {
+function describeState({ location, exists, types }: StateFacts): string {
   const { kind, address, from } = location;
   const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';
-  const content = exists ? `${records} ${records === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
+  const content = exists ? `${types.length} ${types.length === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
   const source = from === 'default' ? ', the default' : ` from ${from}`;
   return `${address}${source}: ${where}; ${content}`;
 }
@@ -85,23 +67,23 @@ function describeState({ location, exists, records }: StateFacts): string {
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   if (state === undefined) return skipped('state', 'not checked: --timeout ended before');
   if (state.error) {
-    // `checkProfiles` reports it.
+    // The profile may name the state.
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
     return isOfProfiles ? skipped('state', PROFILES_UNREADABLE) : failed('state', state.error);
   }
   const { location, exists, isWritable, damaged } = state.value;
-  const message = describeState(state.value);
-  if (damaged.length > 0) {
-    const [first] = damaged;
+  const [first] = damaged;
+  if (first) {
     const count = damaged.length === 1 ? 'A line' : `${damaged.length} lines`;
-    const what = `${count} of the state cannot be used: ${location.address}:${first?.line}: ${first?.why}.`;
-    return broken('state', what, damageHint(state.value));
+    const what = `${count} of the state cannot be used: ${location.address}:${first.line}: ${first.why}.`;
+    return broken('state', what, `List the lines with: partnerctl state verify. ${repairHint(first.why)}`);
   }
   if (!isWritable) {
     const hint =
       'Make it writable for you, with space on its disk, or name another place with --state or PARTNER_STATE.';
     return broken('state', `The state cannot be written: ${location.address}`, hint);
   }
+  const message = describeState(state.value);
   if (isCi && location.kind === 'file' && !exists && settings.value !== undefined) {
     const hint = 'Share one state with --state postgres://… or git+ssh://…#branch: partnerctl help state';
     return warning('state', `${message}. In CI, it guards this run alone.`, hint);

@@ -18,7 +18,6 @@ export interface Endpoint {
   readonly method: OperationValue['method'];
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
-  readonly operationId: string;
   readonly parameters: readonly EndpointParameter[];
   /** The JSON body, if the operation takes one. */
   readonly json: Shape | undefined;
@@ -43,10 +42,6 @@ function isOperationLeaf(name: string): name is OperationLeaf {
 
 /** The leaves of all operations. */
 export const OPERATION_LEAVES: readonly OperationLeaf[] = Object.keys(LEAVES).filter(isOperationLeaf);
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
 
 function isPlace(value: unknown): value is EndpointParameter['place'] {
   return value === 'path' || value === 'query' || value === 'header' || value === 'cookie';
@@ -85,28 +80,19 @@ function shapeIn(document: OpenApiDocument, holder: JsonObject | undefined, type
   return schema === undefined ? undefined : shapeOf(document, [schema]);
 }
 
-/** @param isRead for a write, the 201 has the created resource; its 200 may be an error */
+/** @param isRead for a write, the 201 has the created resource; its 200 may be an error, and its 202 an operation */
 function responseIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
   const statuses = Object.keys(responses).filter((status) => /^2/.test(status));
-  const successes = (isRead ? statuses : statuses.reverse()).map((status) => document.resolve(responses[status]));
+  const ordered = isRead
+    ? statuses
+    : statuses.toSorted((one, other) => Number(other === '201') - Number(one === '201'));
+  const successes = ordered.map((status) => document.resolve(responses[status]));
   const success = successes.find((each) => schemaIn(document, each, JSON_TYPE)) ?? successes[0];
   return {
     response: schemaIn(document, success, JSON_TYPE),
     responseHeaders: isJsonObject(success?.headers) ? Object.keys(success.headers) : [],
   };
-}
-
-/** Returns the path of the server whose path ends like the base URL, or else of the first one; variables count as nothing. */
-function serverOf(document: OpenApiDocument, holders: readonly JsonObject[], basePath: string): string {
-  const given = holders.map(({ servers }) => servers).find((servers) => Array.isArray(servers) && servers.length > 0);
-  const servers: readonly unknown[] = Array.isArray(given) ? given : [];
-  const paths = servers.map((each) => {
-    const url = textOf(document.resolve(each)?.url);
-    const isFixed = URL.canParse(url, 'https://host.invalid') && !url.includes('{');
-    return isFixed ? new URL(url, 'https://host.invalid').pathname : '';
-  });
-  return paths.find((path) => path.replace(/\/+$/, '').endsWith(basePath)) ?? paths[0] ?? '';
 }
 
 function segmentsOf(path: string): readonly string[] {
@@ -128,29 +114,38 @@ function prefixOf(path: string, specPath: string): readonly string[] | undefined
   return isSame ? prefix : undefined;
 }
 
+/** Whether the address of a server has the version. */
+function hasVersionedServer({ root }: OpenApiDocument, version: string | undefined): boolean {
+  const servers: readonly unknown[] = Array.isArray(root.servers) ? root.servers : [];
+  return servers.some((server) => {
+    const url = isJsonObject(server) ? server.url : undefined;
+    return typeof url === 'string' && version !== undefined && segmentsOf(url).includes(version);
+  });
+}
+
 interface Candidate {
   readonly item: JsonObject;
   /** Relative to the base URL. */
   readonly path: string;
-  /** The number of segments that contradict the spec, and then of those before its path. Fewer are better. */
-  readonly rank: readonly [extra: number, before: number];
+  /** The number of segments that contradict the spec. */
+  readonly extra: number;
 }
 
 /** Finds the paths of a document that end like one of the spec. */
 function candidatesFor(document: OpenApiDocument, specPath: string, basePath: string): readonly Candidate[] {
   const paths = isJsonObject(document.root.paths) ? document.root.paths : {};
   const version = segmentsOf(basePath).at(-1);
+  const isVersioned = hasVersionedServer(document, version);
   return Object.entries(paths).flatMap(([key, given]): Candidate[] => {
     const item = key.startsWith('/') ? document.resolve(given) : undefined;
-    if (item === undefined) return [];
-    const before = prefixOf(serverOf(document, [item, document.root], basePath) + key, specPath);
-    if (before === undefined) return [];
+    const before = prefixOf(key, specPath);
+    if (item === undefined || before === undefined) return [];
     // .NET documents versions as a placeholder: /api/v{version}/automation/spaces.
     const at = before.findLastIndex((segment) => segment === version || /^v\{[^{}]*\}$/.test(segment));
     // What follows the version contradicts the spec. Where there is none, the base URL may have all of it.
-    const extra = at === -1 ? [] : before.slice(at + 1);
+    const extra = at === -1 && !isVersioned ? [] : before.slice(at + 1);
     const path = `/${[...extra, ...segmentsOf(specPath)].join('/')}${key.endsWith('/') ? '/' : ''}`;
-    return [{ item, path, rank: [extra.length, at === -1 ? 1 + before.length : 0] }];
+    return [{ item, path, extra: extra.length }];
   });
 }
 
@@ -161,7 +156,6 @@ function toEndpoint(document: OpenApiDocument, leaf: OperationLeaf, found: Found
     leaf,
     method,
     path,
-    operationId: textOf(operation.operationId),
     parameters: parametersIn(document, item, operation),
     json: shapeIn(document, body, JSON_TYPE),
     form: shapeIn(document, body, FORM_TYPE),
@@ -190,10 +184,8 @@ export function findEndpoints(document: OpenApiDocument, leaf: OperationLeaf, ba
       const operation = document.resolve(candidate.item[method.toLowerCase()]);
       return operation === undefined ? [] : [{ ...candidate, method, operation }];
     });
-    const best = [0, 1].reduce<readonly Found[]>((left, part) => {
-      const least = Math.min(...left.map(({ rank }) => rank[part] ?? 0));
-      return left.filter(({ rank }) => rank[part] === least);
-    }, found);
+    const least = Math.min(...found.map(({ extra }) => extra));
+    const best = found.filter(({ extra }) => extra === least);
     if (best.length > 0) return best.map((each) => toEndpoint(document, leaf, each));
   }
   return [];

@@ -12,8 +12,9 @@ export interface Example {
 const MAX_DEPTH = 8;
 const MAX_VALUES = 2_000;
 
-/** What a response has only if something failed. */
+/** What a response has only if something failed, and the value of a status that says so. */
 const FAILURE = /^(?:is_?|has_?)?(?:errors?|faults?)$/i;
+const FAILED = /^(?:errors?|errored|fail(?:ed|ure)?)$/i;
 
 /** Whether a path of the contract can have this name. */
 function isExpressible(name: string): boolean {
@@ -82,7 +83,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {
-  const [choice] = choices;
+  const choice = choices.find((each) => typeof each !== 'string' || !FAILED.test(each)) ?? choices[0];
   if (choice !== undefined) return choice;
   const isUrl = /^(?:href|ur[il]|link)$/i.test(name) || formats.some((format) => /^ur[il]/.test(format));
   if (types.has('string')) return isUrl ? `https://example.com/${name}` : name;

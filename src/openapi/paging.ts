@@ -1,32 +1,23 @@
 import { normalizeName } from '../contract/field-names.ts';
-import { readSigns } from '../contract/page-signs.ts';
+import { PAGE_NAMES, readSigns } from '../contract/page-signs.ts';
 import type { Endpoint, EndpointParameter } from './endpoints.ts';
 
-/* Normalized names of query parameters, the best first. */
+type Query = readonly EndpointParameter[];
 
-const TOKENS =
-  'cursor pagetoken nexttoken continuationtoken continuation continue marker nextcursor nextpagetoken pageinfo $skiptoken after startingafter startcursor token'.split(
-    ' ',
+/** Returns the first parameter with such a name; `page[cursor]` is also called `cursor`. */
+function called(query: Query, kind: keyof typeof PAGE_NAMES): EndpointParameter | undefined {
+  return query.find(({ name }) =>
+    [name, /\[(.*)\]$/.exec(name)?.[1] ?? name].some((each) =>
+      PAGE_NAMES[kind].test(normalizeName(each).replace('$', '')),
+    ),
   );
-const PAGES = 'page pagenumber pageno pageindex'.split(' ');
-const OFFSETS = 'offset skip $skip start startindex from'.split(' ');
-const AFTER = 'startingafter after afterid before'.split(' ');
-const SIZES = 'limit $limit size pagesize perpage count top $top first max maxresults maxitems'.split(' ');
-
-/** Whether a parameter has one of these names; `page[cursor]` is also called `cursor`. */
-function isCalled({ name }: EndpointParameter, names: readonly string[]): boolean {
-  return [name, /\[(.*)\]$/.exec(name)?.[1] ?? ''].some((each) => names.includes(normalizeName(each)));
-}
-
-function parameterCalled(query: readonly EndpointParameter[], names: readonly string[]): EndpointParameter | undefined {
-  return names.map((name) => query.find((each) => isCalled(each, [name]))).find((found) => found !== undefined);
 }
 
 /** Returns the page number of a list, or else its only number that is no size: `seite`, which starts at 1. */
-function pageOf(query: readonly EndpointParameter[]): EndpointParameter | undefined {
-  const numbers = query.filter((each) => each.shape.types.has('integer') && !isCalled(each, SIZES));
+function pageOf(query: Query): EndpointParameter | undefined {
+  const numbers = query.filter((each) => each.shape.types.has('integer') && !called([each], 'size'));
   const [only, other] = numbers;
-  return parameterCalled(query, PAGES) ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
+  return called(query, 'page') ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
 }
 
 /**
@@ -36,23 +27,21 @@ function pageOf(query: readonly EndpointParameter[]): EndpointParameter | undefi
  */
 export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly string[]): string | undefined {
   const query = endpoint.parameters.filter(({ name, place }) => place === 'query' && !own.includes(name));
-  const page = pageOf(query);
-  const offset = parameterCalled(query, OFFSETS)?.name;
-  const token = parameterCalled(query, TOKENS)?.name;
+  const [page, offset, token] = [pageOf(query), called(query, 'offset'), called(query, 'token')?.name];
   const signs = readSigns({ body, headers: {}, status: 200, itemCount: 1, nextLink: undefined });
   const link = signs.find(({ kind }) => kind === 'link');
   if (link) return `link:${link.path}`;
   const tokens = signs.filter((sign) => sign.kind === 'token');
   for (const { path, name, isNumber } of tokens.filter(({ isNext }) => isNext)) {
     if (!isNumber && /^next(page)?$/.test(name)) return nextValue(path, token);
-    const parameter = isNumber ? (/offset|skip|start/.test(name) ? offset : page?.name) : token;
+    const parameter = isNumber ? (/offset|skip|start/.test(name) ? offset : page)?.name : token;
     if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
   const cursor = tokens.find(({ isNext }) => !isNext);
   if (cursor && token !== undefined) return `token:${cursor.path}:${token}`;
   if (endpoint.responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
-  const after = signs.some(({ kind }) => kind === 'more') ? parameterCalled(query, AFTER) : undefined;
-  return numbered('page', page) ?? numbered('after', after) ?? numbered('offset', parameterCalled(query, OFFSETS));
+  const after = signs.some(({ kind }) => kind === 'more') ? called(query, 'after') : undefined;
+  return numbered('page', page) ?? numbered('after', after) ?? numbered('offset', offset);
 }
 
 function numbered(kind: 'page' | 'after' | 'offset', parameter: EndpointParameter | undefined): string | undefined {

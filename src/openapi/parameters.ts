@@ -1,4 +1,3 @@
-import { OMITTABLE } from '../contract/check-leaf.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { parseParameter } from '../contract/leaf-value.ts';
 import { LEAVES, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
@@ -11,7 +10,7 @@ export interface ParameterMatches {
   readonly values: ReadonlyMap<ParameterLeaf, string>;
   /** The parameters that the document describes under no known name. */
   readonly missing: readonly ParameterLeaf[];
-  /** What the document requires, but the tool does not send, as `query:tenant`. */
+  /** The parameters that the document requires, but the tool does not send, as `query:tenant`. */
   readonly unsent: readonly string[];
 }
 
@@ -46,9 +45,7 @@ export function matchParameters(document: OpenApiDocument, endpoint: Endpoint): 
     .filter(({ name, place }) => !(place === 'header' && SENT_HEADERS.includes(normalizeName(name))))
     .map(({ name, place }) => `${place}:${name}`)
     .filter((value) => !sent.has(value));
-  const body = isForm ? endpoint.form : endpoint.json;
-  const inBody = body ? unsentIn(document, body, isForm ? 'form:' : 'body:', [...sent]) : [];
-  return { values, missing, unsent: [...unsent, ...inBody] };
+  return { values, missing, unsent };
 }
 
 type Matches = Pick<ParameterMatches, 'values' | 'missing'>;
@@ -75,10 +72,10 @@ function matchBody(document: OpenApiDocument, leaves: readonly ParameterLeaf[], 
   const missing: ParameterLeaf[] = [];
   for (const leaf of json === undefined ? [] : leaves) {
     const found = locate(document, json, parseParameter(LEAVES[leaf].value)?.path ?? []);
-    const isOmittable = OMITTABLE.includes(leaf);
+    const { isOptional } = LEAVES[leaf];
     if (Array.isArray(found)) values.set(leaf, `body:${found.join('.')}`);
-    else if (found === 'closed' && isOmittable) values.set(leaf, 'none');
-    else if (found !== 'open' && !isOmittable) missing.push(leaf);
+    else if (found === 'closed' && isOptional) values.set(leaf, 'none');
+    else if (found !== 'open' && !isOptional) missing.push(leaf);
   }
   return { values, missing };
 }
@@ -103,18 +100,6 @@ function locate(
     shape = isList ? shapeOf(document, inner.items) : inner;
   }
   return found;
-}
-
-/** Returns what a body requires and no value of the tool is in. */
-function unsentIn(document: OpenApiDocument, shape: Shape, at: string, sent: readonly string[]): readonly string[] {
-  return [...shape.required].flatMap((name) => {
-    const path = `${at}${name}`;
-    if (sent.includes(path)) return [];
-    const inner = shapeOf(document, shape.properties.get(name) ?? []);
-    const isIn = (start: string) => sent.some((each) => each.startsWith(start));
-    if (isIn(`${path}[].`)) return unsentIn(document, shapeOf(document, inner.items), `${path}[].`, sent);
-    return isIn(`${path}.`) ? unsentIn(document, inner, `${path}.`, sent) : isIn(`${path}[`) ? [] : [path];
-  });
 }
 
 /** Finds the form field of the file: the only binary one, or else one with a usual name. */

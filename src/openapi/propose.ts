@@ -1,15 +1,15 @@
 import { readAgent } from '../contract/agents.ts';
 import { readList } from '../contract/body.ts';
-import { decodeChatSource } from '../contract/chat-source.ts';
+import { readChatSource } from '../contract/chat-source.ts';
 import { checkLeaf } from '../contract/check-leaf.ts';
 import { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
-import { ESSENTIAL } from '../contract/field-names.ts';
+import { ESSENTIAL, RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { LeafValueError } from '../contract/leaf-value.ts';
 import { isLeafName, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../contract/leaves.ts';
-import { decodeAcknowledgement, decodeMessage } from '../contract/messages.ts';
+import { readAcknowledgement, readMessage } from '../contract/messages.ts';
 import { readProvisionResponse } from '../contract/provisioning.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
@@ -46,44 +46,34 @@ export interface DocumentProposals {
   readonly questions: readonly OpenQuestion[];
 }
 
-type Read = (body: unknown, contract: Contract) => unknown;
+type Read = (value: unknown, contract: Contract) => unknown;
 
-/** How the items of lists are read. */
-const ITEM_READERS: Readonly<Record<ListLeaf, Read>> = {
+/** How the response of each operation is read; of a list, each item. */
+const READERS: Readonly<Record<OperationLeaf, Read>> = {
   'spaces.list': ifObject(readSpace),
+  'spaces.provision': readProvisionResponse,
   'agents.list': ifObject(readAgent),
-  'messages.history': ifObject(decodeMessage),
-  'cron_jobs.list': ifObject(readCronJob),
-};
-const LISTED = {
-  'spaces.list': 'space',
-  'agents.list': 'agent',
-  'messages.history': 'message',
-  'cron_jobs.list': 'cron_job',
-} as const satisfies Record<ListLeaf, string>;
-
-/** How the responses to writes are read. */
-const READERS: Readonly<Partial<Record<OperationLeaf, Read>>> = {
-  'spaces.provision': (body, contract) => readProvisionResponse(body, contract),
-  'sources.setup': decodeChatSource,
-  'messages.send': decodeAcknowledgement,
+  'sources.setup': readChatSource,
+  'messages.send': readAcknowledgement,
+  'messages.history': ifObject(readMessage),
   'documents.create': (body, contract) => readUploadId(body, 'document', contract),
   'file_attachments.create': (body, contract) => readUploadId(body, 'attachment', contract),
   'cron_jobs.create': readCreatedCronJob,
+  'cron_jobs.list': ifObject(readCronJob),
 };
-
-/** Every response has fewer fields to set. */
-const MAX_FIXES = 20;
 
 /** Names of authors on neither side of a conversation. */
 const NEITHER_SIDE = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
+
+/** Every response has fewer fields to set. */
+const MAX_FIXES = 20;
 
 function ifObject(read: (item: JsonObject, contract: Contract) => unknown): Read {
   return (item, contract) => (isJsonObject(item) ? read(item, contract) : undefined);
 }
 
 function isListLeaf(leaf: OperationLeaf): leaf is ListLeaf {
-  return Object.hasOwn(LISTED, leaf);
+  return `${leaf}.items` in LEAVES;
 }
 
 function nameOf({ method, path }: Endpoint): string {
@@ -105,13 +95,12 @@ class Proposer {
 
   addEndpoint(endpoint: Endpoint): void {
     const { leaf } = endpoint;
-    const id = endpoint.operationId === '' ? '' : ` (${endpoint.operationId})`;
     const { values, missing, unsent } = matchParameters(this.document, endpoint);
     const [filter] = unsent.filter((value) => value.startsWith('query:'));
     // It lists the jobs of something, and not all: only the state can tell whether one exists.
     if (leaf === 'cron_jobs.list' && filter !== undefined)
       this.propose(leaf, 'none', `${nameOf(endpoint)} requires ${filter}, which the tool does not send`);
-    this.propose(leaf, nameOf(endpoint), `${nameOf(endpoint)}${id}`);
+    this.propose(leaf, nameOf(endpoint), nameOf(endpoint));
     for (const [name, value] of values) {
       const why = value === 'none' ? ': no further properties' : '';
       this.propose(name, value, `${nameOf(endpoint)}, request${why}`);
@@ -119,10 +108,9 @@ class Proposer {
     for (const name of unsent) this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
     for (const name of missing) this.ask(name, `${nameOf(endpoint)} has no parameter that looks like ${name}`);
     const example = exampleOf(this.document, endpoint.response);
-    const read = READERS[leaf];
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example);
-    else if (read && example.value !== undefined && !isEmptyObject(example.value))
-      this.readExample(example.value, read, `${nameOf(endpoint)}, response`);
+    else if (example.value !== undefined && !isEmptyObject(example.value))
+      this.readExample(example.value, READERS[leaf], `${nameOf(endpoint)}, response`);
   }
 
   ask(leaf: LeafName | null, message: string): void {
@@ -148,12 +136,13 @@ class Proposer {
     const next = matchNextPage(endpoint, body, own);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${where} and query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const [item] = this.readExample(body, (page) => readList(page, leaf.split('.')[0] ?? ''), where) ?? [];
+    const resource = leaf.split('.')[0] ?? '';
+    const [item] = this.readExample(body, (page) => readList(page, { leaf, resource }), where) ?? [];
     if (item === undefined) return;
     const path = pathTo(body, item);
     if (path) this.propose(`${leaf}.items`, path.length === 0 ? '$' : path.join('.'), where);
     if (isEmptyObject(item)) return;
-    this.readExample(item, ITEM_READERS[leaf], `${nameOf(endpoint)}, items`);
+    this.readExample(item, READERS[leaf], `${nameOf(endpoint)}, items`);
     this.askForEssential(leaf, item, `${nameOf(endpoint)}, items`);
     if (leaf === 'messages.history') this.addAuthors(item, path ?? [], choices, `${nameOf(endpoint)}, items`);
   }
@@ -200,8 +189,9 @@ class Proposer {
   }
 
   private askForEssential(list: ListLeaf, item: JsonObject, where: string): void {
-    const fields = fieldsOf(item, LISTED[list], this.contract);
-    for (const leaf of ESSENTIAL.filter((each) => each.startsWith(`${LISTED[list]}.`))) {
+    const resource = RESOURCE_OF[list];
+    const fields = fieldsOf(item, resource, this.contract);
+    for (const leaf of ESSENTIAL.filter((each) => each.startsWith(`${resource}.`))) {
       if (fields.all(leaf).length === 0) this.ask(leaf, `${where} has no property that looks like ${leaf}`);
     }
   }

@@ -42,7 +42,6 @@ export function inStep(step: string, error: unknown): unknown {
 export function missingAgentIdError(spaceId: string, command: string): ShapeError {
   return new ShapeError('the service did not return the agent_id.', {
     hint: `Find the agent with: partnerctl agents list ${spaceId}\nThen run: partnerctl ${command}`,
-    details: { assumption: 'provision.agents' },
   });
 }
 

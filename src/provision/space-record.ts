@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { comparableAgent } from '../contract/agent-ids.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { ManifestAgent } from './manifest.ts';
 

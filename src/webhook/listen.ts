@@ -42,17 +42,15 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Counts requests that are not deliveries, and reports them at 1, 10, 100, …. */
-function countRefusals(notice: ListenDeps['notice']): (status: number) => void {
-  const counts = new Map<number, number>();
-  let total = 0;
+/** Reports the first request that is not a delivery with each status: a wrong address at the sender repeats itself. */
+function reportRefusals(notice: ListenDeps['notice']): (status: number) => void {
+  const reported = new Set<number>();
   return (status) => {
-    total += 1;
-    counts.set(status, (counts.get(status) ?? 0) + 1);
-    if (!Number.isInteger(Math.log10(total))) return;
-    const byStatus = [...counts].map(([each, count]) => `${each}: ${count}`).join(', ');
-    const requests = total === 1 ? '1 request was' : `${total} requests were`;
-    void notice(`${requests} refused because of the path, the method, or the size (${byStatus}).`);
+    if (reported.has(status)) return;
+    reported.add(status);
+    void notice(
+      `A request was refused because of its path, method, or size (${status}). Further ones are not reported.`,
+    );
   };
 }
 
@@ -99,7 +97,7 @@ export async function* listen(deps: ListenDeps, options: ListenOptions): AsyncGe
       if (intake.count === exitAfter) isFull.abort();
       return response;
     },
-    onRefused: countRefusals(notice),
+    onRefused: reportRefusals(notice),
   });
   void aborted(signal)
     .then(() => clock.sleep(GRACE_MS, over.signal))

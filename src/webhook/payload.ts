@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../contract/json.ts';
-import { decodeMessage, type Message } from '../contract/messages.ts';
+import { readMessage, type Message } from '../contract/messages.ts';
 import { layersOf } from '../contract/resource.ts';
 
 /** The message of a delivery. */
@@ -38,7 +38,7 @@ function findConsistentId(
 /** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
 function decodeLayer(layer: JsonObject, contract: Contract): Message | undefined {
   try {
-    const message = decodeMessage(layer, contract);
+    const message = readMessage(layer, contract);
     const isMessage = ['assistant', 'user'].includes(message.role);
     return isMessage || fieldsOf(layer, 'message', contract).ownId('message.id') !== undefined ? message : undefined;
   } catch {

@@ -1,14 +1,7 @@
 import * as v from 'valibot';
 import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
-import {
-  CredentialsError,
-  NotFoundError,
-  type PartnerctlError,
-  RefusedError,
-  ServiceError,
-  UsageError,
-} from '../errors.ts';
+import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 
 const deliverySchema = v.looseObject({
   delivery_id: v.string(),
@@ -89,24 +82,21 @@ function toError(status: number, body: unknown): PartnerctlError {
       status,
     });
   }
-  if (status === 404) return new NotFoundError('The sandbox sends no webhook.', info);
-  if (status === 422 && error?.code === 'no_webhook') {
+  if (error?.code === 'no_webhook') {
     const hint =
       'Set a webhook with `partnerctl sandbox start --webhook <url>`, or send to a URL of this machine: --to <url>';
     return new UsageError('The sandbox sends no webhook.', { ...info, hint });
   }
-  if (status === 422) {
-    const hint = 'Correct --source, --session, --text, or --to.';
-    return new UsageError('The sandbox refused the delivery.', { ...info, hint });
-  }
   if (status >= 500) return new ServiceError('The sandbox failed.', info);
-  return new RefusedError('The sandbox refused the call.', info);
+  const refused = { ...info, hint: 'Correct --source, --session, --text, or --to.' };
+  if (status === 404) return new NotFoundError('The sandbox refused the delivery.', refused);
+  return new UsageError('The sandbox refused the delivery.', refused);
 }
 
 /**
  * Calls the admin API of a sandbox once.
- * @throws CredentialsError for 401, NotFoundError for 404, UsageError for 422, RefusedError for any other 4xx, ServiceError
- *   for 5xx and a sandbox that cannot be reached; the signal's reason
+ * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other 4xx, ServiceError for 5xx and a sandbox
+ *   that cannot be reached; the signal's reason
  */
 async function callSandbox({ url, key }: SandboxAdmin, path: string, signal: AbortSignal, body?: unknown) {
   const method = body === undefined ? 'GET' : 'POST';

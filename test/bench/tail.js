@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PROGRAM, quantile, withService } from './measure.js';
+import { PROGRAM, quantile, wallTime, withService } from './measure.js';
 
 const SESSIONS = 100;
 const PER_SECOND = 50;
@@ -49,6 +49,33 @@ function follow() {
   return followed;
 }
 
+const IDLE_SESSIONS = 20;
+/** After such a silence, the pauses have their full length. */
+const SILENT_MS = 110_000;
+
+/** @returns how long after its creation the last of 20 messages was printed, one in each idle conversation, in milliseconds */
+function watchIdle() {
+  const options = { sessions: IDLE_SESSIONS, messages: 1, perSecond: 2, silentMs: SILENT_MS };
+  return withService(options, async (env) => {
+    const sessions = Array.from({ length: IDLE_SESSIONS }, (_, number) => ['--session', `session-${number}`]);
+    const read = [PROGRAM, 'chat', 'tail', '--source', 'src_1', ...sessions.flat(), '--no-follow'];
+    await wallTime([process.execPath, ...read], env);
+    const args = [PROGRAM, 'chat', 'watch', '-o', 'ndjson'];
+    const watch = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const delays = new Map();
+    createInterface({ input: watch.stdout }).on('line', (line) => {
+      const { session_id, created_at } = JSON.parse(line);
+      if (!delays.has(session_id)) delays.set(session_id, Date.now() - Date.parse(created_at));
+    });
+    await sleep(SILENT_MS + 30_000);
+    watch.kill('SIGINT');
+    await once(watch, 'exit');
+    if (delays.size < IDLE_SESSIONS)
+      throw new Error(`only ${delays.size} of ${IDLE_SESSIONS} conversations were shown`);
+    return Math.max(...delays.values());
+  });
+}
+
 const TAIL = 'chat tail of 100 sessions at 50 messages a second';
 
 export const rows = [
@@ -63,6 +90,12 @@ export const rows = [
     unit: 'ms',
     limit: 2_000,
     measure: async () => quantile((await follow()).delays, 0.99),
+  },
+  {
+    name: `chat watch of ${IDLE_SESSIONS} idle conversations, from creation to output, at most`,
+    unit: 'ms',
+    limit: 15_000,
+    measure: watchIdle,
   },
   { name: `${TAIL}, share of a core`, unit: '%', limit: 15, measure: async () => (await follow()).cpu },
 ];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createChat, MESSAGE } from '../support/chat.ts';
-import { run } from '../support/run.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
 import { service } from '../support/service.ts';
 
 async function startChat(agent: Record<string, unknown> = {}) {
@@ -38,6 +39,21 @@ describe('a chat selected by --agent', () => {
     const { pathsOf, chat } = await startChat();
     const send = ['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hello!'];
     expect(await pathsOf(send)).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, POST]);
+  });
+
+  test('is found by its UUID in upper case', async () => {
+    const agent_id = '28bc12d5-654c-441e-a0ab-d8e97fa572ea';
+    const agents = json([{ agent_id, name: 'Support', integrations: { api_chat: { source_id: 'src_1' } } }]);
+    const service = await startFakeService({
+      [SPACES]: json([{ space_id: 's1', name: 'Acme' }]),
+      [`${SPACES}s1/agents/`]: agents,
+      [POST]: json({ message_id: 'm1', created: true }, 201),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    for (const place of [[], ['--space', 's1']]) {
+      const send = ['chat', 'send', '--agent', agent_id.toUpperCase(), ...place, '--session', 's1', 'Hello!'];
+      expect(await run(send, { env })).toMatchObject({ code: 0 });
+    }
   });
 
   test('exits with 4 for an agent without a chat, creates none, and names the command that does', async () => {

@@ -204,7 +204,7 @@ describe('chat setup on services with other conventions', () => {
   test('fails for a response without a source_id, and shows its shape', async () => {
     const ran = await ask(await answering({ status: 'ok' }), 'json');
     expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'chat.source' } });
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { leaf: 'source.id' } });
   });
 
   test('sanitizes text of the service on a terminal', async () => {

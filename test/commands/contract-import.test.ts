@@ -4,7 +4,17 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type FakeService, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type Data, flag, list, object, openApi, operation, query, upload } from '../support/openapi-documents.ts';
+import {
+  type Data,
+  flag,
+  list,
+  object,
+  openApi,
+  operation,
+  query,
+  text,
+  upload,
+} from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
@@ -118,6 +128,22 @@ describe('contract import', () => {
     await importFrom(file(spacesDocument()), '--yes');
     expect(await value('cron_jobs.list')).toEqual({ value: 'none', source: 'override' });
     expect((await value('agents.list')).source).toBe('spec');
+  });
+
+  test('replaces all that was imported before, except with --only', async () => {
+    const { importFrom, value } = home();
+    const paged = object({ rows: list(object('space_id', 'name')), next_cursor: text });
+    const before = openApi({ '/automation/spaces/': { get: operation(paged, { parameters: query('cursor') }) } });
+    await importFrom(file(before), '--yes');
+    expect(await value('spaces.list.next')).toEqual({ value: 'token:next_cursor:cursor', source: 'imported' });
+    const path = file(spacesDocument());
+    expect(await importFrom(path, '--yes', '--only', 'spaces.list.items')).toMatchObject({ code: 0 });
+    expect((await value('spaces.list.next')).source).toBe('imported');
+    const { changes } = (await importFrom(path, '--yes', '-o', 'json')).json<Imported>();
+    expect(changes).toContainEqual(
+      expect.objectContaining({ leaf: 'spaces.list.next', old: 'token:next_cursor:cursor', new: 'auto' }),
+    );
+    expect(await value('spaces.list.next')).toEqual({ value: 'auto', source: 'assumed' });
   });
 
   test('keeps an override in force over an imported value, and shows both', async () => {

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { CRON_JOBS, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
-import { fastClock, run, tinyRandom, withDefaults } from '../support/run.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom, withDefaults } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -182,6 +183,16 @@ describe('cron create', () => {
       details: { reason: 'several', candidates: [expect.any(String), expect.any(String)] },
     });
     expect(await service.bodies()).toHaveLength(2);
+  });
+
+  test('takes a job that the service lists as deleted for none', async () => {
+    const deleted = { cron_job_id: 'c1', agent_id: 'a1', name: 'daily', status: 'deleted' };
+    const service = await startFakeService({ [LIST]: json([deleted]), [POST]: json({ id: 'c2' }, 201) });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const schedule = ['--schedule', '0 9 * * *', '--timezone', 'UTC'];
+    const create = ['cron', 'create', '--agent', 'a1', '--name', 'daily', '--instructions', 'Sum up.', ...schedule];
+    const ran = await run([...create, '-o', 'json'], { env });
+    expect(ran.json()).toMatchObject({ status: 'created', cron_job_id: 'c2' });
   });
 
   test.each([

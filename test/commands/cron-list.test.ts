@@ -51,6 +51,19 @@ describe('cron list', () => {
     expect(await service.posts()).toEqual([]);
   });
 
+  test('says that a job is gone that the service lists as deleted', async () => {
+    const job = { agent_id: 'a1', name: 'Daily' };
+    const service = await startFakeService({
+      'GET /automation/partner-cron-jobs/': json([
+        { ...job, cron_job_id: 'c1', deleted_at: '2026-01-02T03:04:05Z' },
+        { ...job, cron_job_id: 'c2', status: 'active' },
+      ]),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const ran = await run(['cron', 'list'], { env });
+    expect(ran.stdout).toMatch(/^c1\t.*\tgone\b.*\nc2\t.*\tunrecorded\b/);
+  });
+
   test('keeps fields of the service that have the same name as ours', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': (_, response) =>

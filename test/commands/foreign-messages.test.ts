@@ -70,6 +70,17 @@ describe('a history that ignores which session is requested', () => {
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
+  it('is refused with the name of the field in the place where the contract puts the session', async () => {
+    const post = HISTORY.replace('GET', 'POST');
+    const foreign = ENTRIES.slice(1, 2).map((entry) => ({ ...shown(entry), session_id: entry.session }));
+    const service = await startFakeService({ [post]: json({ results: foreign }) });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
+    await run(['contract', 'set', 'messages.history', post, FIELD, 'body:sess'], { env });
+    const args = ['chat', 'tail', '--source', 'src', '--session', 't-1', '--no-follow'];
+    const ran = await run(args, { env, clock: fasterClock(5) });
+    expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining(`contract set ${FIELD} body:session_id`) });
+  });
+
   it('takes one request: nothing is tried out', async () => {
     const { fake, tail } = await serve(historyBy('sess', ({ session }) => ({ session_id: session })));
     await tail();

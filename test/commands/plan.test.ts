@@ -625,7 +625,7 @@ describe('text of the service and of manifests', () => {
 
 describe('invalid arguments of a plan', () => {
   test.each([
-    [['plan'], "Missing required argument 'file'."],
+    [['plan'], 'Missing argument <file>.'],
     [['plan', 'nowhere.yaml'], 'nowhere.yaml'],
     [['provision', 'a.yaml', '--detailed-exitcode'], '--detailed-exitcode needs --dry-run.'],
     [['plan', 'a.yaml', '--detailed-exit-code'], 'Did you mean --detailed-exitcode?'],

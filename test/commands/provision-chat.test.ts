@@ -326,7 +326,7 @@ describe('a chat on a service that returns incomplete agents', () => {
     expect(failed.json<Answer>().results[0]).toMatchObject({
       space_id: 's1',
       agents: [{ agent_id: 'a1' }],
-      error: { type: 'unexpected_shape', details: { assumption: 'chat.source' } },
+      error: { type: 'unexpected_shape', details: { leaf: 'source.id' } },
     });
   });
 

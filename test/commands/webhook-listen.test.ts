@@ -114,16 +114,12 @@ describe('the output of webhook listen', () => {
     expect((await send(accepted)).status).toBe(200);
   });
 
-  test('counts requests for other paths, and does not show each', async () => {
+  test('reports the first request for another path, and no further ones', async () => {
     const listening = await startListening([]);
-    for (let count = 0; count < 12; count += 1) await post(new URL('/', listening.url).href, 'x');
+    for (let count = 0; count < 3; count += 1) await post(new URL('/', listening.url).href, 'x');
     expect(await listening.stop()).toBe(0);
     expect(listening.events).toEqual([]);
-    expect(listening.stderr().match(/refused/g)).toHaveLength(2);
-    expect(listening.stderr()).toContain(
-      '1 request was refused because of the path, the method, or the size (404: 1).',
-    );
-    expect(listening.stderr()).toContain('10 requests were refused');
+    expect(listening.stderr().match(/A request was refused because of its path, .* \(404\)/g)).toHaveLength(1);
   });
 });
 

@@ -92,7 +92,7 @@ describe('the next page of a list', () => {
     const server = await twoPages(() => ({ body: { results: FIRST, next_link } }));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'list.next' } });
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { leaf: 'spaces.list.next' } });
     expect(server.requests.length).toBe(1);
   });
 

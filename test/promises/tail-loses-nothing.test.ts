@@ -10,7 +10,7 @@ import {
   stallingClock,
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
-import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, leapingClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 /** The ids of the messages in the output of a tail, in order. */
 function idsOf(stdout: string): string[] {
@@ -148,6 +148,32 @@ test('A message that becomes visible after later ones is shown once, too, and ch
     expect(shown.filter(isPunctual)).toEqual(ids?.filter(isPunctual));
   });
   await fc.assert(property, { numRuns: propertyRuns(40, 5) });
+});
+
+test('A tail goes on after the machine slept for an hour, while it waited or while a request was under way', async () => {
+  const server = await historyServer();
+  const clock = leapingClock();
+  const slept = { waiting: false, asking: false };
+  server.add('s', 2);
+  server.behave(({ json, after, request }, wellBehaved) => {
+    const messages = server.sessions.get('s') ?? [];
+    if (after === 's-1' && !slept.waiting) {
+      slept.waiting = true;
+      json(200, { results: [], next: null });
+      setImmediate(() => {
+        server.add('s', 3);
+        clock.leap(3_600_000);
+      });
+    } else if (messages.length === 5 && after === 's-4' && !slept.asking) {
+      slept.asking = true;
+      server.add('s', 3);
+      clock.leap(3_000_000);
+      request.socket.resetAndDestroy();
+    } else json(200, { results: wellBehaved(), next: null });
+  });
+  const { code, stdout } = await tailOf(server, ['s'], clock).follow(8);
+  expect(slept).toEqual({ waiting: true, asking: true });
+  expect({ code, shown: idsOf(stdout) }).toEqual({ code: 0, shown: Array.from({ length: 8 }, (_, at) => `s-${at}`) });
 });
 
 /** Follows a session that has one message when it is read first, and gets three more after these answers. */

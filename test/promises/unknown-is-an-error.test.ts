@@ -40,6 +40,8 @@ interface Expected {
   readonly command: string;
   /** What the operator puts in place of `<…>` in the command. */
   readonly filledIn?: string;
+  /** The flags that answer the question of the command. */
+  readonly answer?: readonly string[];
   readonly code?: number;
 }
 
@@ -48,7 +50,7 @@ const VALUE = /Acme|secret of/;
 
 /** Expects that a command is refused, and follows the error. @returns the command when it is run again */
 async function settle(service: FakeService, argv: readonly string[], expected: Expected): Promise<Ran> {
-  const { names, command, filledIn = '', code = 8 } = expected;
+  const { names, command, filledIn = '', answer = [], code = 8 } = expected;
   const on = machineFor(service);
   const refused = await on(argv);
   expect(refused.code, refused.stderr).toBe(code);
@@ -56,7 +58,7 @@ async function settle(service: FakeService, argv: readonly string[], expected: E
   expect(refused.stdout + refused.stderr).not.toMatch(VALUE);
   expect(refused.stderr).toContain(command);
   const words = [...command.replace(/<[^>]+>/, filledIn).matchAll(/'([^']*)'|(\S+)/g)];
-  const pasted = await on(words.map(([, quoted, word]) => quoted ?? word ?? '').slice(1));
+  const pasted = await on([...words.map(([, quoted, word]) => quoted ?? word ?? '').slice(1), ...answer]);
   expect(pasted.code, pasted.stderr).toBe(0);
   return await on(argv);
 }
@@ -177,8 +179,8 @@ test('A history that takes its parameters under other names is read after the im
   });
   const ran = await settle(service, TAIL, {
     names: ['The parameter conversation is required.'],
-    command: 'partnerctl contract import <file|url>',
-    filledIn: `${service.baseUrl} --yes`,
+    command: `partnerctl contract import ${service.baseUrl}`,
+    answer: ['--yes'],
     code: 1,
   });
   expect(ran.stdout).toContain('secret of Anna 1');

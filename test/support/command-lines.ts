@@ -41,6 +41,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'profile unprotect work', sends: 'nothing', after: LOGIN },
   { words: 'profile remove work', sends: 'nothing', after: LOGIN },
   { words: 'spaces list', sends: 'reads' },
+  { words: 'spaces show ext:acme', sends: 'reads' },
   { words: 'agents list {space}', sends: 'reads' },
   { words: 'agents list ext:acme', sends: 'reads' },
   { words: 'plan {new.yaml}', sends: 'reads' },

@@ -4,6 +4,7 @@ import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
+import { shellQuote } from '../../shell-quote.ts';
 
 const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
   confirmed: 'good',
@@ -28,7 +29,7 @@ function parse(args: Args) {
   return { session: source_id && session_id ? { source_id, session_id } : undefined };
 }
 
-function contradiction(checks: readonly LeafCheck[]): ShapeError | undefined {
+function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeError | undefined {
   const contradicted = checks.filter(({ result }) => result === 'contradicted');
   const [first] = contradicted;
   if (first === undefined) return undefined;
@@ -37,7 +38,7 @@ function contradiction(checks: readonly LeafCheck[]): ShapeError | undefined {
     `${count} of the contract contradict${contradicted.length === 1 ? 's' : ''} what the service sends.`,
     {
       why: contradicted.map(({ name, detail }) => `${name}: ${detail}`).join('\n'),
-      hint: `Set what the service uses with: partnerctl contract set ${first.name} <value>\nOr import its OpenAPI document with: partnerctl contract import <file|url>`,
+      hint: `Set what the service uses with: partnerctl contract set ${first.name} <value>\nOr import its OpenAPI document with: partnerctl contract import ${shellQuote(baseUrl)}`,
       details: { contradicted: contradicted.map(({ name }) => name) },
     },
   );
@@ -78,7 +79,7 @@ export default command({
       json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
       empty: '',
       summary: () => summarize(checks, session !== undefined),
-      failure: () => contradiction(checks),
+      failure: () => contradiction(checks, http.baseUrl),
     });
   },
 });

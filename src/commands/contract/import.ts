@@ -1,21 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../cli/input.ts';
-import { isLoopback } from '../../config/base-url.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
 import type { LeafName } from '../../contract/leaves.ts';
-import { CredentialsError, describeFileError, InputError, NotFoundError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import { compareProposals, type ProposedChange } from '../../openapi/changes.ts';
-import { OpenApiError } from '../../openapi/document.ts';
-import { type DocumentProposals, proposeFromOpenApi } from '../../openapi/propose.ts';
-import { publishedAt } from '../../openapi/published.ts';
-import { findFlaw } from '../../openapi/validate.ts';
 import { type Column, type CommandResult, listResult, type Tone } from '../../output/command-result.ts';
-import { decodeText, readFileChunks, readStdin } from '../../platform/input.ts';
-
-type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
+import { parseSource, readProposals, readSource, type Source } from './shared/read-document.ts';
 
 interface Input {
   readonly source: Source;
@@ -23,17 +15,6 @@ interface Input {
   readonly yes: boolean;
   readonly accept: boolean;
 }
-
-/** The text of a document, and where it is from. */
-interface DocumentText {
-  readonly name: string;
-  readonly text: string;
-}
-
-const MAX_MIB = 10;
-
-/** What a mistake in the document prevents. */
-const UNCHANGED = 'nothing was changed';
 
 const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
   change: 'good',
@@ -50,25 +31,6 @@ const COLUMNS: readonly Column<ProposedChange>[] = [
   { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', fit: 'below' },
 ];
 
-/** @throws UsageError for plain http to another machine, and for credentials in the URL */
-function parseSource(text: string): Source {
-  if (!/^https?:\/\//i.test(text)) return { kind: 'file', path: text };
-  if (!URL.canParse(text)) throw new UsageError('The URL of the document is invalid.');
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '') {
-    throw new UsageError('The URL of the document contains credentials.', {
-      hint: 'Download the document yourself, and import the file.',
-    });
-  }
-  if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new UsageError('The URL of the document uses plain http.', {
-      why: 'Anyone on the network could change what partnerctl sends, and where. Plain http works only for this machine.',
-      hint: `Use https://${url.host}${url.pathname}`,
-    });
-  }
-  return { kind: 'url', url };
-}
-
 function parse(args: Args): Input {
   return {
     source: parseSource(args.positionals[0] ?? ''),
@@ -76,74 +38,6 @@ function parse(args: Args): Input {
     yes: args.isSet('yes'),
     accept: args.isSet('accept'),
   };
-}
-
-/** Downloads the document that a service publishes. @throws NotFoundError or CredentialsError if none of the URLs has it */
-async function downloadPublished(urls: readonly URL[], context: Context): Promise<DocumentText> {
-  let refusal: CredentialsError | undefined;
-  for (const url of urls) {
-    try {
-      const text = await context.fetchDocument(url);
-      // Web applications answer any path with their page.
-      if (!text.trimStart().startsWith('<')) return { name: url.href, text };
-    } catch (error) {
-      if (error instanceof CredentialsError) refusal ??= error;
-      else if (!(error instanceof NotFoundError)) throw error;
-    }
-  }
-  if (refusal !== undefined) throw refusal;
-  throw new NotFoundError(`The service at ${urls[0]?.origin} publishes no OpenAPI document where it was looked for.`, {
-    why: urls.map(({ href }) => href).join('\n'),
-    hint: 'Give the URL of the document itself, or a file.',
-  });
-}
-
-/** @throws InputError if the document cannot be read; the errors of `fetchDocument` */
-async function readSource(source: Source, context: Context): Promise<DocumentText> {
-  if (source.kind === 'url') {
-    const { url } = source;
-    context.progress.start('Downloading the document');
-    const published = publishedAt(url);
-    if (published !== undefined) return downloadPublished(published, context);
-    return { name: url.origin + url.pathname, text: await context.fetchDocument(url) };
-  }
-  const { abortSignal, flags, io } = context;
-  const name = source.path === '-' ? '<stdin>' : source.path;
-  if (source.path === '-') refuseTokenOnStdin(flags, 'document');
-  const chunks = source.path === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(source.path, abortSignal);
-  try {
-    return { name, text: await decodeText(chunks, MAX_MIB) };
-  } catch (error) {
-    abortSignal.throwIfAborted();
-    throw new InputError(`The document cannot be read from ${name}.`, {
-      why: describeFileError(error),
-      hint: 'Nothing was changed.',
-    });
-  }
-}
-
-/** The value of a JSON text; undefined for YAML, which takes far longer to read. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** @throws InputError with line and column if the document cannot be used */
-async function readProposals(source: DocumentText, basePath: string): Promise<DocumentProposals> {
-  const { readDocument } = await import('../../yaml/load.ts');
-  const document = parseJson(source.text) ?? readDocument(source, UNCHANGED).value;
-  try {
-    const read = await proposeFromOpenApi(document, basePath);
-    const flaw = findFlaw(document);
-    const doubts = flaw === undefined ? [] : [{ leaf: null, message: `the document is not valid OpenAPI: ${flaw}` }];
-    return { ...read, questions: [...read.questions, ...doubts] };
-  } catch (error) {
-    if (!(error instanceof OpenApiError)) throw error;
-    throw readDocument(source, UNCHANGED).error(error.pointer, UNCHANGED, error.message, error.hint);
-  }
 }
 
 function count(number: number, one: string, several: string): string {
@@ -175,7 +69,10 @@ async function mayWrite(
   const conflicts = accept ? [] : withStatus(changes, 'conflict');
   if (yes && conflicts.length > 0) throw conflictError(conflicts);
   if (yes || changes.length === 0 || !context.isInteractive) return yes;
-  for (const { leaf, old, new: value } of changes) await context.notice(`${leaf}: ${old} → ${value}`);
+  for (const { leaf, old, new: value, status } of changes) {
+    const conflict = status === 'conflict' ? ' (contradicts the specification)' : '';
+    await context.notice(`${leaf}: ${old} → ${value}${conflict}`);
+  }
   const verb = conflicts.length === 1 ? 'contradicts' : 'contradict';
   const contradicting = conflicts.length === 0 ? '' : `, of which ${conflicts.length} ${verb} the specification`;
   return context.confirm(`Write ${count(changes.length, 'value', 'values')}${contradicting}?`);
@@ -207,18 +104,21 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const key = await context.contractKey();
   const source = await readSource(input.source, context);
   const { title, version, proposals, missing, questions } = await readProposals(source, new URL(key.baseUrl).pathname);
-  const chosen = proposals.filter(({ leaf }) => input.only.length === 0 || input.only.includes(leaf));
-  const { changes, confirmed } = compareProposals(
-    chosen,
-    await readContractLayers(config.directory, key, context.warn),
-  );
+  const isWhole = input.only.length === 0;
+  const chosen = proposals.filter(({ leaf }) => isWhole || input.only.includes(leaf));
+  const layers = await readContractLayers(config.directory, key, context.warn);
+  const { changes, confirmed } = compareProposals(chosen, layers, isWhole);
   const from = source.name;
   const sha256 = createHash('sha256').update(source.text).digest('hex');
   const isWritten = await mayWrite(changes, input, context);
   if (isWritten) {
     const values = Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value]));
     const document = { from, sha256, imported_at: new Date(clock.now()).toISOString() };
-    const change = (stored: StoredContract) => ({ ...stored, imported: { ...stored.imported, ...values }, document });
+    const change = (stored: StoredContract) => ({
+      ...stored,
+      imported: isWhole ? values : { ...stored.imported, ...values },
+      document,
+    });
     await updateContract(config.directory, key, change, { clock, random: context.random, signal: context.abortSignal });
   }
   if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);

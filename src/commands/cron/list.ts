@@ -68,7 +68,8 @@ function formatAdvice(counts: Counts, context: Context): string {
 /** Counts the rows that need attention as they are read. */
 async function* countRows(rows: AsyncIterable<JobRow>, counts: Counts): AsyncGenerator<JobRow> {
   for await (const row of rows) {
-    if (row.state === 'unknown' || row.state === 'unlisted' || row.state === 'gone') counts[row.state] += 1;
+    if (row.state === 'unknown' || row.state === 'unlisted') counts[row.state] += 1;
+    if (row.state === 'gone' && row.key !== undefined) counts.gone += 1;
     if (row.state === 'gone') counts.goneKey = row.key;
     yield row;
   }

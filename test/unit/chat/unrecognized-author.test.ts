@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { explainUnrecognized } from '../../../src/chat/unrecognized-author.ts';
 import { Contract } from '../../../src/contract/contract.ts';
-import { decodeMessage } from '../../../src/contract/messages.ts';
+import { readMessage } from '../../../src/contract/messages.ts';
 import { shellQuote } from '../../../src/shell-quote.ts';
 
 function explain(contract: Contract, entries: readonly { readonly [key: string]: unknown }[]) {
-  const messages = entries.map((entry, index) => decodeMessage({ id: `m${index}`, text: 'Hi', ...entry }, contract));
+  const messages = entries.map((entry, index) => readMessage({ id: `m${index}`, text: 'Hi', ...entry }, contract));
   return explainUnrecognized(messages, contract, (args) => ['partnerctl', ...args].map(shellQuote).join(' '));
 }
 

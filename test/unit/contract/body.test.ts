@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readList } from '../../../src/contract/body.ts';
+import * as body from '../../../src/contract/body.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
+
+const LEAVES = { spaces: 'spaces.list', cron_jobs: 'cron_jobs.list', messages: 'messages.history' } as const;
+
+const readList = (value: unknown, resource: keyof typeof LEAVES, place?: readonly string[]) =>
+  body.readList(value, { leaf: LEAVES[resource], resource, place });
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 

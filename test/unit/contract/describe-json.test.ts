@@ -8,7 +8,7 @@ describe('describeJson', () => {
     [[], 'an empty array'],
     [[1, 2], 'an array of 2'],
     [{}, 'an empty object'],
-    [{ a: 1, b: 2 }, 'an object with the keys a, b'],
+    [{ a: 1, b: 2 }, 'an object with a (number), b (number)'],
     ['x', 'the string "x"'],
   ])('describes %j as %s', (value, expected) => {
     expect(describeJson(value)).toBe(expected);

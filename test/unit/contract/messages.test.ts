@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeChatSource } from '../../../src/contract/chat-source.ts';
+import { readChatSource } from '../../../src/contract/chat-source.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import * as messages from '../../../src/contract/messages.ts';
@@ -8,9 +8,9 @@ import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.t
 import { anyCharacter } from '../../support/properties.ts';
 
 const contract = new Contract();
-const decodeMessage = (entry: JsonObject) => messages.decodeMessage(entry, contract);
-const decodeAcknowledgement = (body: unknown) => messages.decodeAcknowledgement(body, contract);
-const decodeSource = (body: unknown) => decodeChatSource(body, contract);
+const readMessage = (entry: JsonObject) => messages.readMessage(entry, contract);
+const readAcknowledgement = (body: unknown) => messages.readAcknowledgement(body, contract);
+const readSource = (body: unknown) => readChatSource(body, contract);
 
 describe('a message of the history', () => {
   it('is decoded with its exact text', () => {
@@ -21,7 +21,7 @@ describe('a message of the history', () => {
       created_at: '2026-01-02T03:04:05.678Z',
       external_message_id: null,
     };
-    expect(decodeMessage(raw)).toEqual({
+    expect(readMessage(raw)).toEqual({
       message_id: 'm1',
       role: 'assistant',
       isReply: true,
@@ -33,24 +33,24 @@ describe('a message of the history', () => {
   });
 
   it('is not a reply if its text is null', () => {
-    expect(decodeMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
-    expect(decodeMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
+    expect(readMessage({ message_id: 't1', role: 'assistant', text: null, content: null }).isReply).toBe(false);
+    expect(readMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
   });
 
   it('is rejected if its text is under an unknown name, which the error suggests', () => {
     const entry = { message_id: 't3', role: 'assistant', utterance: 'Hi', channel: 'web', created_at: '2026-01-01' };
-    expect(() => decodeMessage(entry)).toThrow(
+    expect(() => readMessage(entry)).toThrow(
       expect.objectContaining({ fix: { leaf: 'message.text', value: 'utterance' } }),
     );
   });
 
   it('may have no text', () => {
-    expect(decodeMessage({ message_id: 't4', type: 'typing', channel: 'web' }).text).toBeNull();
+    expect(readMessage({ message_id: 't4', type: 'typing', channel: 'web' }).text).toBeNull();
   });
 
   it('may be nested and have a number as id', () => {
     const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
-    expect(decodeMessage(raw)).toMatchObject({
+    expect(readMessage(raw)).toMatchObject({
       message_id: '7',
       role: 'user',
       text: 'x',
@@ -103,7 +103,7 @@ describe('a message of the history', () => {
     ['unknown', {}],
     ['unknown', { role: null, author: {}, sender: '' }],
   ])('has the role %s: %j', (role, fields) => {
-    const message = decodeMessage({ message_id: 'm', ...fields });
+    const message = readMessage({ message_id: 'm', ...fields });
     expect(message.role).toBe(role);
     expect(message.isReply).toBe(role === 'assistant');
   });
@@ -124,7 +124,7 @@ describe('a message of the history', () => {
     ['x', { payload: { Text: 'x' } }],
     ['y', { attributes: { Body: 'y' } }],
   ])('has the text %j: %j', (text, fields) => {
-    expect(decodeMessage({ message_id: 'm', ...fields }).text).toBe(text);
+    expect(readMessage({ message_id: 'm', ...fields }).text).toBe(text);
   });
 
   it.each([
@@ -135,23 +135,35 @@ describe('a message of the history', () => {
     ['2026-01-02T03:04:05', { date_gmt: '2026-01-02T03:04:05', updated_at: '2026-02-02T03:04:05' }],
     ['2026-01-02T03:04:05Z', { dateCreated: '2026-01-02T03:04:05Z' }],
     ['2026-01-02T03:04:05.500Z', { createTime: 1767323045500123 }],
-    [null, { created_at: 1e30 }],
+    ['2026-01-02T03:04:05.500Z', { createTime: '1767323045500123456' }],
+    ['20260102030405', { created_at: '20260102030405' }],
     [null, { created_at: '' }],
+    [null, { created_at: 0 }],
   ])('has the creation time %j: %j', (created_at, fields) => {
-    expect(decodeMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
+    expect(readMessage({ message_id: 'm', ...fields }).created_at).toBe(created_at);
+  });
+
+  it('may have its time in nanoseconds', () => {
+    const message = readMessage({ message_id: 'm', createTime: 1767323045500123456n });
+    expect(message.created_at).toBe('2026-01-02T03:04:05.500Z');
+  });
+
+  it.each([1e30, 20_260_102_030_405, -1])('is refused for a time in an unknown unit: %j', (created_at) => {
+    const fix = { leaf: 'message.created_at', value: '<path>' };
+    expect(() => readMessage({ message_id: 'm', created_at })).toThrow(expect.objectContaining({ fix }));
   });
 
   it.each([{}, { message_id: '' }, { text: 'x' }, { source_id: 's', external_message_id: 'e' }])(
     'is rejected without an id: %j',
     (entry) => {
-      expect(() => decodeMessage(entry)).toThrow(UnknownShape);
+      expect(() => readMessage(entry)).toThrow(UnknownShape);
     },
   );
 
   it('property: any text is decoded unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
-        expect(decodeMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
+        expect(readMessage(JSON.parse(JSON.stringify({ id: 1, text }))).text).toBe(text);
       }),
     );
   });
@@ -165,7 +177,7 @@ describe('a message of the history', () => {
         ),
         (entry) => {
           try {
-            expect(decodeMessage(entry).message_id).not.toBe('');
+            expect(readMessage(entry).message_id).not.toBe('');
           } catch (error) {
             expect(error).toBeInstanceOf(UnknownShape);
           }
@@ -178,7 +190,7 @@ describe('a message of the history', () => {
 describe('the acknowledgement of a message', () => {
   it('has the id under the name of the spec, too, where another name is set, which histories need', () => {
     const chosen = new Contract({ override: { 'message.id': 'ts' } });
-    const read = (body: object) => messages.decodeAcknowledgement(body, chosen).message_id;
+    const read = (body: object) => messages.readAcknowledgement(body, chosen).message_id;
     expect(read({ ok: true, message_id: 'm1', created: true })).toBe('m1');
     expect(read({ ts: '1.2', message_id: 'm1' })).toBe('1.2');
   });
@@ -223,11 +235,11 @@ describe('the acknowledgement of a message', () => {
       { message_id: 'm1', created: undefined },
     ],
   ])('is decoded: %j', (body, expected) => {
-    expect(decodeAcknowledgement(body)).toEqual(expected);
+    expect(readAcknowledgement(body)).toEqual(expected);
   });
 
   it.each([[{ created: true }], [null], ['ok'], [[]]])('is rejected if its shape is unknown: %j', (body) => {
-    expect(() => decodeAcknowledgement(body)).toThrow(UnknownShape);
+    expect(() => readAcknowledgement(body)).toThrow(UnknownShape);
   });
 
   it.each([
@@ -235,7 +247,7 @@ describe('the acknowledgement of a message', () => {
     [{ error: 'queue full', id: 'req_1' }],
     [{ data: { ok: false, id: 1 } }],
   ])('is rejected if it reports a failure: %j', (body) => {
-    expect(() => decodeAcknowledgement(body)).toThrow(ErrorInBody);
+    expect(() => readAcknowledgement(body)).toThrow(ErrorInBody);
   });
 });
 
@@ -252,45 +264,45 @@ describe('an API chat source', () => {
       undefined,
     ],
   ])('is decoded %s', (_, body, raw) => {
-    const found = decodeSource(body);
+    const found = readSource(body);
     expect(found).toMatchObject({ source_id: 's1', name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' });
     if (raw) expect(found.raw).toEqual(raw);
   });
 
   it('is rejected if the response reports a failure', () => {
-    expect(() => decodeSource({ success: false, source })).toThrow(ErrorInBody);
-    expect(() => decodeSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
-    expect(decodeSource({ success: true, errors: [], source }).source_id).toBe('s1');
+    expect(() => readSource({ success: false, source })).toThrow(ErrorInBody);
+    expect(() => readSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
+    expect(readSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
   it('does not have the id of the operation that creates it', () => {
-    expect(() => decodeSource({ id: 'op1', object: 'operation', status: 'running' })).toThrow(UnknownShape);
-    expect(() => decodeSource({ operation: { id: 'op1', done: false } })).toThrow(UnknownShape);
+    expect(() => readSource({ id: 'op1', object: 'operation', status: 'running' })).toThrow(UnknownShape);
+    expect(() => readSource({ operation: { id: 'op1', done: false } })).toThrow(UnknownShape);
   });
 
   it('shows whether it was created if the service does', () => {
-    expect(decodeSource({ ...source, created: true }).created).toBe(true);
-    expect(decodeSource({ source, created: false }).created).toBe(false);
-    expect(decodeSource({ ...source, created: 'true' }).created).toBe(true);
-    expect(decodeSource({ ...source, created: '2026-03-02' }).created).toBeUndefined();
-    expect(decodeSource(source).created).toBeUndefined();
+    expect(readSource({ ...source, created: true }).created).toBe(true);
+    expect(readSource({ source, created: false }).created).toBe(false);
+    expect(readSource({ ...source, created: 'true' }).created).toBe(true);
+    expect(readSource({ ...source, created: '2026-03-02' }).created).toBeUndefined();
+    expect(readSource(source).created).toBeUndefined();
   });
 
   it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('is rejected if its shape is unknown: %j', (body) => {
-    expect(() => decodeSource(body)).toThrow(UnknownShape);
+    expect(() => readSource(body)).toThrow(UnknownShape);
   });
 });
 
 describe('a message of a service with other conventions', () => {
-  it('has its author in a number, if the contract names one number and its negative', () => {
-    const overrides = { 'message.author': 'from_id', 'message.author.agent': '-5', 'message.author.user': '5' };
+  it('has its author in a number, if the contract names both sides', () => {
+    const overrides = { 'message.author': 'from_id', 'message.author.agent': '6', 'message.author.user': '5' };
     const chosen = new Contract({ override: overrides });
-    const roleOf = (from_id: number) => messages.decodeMessage({ id: 1, text: 'Hi', from_id }, chosen).role;
-    expect([roleOf(-5), roleOf(5)]).toEqual(['assistant', 'user']);
+    const roleOf = (from_id: number) => messages.readMessage({ id: 1, text: 'Hi', from_id }, chosen).role;
+    expect([roleOf(6), roleOf(5)]).toEqual(['assistant', 'user']);
   });
 
   it.each([[{ SenderType: 'Robot' }, 'assistant']])('has its author in a flag or a type: %j', (author, role) => {
-    expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
+    expect(readMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
 
   it.each<[JsonObject, string, string]>([
@@ -301,7 +313,7 @@ describe('a message of a service with other conventions', () => {
     [{ role: 'user', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
   ])('is rejected where a name is suspicious, or two disagree: %j', (fields, leaf, value) => {
     const entry = JSON.parse(JSON.stringify({ id: 1, text: 'Hi', ...fields }));
-    expect(() => decodeMessage(entry)).toThrow(
+    expect(() => readMessage(entry)).toThrow(
       expect.objectContaining({ fix: expect.objectContaining({ leaf, value }) }),
     );
   });
@@ -313,19 +325,19 @@ describe('a message of a service with other conventions', () => {
     ['a time in an object', { text: 'Hi', created: { actor: 'urn:1', time: 1772444580000 } }],
     ['a time in a list', { text: 'Hi', created_at: [2026, 3, 2, 9, 43] }],
   ])('is refused with %s, which would be shown as if nothing was sent', (_, fields) => {
-    expect(() => decodeMessage({ id: 1, role: 'user', ...fields })).toThrow(UnknownShape);
+    expect(() => readMessage({ id: 1, role: 'user', ...fields })).toThrow(UnknownShape);
   });
 
   it.each([
     ['the plain one of two', { body: '<p>Hi</p>', body_text: 'Hi' }, 'Hi'],
     ['in an object', { body: { content: 'Hi' } }, 'Hi'],
   ])('has its text %s', (_, text, expected) => {
-    expect(decodeMessage({ id: 1, role: 'user', ...text }).text).toBe(expected);
+    expect(readMessage({ id: 1, role: 'user', ...text }).text).toBe(expected);
   });
 
   it('has the time when it was created, not when it was updated or deleted', () => {
     const entry = { id: 1, role: 'user', text: 'Hi', create_at: 1772444580000, update_at: 1772444590000, delete_at: 0 };
-    expect(decodeMessage(entry).created_at).toBe('2026-03-02T09:43:00.000Z');
+    expect(readMessage(entry).created_at).toBe('2026-03-02T09:43:00.000Z');
   });
 
   it.each([
@@ -333,6 +345,6 @@ describe('a message of a service with other conventions', () => {
     [{ createdon: '2026-03-02T09:43:00Z' }, '2026-03-02T09:43:00Z'],
     [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
   ])('has its creation time in another format: %j', (time, expected) => {
-    expect(decodeMessage({ id: 1, text: 'Hi', role: 'user', ...time }).created_at).toBe(expected);
+    expect(readMessage({ id: 1, text: 'Hi', role: 'user', ...time }).created_at).toBe(expected);
   });
 });

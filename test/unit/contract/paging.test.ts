@@ -107,10 +107,7 @@ describe('a page', () => {
     [{ LastEvaluatedKey: { id: { S: 'x' } } }, ['LastEvaluatedKey']],
     [{ next: { pages: [2] } }, ['next.pages']],
     [{ next: ['?page=2'] }, ['next']],
-    [{ has_previous: true }, ['has_previous']],
-    [{ paging: { has_older: true } }, ['paging.has_older']],
     [{ total: 1 }, ['total: 1, and 2 read']],
-    [{ pageInfo: { hasNextPage: false, hasPreviousPage: true } }, ['pageInfo.hasPreviousPage']],
   ])('that announces more, but not how to request it, is not explained: %j', (body, signs) => {
     expect(decide(body)).toMatchObject({ kind: 'unexplained', signs });
   });

@@ -100,6 +100,28 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('describes what a write creates by its 201, and not by the operation of its 202', async () => {
+    const of = (schema: Data) => ({ description: 'done', content: { 'application/json': { schema } } });
+    const task = object('task_ref', { kind: { ...text, enum: ['operation'] } });
+    const responses = { '201': of(object('job_ref', 'name')), '202': of(task) };
+    const document = openApi({ [JOBS]: { post: write(requests().job, {}, { responses }) } });
+    expect((await read(document)).changes).toEqual({ 'cron_job.id': `job_ref, ${LEAVES['cron_job.id'].value}` });
+  });
+
+  test('is read as of a success where a status may also be that of a failure', async () => {
+    const status = { ...text, enum: ['error', 'active'] };
+    const spaces = list(object('space_ref', 'external_space_id', 'name'));
+    const document = openApi({
+      [SPACES]: { get: operation(object({ status }, { rows: spaces }, 'message')) },
+      [DOCUMENTS]: { post: upload('file', object({ status }, 'message', { document: object('document_ref') })) },
+    });
+    expect((await read(document)).changes).toMatchObject({
+      'spaces.list.items': 'rows',
+      'space.id': `space_ref, ${LEAVES['space.id'].value}`,
+      'document.id': `document.document_ref, ${LEAVES['document.id'].value}`,
+    });
+  });
+
   test('of FastAPI is read: references, nullable unions, plain lists, skip and limit, no trailing slashes', async () => {
     const { provision, setup, message, job } = requests();
     const nullable = { anyOf: [text, { type: 'null' }] };

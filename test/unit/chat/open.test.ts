@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ChatPrompt, type OpenDeps, openChat } from '../../src/chat/open.ts';
-import { systemClock } from '../../src/clock.ts';
-import { InterruptedError, LocalError } from '../../src/errors.ts';
-import { createGate, type Gate, sendJson, startFakeService } from '../support/fake-service.ts';
-import { client } from '../unit/api/http-client.ts';
+import { type ChatPrompt, type OpenDeps, openChat } from '../../../src/chat/open.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { InterruptedError, LocalError } from '../../../src/errors.ts';
+import { createGate, type Gate, sendJson, startFakeService } from '../../support/fake-service.ts';
+import { client } from '../api/http-client.ts';
 
 /** A prompt that enters the given texts, each once something was shown above it. */
 function entering(...entries: readonly string[]): ChatPrompt & { readonly shown: string[] } {

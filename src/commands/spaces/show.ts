@@ -1,0 +1,84 @@
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { SPACE_HELP } from '../../cli/options.ts';
+import { SCOPE } from '../../contract/scopes.ts';
+import type { JobRow } from '../../cron/job-rows.ts';
+import { type Cell, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
+import type { SpaceView } from '../../spaces/show.ts';
+
+type Agent = SpaceView['agents'][number];
+
+/** What stands behind a name: ids and settings, dimmed. */
+function named(name: string | undefined, details: readonly (string | null | undefined)[]): TonedText {
+  const rest = details.filter((detail) => detail !== undefined && detail !== null).join('  ');
+  return [{ text: name ?? '(no name)', tone: 'heading' }, { text: `  ${rest}` }];
+}
+
+function chatText({ source_id }: Agent): string | undefined {
+  if (source_id === undefined) return undefined;
+  return source_id === null ? 'no chat' : `chat ${source_id}`;
+}
+
+function jobLine({ name, cron_job_id, description, next, state }: JobRow): ReportLine {
+  const run = next && state !== 'gone' ? `next ${next}` : undefined;
+  return { indent: 4, text: named(name, [cron_job_id, description, run, state]) };
+}
+
+/** The lines of a space: its agents, and below each of them its jobs. */
+function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
+  const ofAgent = (agent: Agent) => jobs?.filter(({ agent_id }) => agent_id === agent.agent_id) ?? [];
+  const others = jobs?.filter((job) => !agents.some(({ agent_id }) => agent_id === job.agent_id)) ?? [];
+  return [
+    { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },
+    ...agents.flatMap((agent) => [
+      { indent: 2, text: named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)]) },
+      ...ofAgent(agent).map(jobLine),
+    ]),
+    ...(agents.length === 0 ? [{ indent: 2, text: 'no agents' }] : []),
+    ...(others.length === 0 ? [] : [{ indent: 2, text: 'jobs of agents that are not in the space' }]),
+    ...others.map(jobLine),
+    ...(jobs === undefined ? [{ indent: 2, text: 'jobs: not known' }] : []),
+  ];
+}
+
+function toJson({ item, agents, jobs }: SpaceView): object {
+  return {
+    space: item,
+    agents: agents.map((agent) => agent.item),
+    chat: agents.flatMap(({ agent_id, name, source_id }) => (source_id ? [{ source_id, agent_id, name }] : [])),
+    cron: jobs?.map(({ json }) => json) ?? null,
+  };
+}
+
+/** Kind, id, name, and what it belongs to or is used with. */
+function toRows({ space, agents, jobs = [] }: SpaceView): Cell[][] {
+  return [
+    ['space', space.space_id, space.name, space.external_space_id],
+    ...agents.map(({ agent_id, name, source_id }) => ['agent', agent_id, name, source_id]),
+    ...jobs.map(({ cron_job_id, name, agent_id }) => ['job', cron_job_id, name, agent_id]),
+  ];
+}
+
+export const show = () =>
+  leaf('show', 'Show the agents, chats, and jobs of a space', {
+    description:
+      'Shows a space with its agents, the API chat of each, and their scheduled jobs, joined with the state, in one view.',
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl spaces show ext:acme-001', 'everything of one customer'],
+      ["partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'", 'its chat sources, for a script'],
+    ],
+  })
+    .argument('<space>', SPACE_HELP)
+    .action(
+      run(async (context, space) => {
+        const { showSpace } = await import('../../spaces/show.ts');
+        const view = await showSpace(context, space);
+        return listResult([view], [], {
+          empty: '',
+          document: () => toJson(view),
+          report: () => toLines(view),
+          tsvLines: toRows,
+        });
+      }),
+    );

@@ -1,0 +1,139 @@
+import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import { probeSession, type SessionProbe } from '../api/session-probe.ts';
+import type { Clock } from '../clock.ts';
+import { readAgent } from '../contract/agents.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { SCOPE, type Scope } from '../contract/scopes.ts';
+import { readSpace } from '../contract/spaces.ts';
+import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
+
+/** No retries: a check reports the current state. */
+const LIMITS = { retries: 0, timeoutMs: 10_000 };
+
+/** Enough to check the shape of the items and, usually, of the second page. */
+const MAX_ITEMS = 50;
+
+/** A list that the service has. */
+interface Listing {
+  /** `the list of spaces` */
+  readonly what: string;
+  readonly scope: Scope;
+  /** The commands that need the scope. */
+  readonly neededBy: string;
+  /** What the types of the records begin with that those commands write to the state. */
+  readonly recordedAs: string;
+}
+
+/** A list that was read to check the token's scopes and the contract. */
+export interface ListRead extends Listing {
+  readonly error: PartnerctlError | undefined;
+}
+
+/** The outcome of one read call to the service. */
+interface FirstResponse {
+  /** The HTTP status; undefined if there was no response. */
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly error: PartnerctlError | undefined;
+  /** The local time when the response arrived, in milliseconds since the epoch. */
+  readonly at: number;
+  /** How long the response took, in milliseconds. */
+  readonly ms: number;
+}
+
+/** What the service answered. */
+export interface Probe extends FirstResponse {
+  /** None if the first call failed for a reason that applies to every call. */
+  readonly lists: readonly ListRead[];
+  /** Whether the history depends on the session; undefined if no agent shows its source. */
+  readonly session: SessionProbe | undefined;
+}
+
+const SPACES: Listing = {
+  what: 'the list of spaces',
+  scope: SCOPE.readSpaces,
+  neededBy: 'spaces list, plan, provision, and spaces given by name',
+  recordedAs: 'space',
+};
+
+const AGENTS: Listing = {
+  what: 'the agents of a space',
+  scope: SCOPE.readAgents,
+  neededBy: 'agents list, plan, provision, and agents given by name',
+  recordedAs: 'space',
+};
+
+const JOBS: Listing = {
+  what: 'the list of scheduled jobs',
+  scope: SCOPE.listJobs,
+  neededBy: 'cron list and cron reconcile',
+  recordedAs: 'cron',
+};
+
+/** Reads the first page of a list that the service has, to see whether and how it responds. */
+async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
+  const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
+  const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
+  const started = clock.now();
+  let received: Pick<FirstResponse, 'status' | 'headers'> = { status: undefined, headers: {} };
+  const timing = () => ({ at: clock.now(), ms: clock.now() - started });
+  try {
+    const onRefusal = (refusal: typeof received): void => {
+      received = refusal;
+    };
+    const response = await http.call(operation, { ...LIMITS, onRefusal });
+    received = response;
+    const responded = timing();
+    response.json();
+    return { status: response.status, headers: response.headers, error: undefined, ...responded };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { status: received.status, headers: received.headers, error, ...timing() };
+  }
+}
+
+async function readList(listing: Listing, list: AsyncIterable<JsonObject>) {
+  const items: JsonObject[] = [];
+  try {
+    for await (const item of list) if (items.push(item) >= MAX_ITEMS) break;
+    return { read: { ...listing, error: undefined }, items };
+  } catch (error) {
+    if (error instanceof PartnerctlError) return { read: { ...listing, error }, items };
+    throw error;
+  }
+}
+
+/** The first value that an item shows. What cannot be decoded is skipped: the check of the contract reports it. */
+function firstOf(items: readonly JsonObject[], decode: (item: JsonObject) => string | null | undefined) {
+  for (const item of items) {
+    try {
+      const value = decode(item);
+      if (typeof value === 'string') return value;
+    } catch {}
+  }
+  return undefined;
+}
+
+/**
+ * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. If an agent shows its source, also asks
+ * for the history of a session that does not exist. Sends only reads.
+ */
+export async function probeService(http: Http, clock: Clock): Promise<Probe> {
+  const first = await readFirst(http, clock);
+  const { status, error } = first;
+  const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
+  if (status === undefined || allWouldFail) return { ...first, lists: [], session: undefined };
+  const spaces = await readList(SPACES, listSpaces(http, LIMITS));
+  const space = firstOf(spaces.items, (item) => readSpace(item, http.contract).space_id);
+  const agents = space === undefined ? undefined : await readList(AGENTS, listAgents(http, space, LIMITS));
+  const jobs = await readList(JOBS, listJobs(http, LIMITS));
+  const reads = [spaces, ...(agents ? [agents] : []), jobs].map(({ read }) => read);
+  const source = firstOf(agents?.items ?? [], (item) => readAgent(item, http.contract).source_id);
+  return {
+    ...first,
+    lists: reads.filter((read) => !(read.error instanceof NoOperationError)),
+    session: source === undefined ? undefined : await probeSession(http, source),
+  };
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { type HistoryRequest, historyServer, nextPath, stallingClock } from '../support/history-server.ts';
+import { fastClock } from '../support/run.ts';
+import { followUntil, idsFrom, readAll } from '../support/tailing.ts';
+
+test('A single reset, error, cut body, or unreadable body between good responses is not reported', async () => {
+  const server = await historyServer();
+  const faults: ((request: HistoryRequest) => void)[] = [
+    ({ request }) => request.socket.destroy(),
+    ({ json }) => json(503, { detail: 'later' }),
+    ({ response, request }) => {
+      response.writeHead(200, { 'content-length': '1000' }).write('{"results":[');
+      setImmediate(() => request.socket.destroy());
+    },
+    ({ response }) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    ({ json }) => json(429, {}, { 'retry-after': '1' }),
+  ];
+  server.behave((request, wellBehaved) => {
+    const polls = server.requests.length - 1;
+    const fault = polls % 2 === 0 ? faults[(polls / 2) % faults.length] : undefined;
+    server.add('s', 1);
+    if (fault) fault(request);
+    else request.json(200, wellBehaved());
+  });
+  const flags = ['--from-start', '--interval', '200ms'];
+  const { code, ids, stderr } = await followUntil(server, flags, (shown) => shown.ids.length >= 30);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(ids).toEqual(idsFrom(0, ids.length - 1));
+});
+
+test('A 404 page of a gateway is an outage, not a session that does not exist yet', async () => {
+  const server = await historyServer();
+  server.add('s', 1);
+  const page = ({ response }: HistoryRequest) =>
+    response.writeHead(404, { 'content-type': 'text/html' }).end('<html><title>404 Not Found</title></html>');
+  server.behave(page);
+  expect((await readAll(server, '--from-start')).code).toBe(8);
+  server.behave((request, wellBehaved) => {
+    if (server.requests.length % 2 === 0) page(request);
+    else request.json(200, wellBehaved());
+  });
+  expect(await readAll(server, '--from-start')).toMatchObject({ code: 0, ids: ['s-0'] });
+});
+
+test.each([0, 5])('A poll that stalls is abandoned after 15 s, also after %i immediate failures', async (failures) => {
+  const server = await historyServer();
+  const clock = stallingClock();
+  let stall: Promise<number> | undefined;
+  server.add('s', 1);
+  server.behave((request, wellBehaved) => {
+    if (server.requests.length <= failures) request.json(500, {});
+    else if (!stall) stall = clock.stall(request);
+    else request.json(200, wellBehaved());
+  });
+  await followUntil(server, ['--from-start'], ({ ids }) => ids.length === 1, { clock });
+  expect(await stall).toBe(15_000);
+});
+
+describe('A service that ignores cursors', () => {
+  test.each([true, false])(
+    'has each message shown once, and is polled only after a pause (pages: %s)',
+    async (paged) => {
+      const server = await historyServer();
+      const entries = idsFrom(0, 1_499).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
+      server.behave(({ json, url }) => {
+        const at = Number(url.searchParams.get('at') ?? 0);
+        const end = paged ? at + 500 : entries.length;
+        json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
+      });
+      const { ids } = await followUntil(server, ['--from-start', '--timeout', '6s'], () => false);
+      expect(ids).toEqual(idsFrom(0, 1_499));
+      expect(server.requests.length).toBeLessThan(paged ? 36 : 12);
+    },
+  );
+});
+
+test.each([404, 410, 422])(
+  'A service that rejects all cursors but the newest with %i has every message shown',
+  async (status) => {
+    const server = await historyServer();
+    server.add('s', 3);
+    server.behave(({ json, after }, wellBehaved) => {
+      const entries = server.sessions.get('s') ?? [];
+      const isOld =
+        after !== undefined && entries.findLastIndex(({ message_id }) => message_id === after) < entries.length - 2;
+      if (isOld) json(status, {});
+      else json(200, wellBehaved());
+    });
+    const { ids } = await followUntil(server, ['--tail', '2'], (shown) => {
+      if (shown.ids.length > 1 && (server.sessions.get('s')?.length ?? 0) < shown.ids.length + 2) server.add('s', 1);
+      return shown.ids.length === 4;
+    });
+    expect(ids).toEqual(idsFrom(1, 4));
+  },
+);
+
+test('The pauses between polls follow Retry-After', async () => {
+  const server = await historyServer();
+  const clock = fastClock();
+  const times: number[] = [];
+  server.behave(({ json }, wellBehaved) => {
+    times.push(clock.now());
+    server.add('s', 1);
+    if (times.length === 2) json(429, {}, { 'retry-after': '7' });
+    else json(200, wellBehaved(), { 'retry-after': '4' });
+  });
+  await followUntil(server, ['--from-start', '--interval', '100ms'], ({ ids }) => ids.length >= 4, { clock });
+  const pauses = times.slice(1, 4).map((time, index) => Math.round((time - (times[index] ?? time)) / 100) / 10);
+  expect(pauses).toEqual([4, 7, 4]);
+});

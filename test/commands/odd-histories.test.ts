@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest';
+import { type HistoryServer, historyServer, nextPath } from '../support/history-server.ts';
+import { followUntil, idsFrom, readAll } from '../support/tailing.ts';
+
+const WHOLE = '--from-start';
+
+async function expectWhole(server: HistoryServer, first: number, last: number, ...flags: readonly string[]) {
+  const { code, ids, stderr } = await readAll(server, ...(flags.length > 0 ? flags : [WHOLE]));
+  expect({ code, ids, stderr }).toEqual({ code: 0, ids: idsFrom(first, last), stderr: '' });
+}
+
+describe('a history with empty pages before others', () => {
+  async function serving(...sizes: number[]): Promise<HistoryServer> {
+    const server = await historyServer();
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    server.add('s', total);
+    server.behave(({ json, url }, wellBehaved) => {
+      const index = Number(url.searchParams.get('pageToken') ?? '0');
+      const from = sizes.slice(0, index).reduce((sum, size) => sum + size, 0);
+      const messages = wellBehaved().slice(from, from + (sizes[index] ?? 0));
+      json(200, { messages, nextPageToken: index < sizes.length - 1 ? String(index + 1) : '' });
+    });
+    return server;
+  }
+
+  test('is read to its end', async () => {
+    await expectWhole(await serving(0, 1, 0, 2), 0, 2);
+  });
+
+  test('is empty if the service always announces more', async () => {
+    const server = await serving(...Array.from({ length: 50 }, () => 0));
+    expect((await readAll(server, WHOLE)).ids).toEqual([]);
+    expect(server.requests.length).toBeLessThan(10);
+  });
+});
+
+describe('a newest-first history', () => {
+  /** The newest `most` after the cursor, the newest first. */
+  async function newestFirst(count: number, most: number, more: Record<string, unknown> = {}): Promise<HistoryServer> {
+    const server = await historyServer();
+    server.add('s', count);
+    server.behave(({ json }, wellBehaved) => json(200, { results: wellBehaved().slice(-most).reverse(), ...more }));
+    return server;
+  }
+
+  test('without a link may be incomplete, unless enough messages arrived', async () => {
+    const server = await newestFirst(12, 5);
+    const eight = await readAll(server, '--tail', '8');
+    expect(eight.ids).toEqual(idsFrom(7, 11));
+    expect(eight.stderr).toMatch(/may be incomplete: the service sent 5 messages, newest first/);
+    await expectWhole(server, 7, 11, '--tail', '5');
+  });
+
+  test.each([{ next: null }, { has_more: false }, { total: 5 }])(
+    'is complete if the service says so: %j',
+    async (more) => {
+      await expectWhole(await newestFirst(5, 5, more), 0, 4);
+    },
+  );
+
+  test('may hide part of a burst', async () => {
+    const server = await newestFirst(3, 20);
+    const { ids, stderr } = await followUntil(server, ['--tail', '3'], (shown) => {
+      if (shown.ids.length === 3 && server.sessions.get('s')?.length === 3) server.add('s', 30);
+      return shown.stderr !== '';
+    });
+    expect(ids).toEqual([...idsFrom(0, 2), ...idsFrom(13, 32)]);
+    expect(stderr).toContain('may be incomplete');
+  });
+
+  test.each([[[WHOLE]], [['--after', 's-1']]])(
+    'that announces older messages, but no way to read them, is not taken for complete: %j',
+    async (flags) => {
+      const server = await historyServer();
+      server.add('s', 8);
+      server.behave(({ json }, wellBehaved) =>
+        json(200, { results: wellBehaved().slice(-3).reverse(), has_more: wellBehaved().length > 3 }),
+      );
+      const { code, ids, stderr } = await readAll(server, ...flags);
+      expect({ code, ids }).toEqual({ code: 8, ids: idsFrom(5, 7) });
+      expect(JSON.parse(stderr).error.message).toBe('The history of s could not be read completely.');
+      expect((await readAll(server, '--tail', '3')).ids).toEqual(idsFrom(5, 7));
+    },
+  );
+
+  test('that continues with older messages after its last one is read completely', async () => {
+    const server = await historyServer();
+    server.add('s', 8);
+    server.behave(({ json, after }) => {
+      const all = (server.sessions.get('s') ?? []).toReversed();
+      const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
+      json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
+    });
+    const { ids } = await followUntil(server, [WHOLE], (shown) => shown.ids.length === 8);
+    expect(ids.toSorted()).toEqual(idsFrom(0, 7));
+  });
+
+  test.each([
+    ['in one response', 20, 1],
+    ['over links', 4, 1],
+    ['with timestamps in whole seconds', 20, 1000],
+  ])('that ignores the cursor, %s, does not show messages older than the start', async (_, most, step) => {
+    const server = await historyServer();
+    for (let index = 0; index < 6; index += 1) {
+      const at = new Date(Math.floor((Date.UTC(2026, 0, 1) + 400 * index) / step) * step);
+      server.add('s', 1, index % 2 === 0 ? 'user' : 'assistant', at);
+    }
+    server.behave(({ json, url }) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      const all = (server.sessions.get('s') ?? []).toReversed();
+      const next = skip + most < all.length ? `?skip=${skip + most}` : null;
+      json(200, { results: all.slice(skip, skip + most), next });
+    });
+    const { ids } = await followUntil(server, ['--after', 's-4'], (shown) => {
+      if (shown.ids.length === 1 && server.sessions.get('s')?.length === 6)
+        server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
+      return shown.ids.length === 2;
+    });
+    expect(ids).toEqual(['s-5', 's-6']);
+  });
+
+  const at = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
+  test.each<[string, number, (index: number) => string | undefined]>([
+    ['one by one', 1, at],
+    ['with timestamps in whole seconds', 3, (index) => at(Math.floor(index / 4) * 1_000)],
+    ['without timestamps', 2, () => undefined],
+  ])('that ignores the cursor in its links, %s, loses nothing after the start', async (_, most, timestampOf) => {
+    const server = await historyServer();
+    server.add('s', 12);
+    server.behave(({ json, url }) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      const entries = server.sessions.get('s') ?? [];
+      const all = entries.map((entry, index) => ({ ...entry, created_at: timestampOf(index) })).toReversed();
+      const next = skip + most < all.length ? `?skip=${skip + most}` : null;
+      json(200, { results: all.slice(skip, skip + most), next });
+    });
+    expect((await readAll(server, '--after', 's-5')).ids).toEqual(expect.arrayContaining(idsFrom(6, 11)));
+  });
+
+  test('is read in order through its links, and only once, also after failures between them', async () => {
+    const server = await historyServer();
+    server.add('s', 25);
+    let failures = 0;
+    server.behave(({ json, url }, wellBehaved) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      if (skip > 0 && failures > 0) {
+        failures -= 1;
+        return json(503, {});
+      }
+      const all = wellBehaved().toReversed();
+      const next = skip + 10 < all.length ? nextPath(url, 'skip', skip + 10) : null;
+      json(200, { results: all.slice(skip, skip + 10), next });
+    });
+    await expectWhole(server, 0, 24);
+    expect(server.requests).toHaveLength(4);
+    failures = 2;
+    await expectWhole(server, 0, 24);
+    failures = 2;
+    await expectWhole(server, 22, 24, '--tail', '3');
+  });
+});
+
+describe('a history of which the service sends the newest messages, the oldest of them first', () => {
+  /** What the service says beside the newest 3 of 8. */
+  async function newest(more: object): Promise<HistoryServer> {
+    const server = await historyServer();
+    server.add('s', 8);
+    server.behave(({ json }, wellBehaved) => json(200, { results: wellBehaved().slice(-3), ...more }));
+    return server;
+  }
+
+  test.each([
+    { has_previous: true },
+    { hasEarlier: true, next_cursor: null },
+    { pageInfo: { hasNextPage: false, hasPreviousPage: true, startCursor: 'a', endCursor: 'b' } },
+  ])('is not taken for complete if it says that others come before: %j', async (more) => {
+    const server = await newest(more);
+    expect(await readAll(server, WHOLE)).toMatchObject({ code: 8, ids: idsFrom(5, 7) });
+    await expectWhole(server, 5, 7, '--tail', '3');
+    await expectWhole(server, 5, 7, '--after', 's-4');
+  });
+
+  test.each([
+    { previous: null, next: null, has_previous: false },
+    { paging: { cursors: { before: 'a', after: 'b' } } },
+    { links: { prev: '?page=0', first: '?page=1' } },
+  ])('is complete otherwise: %j', async (more) => {
+    await expectWhole(await newest(more), 5, 7);
+  });
+});
+
+test('a history that is cut without saying so is read to its end before its last messages are shown', async () => {
+  const server = await historyServer();
+  server.add('s', 25);
+  server.behave(({ json }, wellBehaved) => json(200, wellBehaved().slice(0, 4)));
+  const { ids } = await followUntil(server, ['--tail', '3'], (shown) => {
+    if (shown.ids.length === 3 && server.sessions.get('s')?.length === 25) server.add('s', 1);
+    return shown.ids.length === 4;
+  });
+  expect(ids).toEqual(idsFrom(22, 25));
+});
+
+test('a history in which people repeat themselves is read completely, page after page', async () => {
+  const server = await historyServer();
+  const entries = Array.from({ length: 12 }, (_, index) => ({ message_id: `s-${index}`, role: 'user', text: 'ok' }));
+  for (const flag of [{}, { has_more: true }]) {
+    server.behave(({ json, after }) => {
+      const rest = entries.slice(entries.findIndex(({ message_id }) => message_id === after) + 1);
+      json(200, { results: rest.slice(0, 2), ...(rest.length > 2 && flag) });
+    });
+    expect((await readAll(server, WHOLE)).ids).toEqual(idsFrom(0, 11));
+  }
+});
+
+test.each([
+  ['links', 3],
+  ['the last message', 3],
+])(
+  'a history that continues by %s over %i pages is read with one request for each, and one more',
+  async (way, pages) => {
+    const server = await historyServer();
+    server.add('s', pages * 2);
+    server.behave(({ json, url }, wellBehaved) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      const rest = wellBehaved().slice(skip);
+      const isMore = rest.length > 2;
+      const more = way === 'links' ? { next: isMore ? nextPath(url, 'skip', skip + 2) : null } : { has_more: isMore };
+      json(200, { results: rest.slice(0, 2), ...more });
+    });
+    await expectWhole(server, 0, pages * 2 - 1);
+    expect(server.requests).toHaveLength(pages + 1);
+  },
+);
+
+test('links that leave out the parameters of the request lead to no message of another session', async () => {
+  const server = await historyServer();
+  server.add('other', 9);
+  server.add('s', 7);
+  server.behave(({ json, url, session, after }) => {
+    const all = session === '' ? [...server.sessions.values()].flat() : (server.sessions.get(session) ?? []);
+    const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
+    const page = Number(url.searchParams.get('page') ?? 1);
+    const next = page * 2 < rest.length ? `${url.pathname}?page=${page + 1}` : null;
+    json(200, { results: rest.slice((page - 1) * 2, page * 2), next });
+  });
+  await expectWhole(server, 0, 6);
+  await expectWhole(server, 2, 6, '--after', 's-1');
+  expect(server.requests.every(({ session }) => session === 's')).toBe(true);
+});
+
+test('a link is followed as it is where the service takes no other parameters there', async () => {
+  const server = await historyServer();
+  server.add('s', 7);
+  server.behave(({ json, url }, wellBehaved) => {
+    const token = url.searchParams.get('token');
+    if (token !== null && url.searchParams.size > 1) return json(400, { detail: 'token takes no other parameters' });
+    const all = token === null ? wellBehaved() : (server.sessions.get('s') ?? []);
+    const from = Number(token ?? 0);
+    json(200, { results: all.slice(from, from + 2), next: from + 2 < all.length ? `?token=${from + 2}` : null });
+  });
+  await expectWhole(server, 0, 6);
+});
+
+test.each(['heeds', 'ignores'])('a link back to itself ends the read, if the service %s the cursor', async (habit) => {
+  const server = await historyServer();
+  server.add('s', 3);
+  server.behave(({ json, url }, wellBehaved) => {
+    const results = habit === 'heeds' ? wellBehaved() : server.sessions.get('s');
+    json(200, { results, next: url.pathname + url.search });
+  });
+  expect((await readAll(server, WHOLE)).ids).toEqual(idsFrom(0, 2));
+});
+
+test('a reply that is announced without a text is waited for', async () => {
+  const server = await historyServer();
+  server.add('s', 1, 'user');
+  const reply = { message_id: 's-1', role: 'assistant', text: '', status: 'pending' } as const;
+  server.behave(({ json, after }) => {
+    const written = server.requests.length < 4 ? reply : { ...reply, text: 'Here it is.', status: 'done' };
+    json(200, { results: after === 's-1' ? [] : [written] });
+  });
+  const { stdout } = await followUntil(server, ['--after', 's-0'], ({ ids }) => ids.length > 0);
+  expect(JSON.parse(stdout)).toMatchObject({ text: 'Here it is.' });
+});
+
+describe('a history without times', () => {
+  async function of(...ids: readonly string[]) {
+    const server = await historyServer();
+    const results = ids.map((message_id) => ({ message_id, role: 'user', text: message_id }));
+    server.behave(({ json, after }) => json(200, { results: after === undefined ? results : [], next: null }));
+    return readAll(server, WHOLE);
+  }
+
+  test('whose ids have 19 digits comes out oldest first, though the service sends the newest first', async () => {
+    const { ids, stderr } = await of('9007199254740993002', '9007199254740993001', '9007199254740993000');
+    expect(ids).toEqual(['9007199254740993000', '9007199254740993001', '9007199254740993002']);
+    expect(stderr).toBe('');
+  });
+
+  test('whose ids tell nothing is shown as it is, with one warning', async () => {
+    const { ids, stderr } = await of('b', 'c', 'a');
+    expect(ids).toEqual(['b', 'c', 'a']);
+    expect(stderr).toMatch(/^warning: The order of the messages is not known.*\n$/);
+  });
+});

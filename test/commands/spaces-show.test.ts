@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
+
+const MANIFEST = `external_space_id: acme-001
+space: { name: Acme }
+agents:
+  - template_id: tmpl_support
+    name: Support
+    chat: {}
+    cron:
+      - { name: daily, instructions: Sum up the day., schedule: '0 18 * * 1-5' }
+  - { template_id: tmpl_sales, name: Sales }
+`;
+
+interface Shown {
+  readonly space: { readonly space_id: string };
+  readonly agents: readonly { readonly name: string }[];
+  readonly chat: readonly { readonly source_id: string; readonly name: string }[];
+  readonly cron: readonly { readonly name: string; readonly recorded: boolean }[] | null;
+}
+
+test('spaces show lists the agents, chats, and jobs of one customer, the same in a pipe as in a terminal', async () => {
+  const { env } = await service();
+  expect((await run(['provision', write('acme.yaml', MANIFEST)], { env })).code).toBe(0);
+  const shown = (await run(['spaces', 'show', 'ext:acme-001', '-o', 'json'], { env })).json<Shown>();
+  expect(shown).toMatchObject({
+    space: { external_space_id: 'acme-001', name: 'Acme' },
+    agents: [{ name: 'Support' }, { name: 'Sales' }],
+    cron: [{ name: 'daily', recorded: true }],
+  });
+  expect(shown.chat.map(({ name }) => name)).toEqual(['Support']);
+  const { stdout } = await run(['spaces', 'show', shown.space.space_id], { env });
+  expect(stdout).toMatch(
+    /^Acme {2}acme-001 {2}.*\n {2}Support {2}.*chat src_.*\n {4}daily {2}.*recorded\n {2}Sales {2}/,
+  );
+  expect(stdout).toContain(String(shown.chat[0]?.source_id));
+  const terminal = await run(['spaces', 'show', 'name:Acme', '--color', 'never'], { env, columns: 300 });
+  expect(terminal.stdout).toBe(stdout);
+});
+
+test('spaces show of an unknown space exits with 4, and names the command that lists them', async () => {
+  const { env } = await service();
+  for (const typed of ['spc_nope', 'ext:nope']) {
+    const ran = await run(['spaces', 'show', typed], { env });
+    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('partnerctl spaces list') });
+  }
+});
+
+test('spaces show says that jobs are not known where the token may not list them', async () => {
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
+    'GET /automation/spaces/s1/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
+    'GET /automation/partner-cron-jobs/': json({ detail: 'missing scope' }, 403),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const ran = await run(['spaces', 'show', 's1'], { env });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('the jobs cannot be listed') });
+  expect(ran.stdout).toContain('jobs: not known');
+  expect((await run(['spaces', 'show', 's1', '-o', 'json'], { env })).json<Shown>().cron).toBeNull();
+});
