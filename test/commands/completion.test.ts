@@ -71,7 +71,7 @@ describe('completion', () => {
 
   test.each([
     [['sp'], ['spaces']],
-    [['spaces', ''], ['list']],
+    [['spaces', ''], ['list', 'show']],
     [['-o', 'json', '--quiet', 'cron', 'ad'], ['adopt']],
     [['--output=json', 'cron', 'ad'], ['adopt']],
     [['spaces', 'list', '-o', 'js'], ['json']],
@@ -94,7 +94,7 @@ describe('completion', () => {
       ['help', 'webh'],
       ['webhook', 'webhooks'],
     ],
-    [['sandbox', 'run', '--', 'partnerctl', 'spaces', ''], ['list']],
+    [['sandbox', 'run', '--', 'partnerctl', 'spaces', ''], ['list', 'show']],
   ])('offers after %j: %j', async (words, expected) => {
     expect(await values(...words)).toEqual(expected);
   });
