@@ -71,7 +71,10 @@ describe('completion', () => {
 
   test.each([
     [['sp'], ['spaces']],
-    [['spaces', ''], ['list', 'show']],
+    [
+      ['spaces', ''],
+      ['list', 'show'],
+    ],
     [['-o', 'json', '--quiet', 'cron', 'ad'], ['adopt']],
     [['--output=json', 'cron', 'ad'], ['adopt']],
     [['spaces', 'list', '-o', 'js'], ['json']],
@@ -94,7 +97,10 @@ describe('completion', () => {
       ['help', 'webh'],
       ['webhook', 'webhooks'],
     ],
-    [['sandbox', 'run', '--', 'partnerctl', 'spaces', ''], ['list', 'show']],
+    [
+      ['sandbox', 'run', '--', 'partnerctl', 'spaces', ''],
+      ['list', 'show'],
+    ],
   ])('offers after %j: %j', async (words, expected) => {
     expect(await values(...words)).toEqual(expected);
   });
