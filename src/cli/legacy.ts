@@ -1,11 +1,5 @@
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import api from '../commands/api.ts';
-import chatOpen from '../commands/chat/open.ts';
-import chatSend from '../commands/chat/send.ts';
-import chatSetup from '../commands/chat/setup.ts';
-import chatTail from '../commands/chat/tail.ts';
-import chatWait from '../commands/chat/wait.ts';
-import chatWatch from '../commands/chat/watch.ts';
 import completionBash from '../commands/completion/bash.ts';
 import completionFish from '../commands/completion/fish.ts';
 import completionInstall from '../commands/completion/install.ts';
@@ -79,14 +73,6 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 export function earlierCommands() {
   return {
     api: earlier('api', 'Make any call of the service', api),
-    chat: group('chat', 'Send messages to agents and follow their replies', [
-      earlier('setup', "Create or reuse an agent's API chat source", chatSetup),
-      earlier('open', 'Chat with an agent interactively', chatOpen),
-      earlier('send', 'Send a message to an agent, optionally waiting for the reply', chatSend),
-      earlier('wait', 'Wait for the reply to a message', chatWait),
-      earlier('tail', 'Follow the messages of one or more sessions', chatTail),
-      earlier('watch', 'Watch every conversation of this machine', chatWatch),
-    ]),
     state: group('state', 'The record of earlier runs', [
       earlier('path', 'Print the path or the address of the state', statePath),
       earlier('show', 'Show the records of the state', stateShow),

@@ -1,6 +1,7 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
+import { chat } from '../commands/chat.ts';
 import { cron } from '../commands/cron.ts';
 import { doctor } from '../commands/doctor.ts';
 import { help } from '../commands/help.ts';
@@ -32,7 +33,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, state, api, contract, sandbox, completion } = earlierCommands();
+  const { state, api, contract, sandbox, completion } = earlierCommands();
   return [
     login(),
     logout(),
@@ -43,7 +44,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     agents(),
     plan(),
     provision(),
-    chat,
+    chat(),
     upload(),
     cron(),
     state,
