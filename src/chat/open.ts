@@ -38,12 +38,10 @@ export interface OpenDeps extends FollowDeps {
 export type Input =
   | { readonly kind: 'message'; readonly text: string }
   | { readonly kind: 'help' | 'quit' | 'empty' }
-  | { readonly kind: 'session'; readonly session: string | undefined }
   | { readonly kind: 'unknown'; readonly name: string };
 
 const HELP = [
-  '/session [id]  show the session, or switch to another one',
-  '/quit          leave (like Ctrl-D, and Ctrl-C on an empty line)',
+  '/quit leaves, like Ctrl-D, and Ctrl-C on an empty line.',
   'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
 ].join('\n');
 
@@ -55,9 +53,8 @@ export function parseInput(text: string): Input {
   if (text.trim() === '') return { kind: 'empty' };
   if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
   if (!text.startsWith('/')) return { kind: 'message', text };
-  const [name = '', session] = text.slice(1).trim().split(/\s+/);
-  if (name === 'help' || name === 'quit') return { kind: name };
-  return name === 'session' ? { kind: 'session', session } : { kind: 'unknown', name };
+  const [name = ''] = text.slice(1).trim().split(/\s+/);
+  return name === 'help' || name === 'quit' ? { kind: name } : { kind: 'unknown', name };
 }
 
 /** Creates a clock whose waits can be ended: the one that lasts, or else the next. */
@@ -78,10 +75,10 @@ function createWakingClock(clock: Clock): Clock & { wake(): void } {
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
   private readonly deps: OpenDeps;
-  private session: SessionRef;
+  private readonly session: SessionRef;
   private readonly pollClock: ReturnType<typeof createWakingClock>;
-  private pace: Pace;
-  private leavingSession = new AbortController();
+  private readonly pace: Pace;
+  private readonly leaving = new AbortController();
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
   private sending: Promise<void> = Promise.resolve();
@@ -102,23 +99,17 @@ class OpenChat {
     const close = (): void => prompt.close();
     signal.addEventListener('abort', close, { once: true });
     if (signal.aborted) close();
-    let following = this.follow();
+    const following = this.follow();
     try {
       for await (const text of prompt.entries) {
         const input = parseInput(text);
         if (input.kind === 'quit') break;
-        if (input.kind === 'session' && input.session !== undefined) {
-          this.leavingSession.abort();
-          await following;
-          this.session = { ...this.session, session_id: input.session };
-          following = this.follow();
-        }
         this.handleInput(input);
       }
       this.hasLeft = true;
       await this.finishSending();
     } finally {
-      this.leavingSession.abort();
+      this.leaving.abort();
       prompt.close();
       signal.removeEventListener('abort', close);
       await following;
@@ -164,7 +155,6 @@ class OpenChat {
     const { prompt, newId } = this.deps;
     if (input.kind === 'message') this.send({ ...this.session, external_message_id: newId(), text: input.text });
     else if (input.kind === 'help') prompt.say(HELP);
-    else if (input.kind === 'session') prompt.say(`session ${this.session.session_id}`);
     else if (input.kind === 'unknown') prompt.say(`Unknown command /${input.name}. /help lists the commands.`);
   }
 
@@ -176,23 +166,16 @@ class OpenChat {
     this.sending = this.sending.then(() => this.sendNow(message));
   }
 
-  /** Whether a message belongs to the current session: the person may have switched to another one. */
-  private isCurrent({ session_id }: NewMessage): boolean {
-    return session_id === this.session.session_id;
-  }
-
   private async sendNow(message: NewMessage): Promise<void> {
     try {
       const { message_id } = await postMessage(this.deps.http, message);
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
-      if (this.isCurrent(message)) {
-        this.pace.touch();
-        this.pollClock.wake();
-      }
+      this.pace.touch();
+      this.pollClock.wake();
       await this.deps.remember(message);
     } catch (error) {
-      if (this.isCurrent(message)) this.deps.prompt.setAwaiting(false);
+      this.deps.prompt.setAwaiting(false);
       this.handleSendError(message, error);
     }
   }
@@ -210,11 +193,8 @@ class OpenChat {
   }
 
   private async follow(): Promise<void> {
-    const { prompt, http, random } = this.deps;
-    this.leavingSession = new AbortController();
-    this.pace = new Pace(this.pollClock, random);
-    prompt.setAwaiting(false);
-    const deps = { ...this.deps, ...createShared(http), signal: this.leavingSession.signal, pace: this.pace };
+    const { prompt, http } = this.deps;
+    const deps = { ...this.deps, ...createShared(http), signal: this.leaving.signal, pace: this.pace };
     const session = { ...this.session, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
     try {
       for await (const event of followSession(deps, session, {})) {

@@ -1,27 +1,30 @@
-import { hash } from 'node:crypto';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { NewMessage } from '../api/calls.ts';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Http } from '../api/http.ts';
 import {
   describeFileError,
   EXIT,
+  InputError,
   InterruptedError,
   LocalError,
   PartnerctlError,
   RunFailure,
   withHint,
 } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
-import { makeDirectories } from '../platform/files.ts';
+import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+import { type ChatContext, openPlaces } from './context.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
-import type { Row } from './rows.ts';
+import { type Row, readRows } from './rows.ts';
 import { isRefused, registerMessage, UNKNOWN_SOURCE_HINT } from './send.ts';
+import { SentLog } from './sent-log.ts';
 import { sessionKey } from './session.ts';
+import { findSource, type SourceInput } from './source.ts';
 
 /** What became of a row. */
 export interface RowResult extends Omit<Row, 'text'> {
+  /** The position in the input. */
+  readonly index: number;
   /** Null if the message is not sent, or if the response does not tell it. */
   readonly message_id: string | null;
   /** Whether this run registered it; undefined if it sent nothing, or if the response does not say. */
@@ -34,86 +37,11 @@ export interface RowResult extends Omit<Row, 'text'> {
   readonly error: unknown;
 }
 
-const KEY_BYTES = 12;
-
-function keyOf(origin: string, { source_id, session_id, external_message_id, text }: NewMessage): string {
-  const content = JSON.stringify([origin, source_id, session_id, external_message_id, text]);
-  return hash('sha256', content, 'buffer').toString('hex', 0, KEY_BYTES);
-}
-
-/**
- * The messages that the service acknowledged, a line each: a hash of the message, and its message_id. It saves requests: what
- * it lacks is sent again under the same external id, and so registered once. A torn line is ignored for that reason.
- */
-export class SentLog {
-  private readonly path: string;
-  private readonly file: FileHandle | undefined;
-  private readonly origin: string;
-  private readonly sent: Map<string, string | null>;
-
-  private constructor(path: string, file: FileHandle | undefined, origin: string, sent: Map<string, string | null>) {
-    this.path = path;
-    this.file = file;
-    this.origin = origin;
-    this.sent = sent;
-  }
-
-  /**
-   * Opens the log of this machine.
-   * @param stateDirectory the directory of the local state
-   * @param origin the base URL of the service
-   * @throws LocalError
-   */
-  static async open(stateDirectory: string, origin: string, access: 'read' | 'write'): Promise<SentLog> {
-    const path = join(stateDirectory, 'chat', 'sent.log');
-    const isWritable = access === 'write';
-    try {
-      if (isWritable) await makeDirectories(join(stateDirectory, 'chat'));
-      const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return '';
-        throw error;
-      });
-      const lines = text.split('\n').map((line) => /^([\da-f]{24}) (.*)$/.exec(line) ?? []);
-      const sent = new Map(lines.flatMap(([, key, id]) => (key === undefined ? [] : [[key, id || null]])));
-      const file = isWritable ? await open(path, 'a', 0o600) : undefined;
-      return new SentLog(path, file, origin, sent);
-    } catch (error) {
-      throw new LocalError(`${path} cannot be ${isWritable ? 'written' : 'read'}.`, {
-        why: describeFileError(error),
-        cause: error,
-      });
-    }
-  }
-
-  /** Returns the message_id of an acknowledged message (null if it is not known); undefined for any other message. */
-  find(message: NewMessage): string | null | undefined {
-    return this.sent.get(keyOf(this.origin, message));
-  }
-
-  /** @throws LocalError */
-  async add(message: NewMessage, messageId: string | null): Promise<void> {
-    const key = keyOf(this.origin, message);
-    this.sent.set(key, messageId);
-    try {
-      // The newline comes first, too, so that a torn line before it does not spoil this one.
-      await this.file?.appendFile(`\n${key} ${messageId ?? ''}\n`);
-    } catch (error) {
-      throw new LocalError(`${this.path} cannot be written.`, { why: describeFileError(error), cause: error });
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.file?.close();
-  }
-}
-
-export interface SendRowsDeps {
+interface SendRowsDeps {
   readonly http: Http;
   readonly log: SentLog;
   readonly places: Places;
-  /** Aborts when the command is interrupted. */
-  readonly interrupt: AbortSignal;
-  /** Aborts also when its time is up. */
+  /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
   /** Called once, if what is sent cannot be recorded. */
   readonly onUnrecorded: (error: PartnerctlError) => Promise<void>;
@@ -133,7 +61,7 @@ function unknownOutcome({ exitCode }: InterruptedError): InterruptedError {
 }
 
 function initialResult({ text: _, ...row }: Row): RowResult {
-  return { ...row, message_id: null, created: undefined, status: 'not_sent', error: undefined };
+  return { ...row, index: row.line, message_id: null, created: undefined, status: 'not_sent', error: undefined };
 }
 
 class RowSender {
@@ -164,15 +92,10 @@ class RowSender {
 
   /** Why a row is not sent; undefined to send it. */
   private reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
-    const { interrupt, abortSignal, http } = this.deps;
-    if (interrupt.aborted) return new LocalError('Not sent, because the command was interrupted.');
+    const { abortSignal } = this.deps;
     const reason: unknown = this.stopped ?? (abortSignal.aborted ? abortSignal.reason : undefined);
     if (reason instanceof PartnerctlError) {
       return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
-    }
-    // The timer of the abort signal may be late.
-    if (http.remainingMs() <= 0) {
-      return new LocalError('Not sent, because the command did not finish within --timeout.');
     }
     if (failedLine === undefined) return undefined;
     const details = { line: failedLine };
@@ -221,7 +144,7 @@ function groupBySession(rows: readonly Row[]): readonly (readonly Row[])[] {
 }
 
 /** What would become of the rows. */
-export function planRows(rows: readonly Row[], log: SentLog): readonly RowResult[] {
+function planRows(rows: readonly Row[], log: SentLog): readonly RowResult[] {
   return rows.map((row) => {
     const message_id = log.find(row);
     if (message_id === undefined) return { ...initialResult(row), status: 'planned' };
@@ -234,7 +157,7 @@ export function planRows(rows: readonly Row[], log: SentLog): readonly RowResult
  * becomes one message however often it is sent, because its external id follows from the row.
  * @returns the results as they come. If the consumer stops early, the remaining rows are still sent
  */
-export async function* sendRows(
+async function* sendRows(
   deps: SendRowsDeps,
   rows: readonly Row[],
   concurrency: number,
@@ -251,4 +174,84 @@ export async function* sendRows(
   } finally {
     while (!(await results.next()).done);
   }
+}
+
+const MAX_ROWS_MIB = 64;
+const DEFAULT_CONCURRENCY = 8;
+
+/** The rows of a file, checked. */
+export interface FileRows {
+  /** The file, for messages. */
+  readonly name: string;
+  readonly count: number;
+  /** Sends them, or only plans it. Can be called once. */
+  results(): AsyncGenerator<RowResult, void, void>;
+}
+
+/** Rows to send, as typed. */
+interface RowsInput {
+  /** A file, or `-` for standard input. */
+  readonly path: string;
+  /** For rows without a source_id. */
+  readonly source: SourceInput | undefined;
+  /** For rows without a session_id. */
+  readonly session_id: string | undefined;
+  /** How many sessions at a time. */
+  readonly concurrency?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+type RowsContext = ChatContext & { readonly io: { readonly stdin: Readable } };
+
+/** @throws InputError if the rows cannot be read */
+async function readRowsText({ io, abortSignal }: RowsContext, path: string): Promise<string> {
+  const isStdin = path === '-';
+  try {
+    const chunks = isStdin ? readStdin(io.stdin, abortSignal) : readFileChunks(path, abortSignal);
+    return await decodeText(chunks, MAX_ROWS_MIB);
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    if (error instanceof PartnerctlError) throw error;
+    throw new InputError(`The rows cannot be read from ${isStdin ? 'standard input' : path}.`, {
+      why: describeFileError(error),
+      hint: 'Nothing was sent.',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Reads and checks the rows of a file.
+ * @throws InputError that shows the mistakes in the file, before the first request; as `findSource`
+ */
+export async function prepareRows(
+  context: RowsContext,
+  { path, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
+): Promise<FileRows> {
+  const { abortSignal, progress, warn } = context;
+  const name = path === '-' ? '<stdin>' : path;
+  const text = await readRowsText(context, path);
+  // Mistakes are reported before the first request, which may look up an agent.
+  if (source && 'agent' in source) readRows(name, text, { source_id: '', session_id });
+  const http = await context.http();
+  const source_id = source && (await findSource(http, source, context.command));
+  const rows = readRows(name, text, { source_id, session_id });
+  const places = await openPlaces(context, http);
+  for (const row of rows) places.check(row);
+  const directory = dirname(await context.statePath());
+  const onUnrecorded = ({ message }: Error): Promise<void> =>
+    warn(
+      `${message} From here on, what is sent is not recorded: a repeated run sends it again under the same external ids, so that it is registered once.`,
+    );
+  async function* results(): AsyncGenerator<RowResult, void, void> {
+    const log = await SentLog.open(directory, http.baseUrl, dryRun ? 'read' : 'write');
+    try {
+      if (dryRun) return yield* planRows(rows, log);
+      progress.start('Sending the messages');
+      yield* sendRows({ http, log, places, abortSignal, onUnrecorded }, rows, concurrency);
+    } finally {
+      await log.close();
+    }
+  }
+  return { name, count: rows.length, results };
 }

@@ -2,6 +2,8 @@ import { type NewMessage, postMessage, type SentMessage } from '../api/calls.ts'
 import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { EmptyResponseError, PartnerctlError, withHint } from '../errors.ts';
+import { type ChatContext, openPlaces } from './context.ts';
+import { resendCommand, type TextOrigin } from './resend-command.ts';
 
 /** What to do if the service does not know a source. */
 export const UNKNOWN_SOURCE_HINT =
@@ -25,13 +27,27 @@ export async function registerMessage(http: Http, message: NewMessage): Promise<
 }
 
 /**
- * Sends one message.
- * @param resend the command that sends it again under its external_message_id, so that it is registered once (spec §4.3)
+ * Sends one message, and records its session, so that `chat watch` knows it.
+ * @param origin where the text came from
+ * @param more flags of the command that sends it again under its external_message_id (spec §4.3)
  * @throws PartnerctlError with that command in its hint, unless the service does not know the source
  */
-export async function sendMessage(http: Http, message: NewMessage, resend: string): Promise<SentMessage> {
+export async function sendMessage(
+  context: ChatContext,
+  http: Http,
+  message: NewMessage,
+  { origin, more }: { readonly origin: TextOrigin; readonly more: readonly string[] },
+): Promise<SentMessage> {
+  const places = await openPlaces(context, http);
+  places.check(message);
+  context.progress.start('Sending the message');
   try {
-    return await registerMessage(http, message);
+    const sent = await registerMessage(http, message);
+    await places.remember(message).catch(async (error: unknown) => {
+      if (!(error instanceof PartnerctlError)) throw error;
+      await context.warn(`${error.message} \`chat watch\` does not show this session.`);
+    });
+    return sent;
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const { text: _, ...details } = message;
@@ -39,6 +55,7 @@ export async function sendMessage(http: Http, message: NewMessage, resend: strin
     // The same message would be too large again.
     if (refused && error.info.status === 413) throw withHint(error, { details });
     const isUnknownSource = refused && error.info.status === 404;
+    const resend = resendCommand(context.command, message, origin, more);
     const hint = isUnknownSource ? UNKNOWN_SOURCE_HINT : `To send it again without duplicating it: ${resend}`;
     throw withHint(error, { hint, details });
   }

@@ -2,13 +2,14 @@ import type { Http } from '../api/http.ts';
 import {
   type AgentReference,
   findAgentAnywhere,
+  parseAgentReference,
   parseReference,
   type ResolvedAgent,
   resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
-import { NotFoundError } from '../errors.ts';
+import { NotFoundError, UsageError } from '../errors.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {
@@ -21,7 +22,42 @@ export interface AgentInput {
 export type SourceInput = { readonly source_id: string } | AgentInput;
 
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
-export type FormatCommand = (args: readonly string[], operands?: readonly string[]) => string;
+export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
+
+/** The values of --source, --agent, and --space. */
+export interface SourceOptions {
+  readonly source?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly space?: string | undefined;
+}
+
+/** Reads --source, or --agent with --space. @throws UsageError if neither or both are given */
+export function parseSource({ source, agent: typed, space }: SourceOptions): SourceInput {
+  if (typed === undefined) {
+    if (space !== undefined) throw new UsageError('--space can only be used with --agent.');
+    if (source === undefined) throw new UsageError('--source is missing.');
+    return { source_id: source };
+  }
+  if (source !== undefined) {
+    throw new UsageError('--source and --agent cannot be combined.', {
+      hint: 'Give the source_id, or the agent that it belongs to.',
+    });
+  }
+  const agent = parseAgentReference(typed);
+  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
+  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  if (agent.by === 'id' || space !== undefined) return { agent, space };
+  throw new UsageError('--agent name:<name> needs --space.', {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+  });
+}
+
+/** The flags that name a source, to type them again. */
+export function sourceFlags(options: SourceOptions): readonly string[] {
+  return Object.entries({ '--source': options.source, '--agent': options.agent, '--space': options.space }).flatMap(
+    ([flag, value]) => (value === undefined ? [] : [flag, value]),
+  );
+}
 
 async function lookUpAgent(http: Http, { agent, space }: AgentInput): Promise<ResolvedAgent> {
   if (space === undefined) return await findAgentAnywhere(http, agent.value);

@@ -4,12 +4,16 @@ import { type FollowDeps, follow, type SessionEvent } from './follow.ts';
 import type { SessionRef } from './session.ts';
 import { isUnrecognized } from './unrecognized-author.ts';
 
-/** Which replies to wait for. */
+/** Which replies to wait for: --replies and --settle. Without both, the first one. */
 export interface ReplyCriteria {
-  /** Infinity if only a quiet period ends the wait. */
-  readonly count: number;
+  readonly replies?: number | undefined;
   /** How long it must be quiet after a reply, in milliseconds. */
-  readonly settleMs: number | undefined;
+  readonly settle?: number | undefined;
+}
+
+/** How many replies end a wait. Infinity if only a quiet period does. */
+export function wantedCount({ replies, settle }: ReplyCriteria): number {
+  return replies ?? (settle === undefined ? 1 : Number.POSITIVE_INFINITY);
 }
 
 /** The message to wait for replies to. */
@@ -51,16 +55,16 @@ class Replies {
 
   /** @returns whether all replies came */
   add(event: SessionEvent, now: number): boolean {
-    const { count, settleMs } = this.criteria;
+    const { settle } = this.criteria;
     if (event.kind === 'message') {
       this.changedAt = now;
       if (event.message.isReply) this.replies.push(event.message);
       else if (isUnrecognized(event.message)) this.unrecognized.push(event.message);
-      return this.replies.length >= count;
+      return this.replies.length >= wantedCount(this.criteria);
     }
-    if (event.kind !== 'polled' || settleMs === undefined || this.replies.length === 0) return false;
+    if (event.kind !== 'polled' || settle === undefined || this.replies.length === 0) return false;
     // A poll that began earlier may have missed what came since.
-    return event.isQuiet && event.at >= this.changedAt + settleMs;
+    return event.isQuiet && event.at >= this.changedAt + settle;
   }
 }
 

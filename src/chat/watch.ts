@@ -7,17 +7,18 @@ import { SpaceAgents } from '../api/space-agents.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
-import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
-import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
+import { NotFoundError, PartnerctlError, RefusedError, ShapeError, UsageError } from '../errors.ts';
+import { type ChatContext, followDeps, openPlaces } from './context.ts';
+import { createShared, followSession, type SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import { Pace } from './pace.ts';
-import type { Places } from './places.ts';
 import { type SessionRef, sessionKey } from './session.ts';
-import { type AgentInput, type FormatCommand, findSource } from './source.ts';
+import { type AgentInput, findSource, parseSource, type SourceOptions } from './source.ts';
 import { interruption } from './tail.ts';
+import { checkInterval } from './tail-options.ts';
 
 /** Which of the known sessions to watch. */
-export type WatchSelection =
+type WatchSelection =
   | { readonly by: 'all' }
   | { readonly by: 'source'; readonly source_id: string }
   | { readonly by: 'agent'; readonly agent: AgentInput }
@@ -39,18 +40,30 @@ export type WatchEvent =
   /** A second has passed. */
   | { readonly kind: 'tick' };
 
-export interface WatchDeps extends FollowDeps {
-  readonly places: Places;
-  readonly warn: (text: string) => Promise<void>;
-  readonly toCommand: FormatCommand;
-}
-
-export interface WatchOptions {
+interface WatchOptions {
+  readonly selection: WatchSelection;
   /** Whether to end once every conversation was read. */
   readonly once: boolean;
   readonly intervalMs: number | undefined;
-  /** With `once`: how often a failed poll is repeated; for 30 seconds by default. */
-  readonly maxRetries?: number | undefined;
+}
+
+/** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
+export function parseWatch({
+  follow,
+  interval,
+  ...named
+}: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
+  const options = { once: !follow, intervalMs: checkInterval(interval) };
+  if (options.once && interval !== undefined) {
+    throw new UsageError('--interval and --no-follow cannot be combined.');
+  }
+  const { source: typed, agent: typedAgent, space } = named;
+  if (typed === undefined && typedAgent === undefined) {
+    return { ...options, selection: space === undefined ? { by: 'all' } : { by: 'space', space } };
+  }
+  const source = parseSource(named);
+  const isId = 'source_id' in source;
+  return { ...options, selection: isId ? { by: 'source', ...source } : { by: 'agent', agent: source } };
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
@@ -61,7 +74,7 @@ const TICK_MS = 1_000;
 const TICKS_BETWEEN_LOOKS = 2;
 
 /** The sources of a space's agents. Warns of agents whose source the service does not show. */
-async function sourcesOfSpace({ http, warn }: WatchDeps, spaceId: string): Promise<ReadonlySet<string>> {
+async function sourcesOfSpace({ warn }: ChatContext, http: Http, spaceId: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
   const unknown: string[] = [];
   const own = new SpaceAgents(spaceId);
@@ -81,19 +94,22 @@ async function sourcesOfSpace({ http, warn }: WatchDeps, spaceId: string): Promi
 }
 
 /** Returns the test for the sessions to watch. @throws as `findSource` and `resolveSpaceId` do */
-async function selectionTest(deps: WatchDeps, selection: WatchSelection): Promise<(ref: SessionRef) => boolean> {
-  const { http, toCommand } = deps;
+async function selectionTest(
+  context: ChatContext,
+  http: Http,
+  selection: WatchSelection,
+): Promise<(ref: SessionRef) => boolean> {
   switch (selection.by) {
     case 'all':
       return () => true;
     case 'source':
       return ({ source_id }) => source_id === selection.source_id;
     case 'agent': {
-      const wanted = await findSource(http, selection.agent, toCommand);
+      const wanted = await findSource(http, selection.agent, context.command);
       return ({ source_id }) => source_id === wanted;
     }
     case 'space': {
-      const sources = await sourcesOfSpace(deps, await resolveSpaceId(http, parseReference(selection.space)));
+      const sources = await sourcesOfSpace(context, http, await resolveSpaceId(http, parseReference(selection.space)));
       return ({ source_id }) => sources.has(source_id);
     }
   }
@@ -141,12 +157,14 @@ async function* watchSession(
  *   reach
  */
 export async function* watch(
-  deps: WatchDeps,
-  selection: WatchSelection,
-  { once, intervalMs, maxRetries }: WatchOptions,
+  context: ChatContext,
+  http: Http,
+  { selection, once, intervalMs }: WatchOptions,
 ): AsyncGenerator<WatchEvent, void, void> {
-  const { http, clock, random, places, remainingMs } = deps;
-  const isWanted = await selectionTest(deps, selection);
+  const deps = followDeps(context, http);
+  const { clock, random, remainingMs } = deps;
+  const places = await openPlaces(context, http);
+  const isWanted = await selectionTest(context, http, selection);
   const shared = createShared(http);
   const control = new AbortController();
   const signal = AbortSignal.any([deps.signal, control.signal]);
@@ -166,7 +184,7 @@ export async function* watch(
       sourcesSeen.add(ref.source_id);
       const pace = new Pace(clock, random, { fixedMs: intervalMs, sessions: () => watched.size });
       const start = { ...ref, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
-      const options = { once, ...(once && { maxOutageMs: READ_OUTAGE_MS, maxRetries }) };
+      const options = { once, ...(once && { maxOutageMs: READ_OUTAGE_MS, maxRetries: context.flags.retries }) };
       const followed = followSession({ ...deps, ...shared, signal, pace }, start, options);
       const forget = (): unknown => shared.health.succeed(sessionKey(ref), clock.now());
       events.push(watchSession(followed, ref, forget));

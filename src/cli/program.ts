@@ -2,6 +2,7 @@ import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/e
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
 import { api } from '../commands/api.ts';
+import { chat } from '../commands/chat.ts';
 import { completion } from '../commands/completion.ts';
 import { contract } from '../commands/contract.ts';
 import { cron } from '../commands/cron.ts';
@@ -23,7 +24,6 @@ import { UsageError } from '../errors.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import { describeOption, markRequired, sectionsAfter } from './help.ts';
 import { type Invocation, Program, pathOf } from './leaf.ts';
-import { earlierCommands } from './legacy.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
 import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
 
@@ -37,7 +37,6 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat } = earlierCommands();
   return [
     login(),
     logout(),
@@ -48,7 +47,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     agents(),
     plan(),
     provision(),
-    chat,
+    chat(),
     upload(),
     cron(),
     state(),

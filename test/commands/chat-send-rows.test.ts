@@ -1,9 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
 import { createChat, MESSAGE } from '../support/chat.ts';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
 import {
   manualSignals,
   type Ran,
@@ -365,26 +364,6 @@ describe('rows that fail', () => {
     expect(ran.code).toBe(10);
     expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'not_sent']);
     expect(fake.requests).toHaveLength(2);
-  });
-
-  test('because of --timeout leave the others unsent, also if the timer is late', async () => {
-    let aheadMs = 0;
-    const clock = { ...systemClock, now: () => Date.now() + aheadMs };
-    const { send, fake } = await answering({
-      'POST *': [
-        acknowledged,
-        (_, response) => {
-          aheadMs = 120_000;
-          sendJson(response, {}, 422);
-        },
-      ],
-    });
-    const ran = await send(ROWS, ['--timeout', '1m', '--concurrency', '1'], { clock });
-    expect(statuses(ran)).toEqual(['sent', 'failed', 'not_sent', 'not_sent']);
-    expect(fake.requests).toHaveLength(2);
-    expect(ran.json<RowJson[]>()[3]?.error?.message).toBe(
-      'Not sent, because the command did not finish within --timeout.',
-    );
   });
 });
 

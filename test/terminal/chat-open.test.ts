@@ -211,13 +211,9 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/^… *$/m);
     await reply('seen');
     await screen(/seen[\s\S]*^› *$/m);
-    await keys('/session', 'Enter');
-    await screen(/session t1/);
     await keys('/nope', 'Enter');
     await screen(/Unknown command \/nope/);
-    await keys('/session other', 'Enter');
-    await screen(/session other/);
-    await keys('Up', 'Up', 'Up', 'Up');
+    await keys('Up', 'Up');
     await screen(new RegExp(`^› one${LINE_BREAK}two${LINE_BREAK}three$`, 'm'));
     await keys('C-c');
     await screen(/^› *$/m);

@@ -1,206 +1,42 @@
-import { type Conversation, Conversations, statusOf } from '../../chat/conversations.ts';
-import { type WatchEvent, type WatchOptions, type WatchSelection, watch } from '../../chat/watch.ts';
-import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
-import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
-import type { Context } from '../../cli/context.ts';
+import { Option } from '@commander-js/extra-typings';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { duration, SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { UsageError } from '../../errors.ts';
-import {
-  type Column,
-  type CommandResult,
-  type ListResult,
-  listResult,
-  type Screen,
-  type StreamEvent,
-} from '../../output/command-result.ts';
-import { formatCause, formatNotice, toMessageJson, toStreamEvent, writeNotice } from './shared/message-output.ts';
-import {
-  commandFormatter,
-  followDeps,
-  INTERVAL_FLAG,
-  openPlaces,
-  parseInterval,
-  parseSource,
-} from './shared/session-flags.ts';
 
-interface Input extends WatchOptions {
-  readonly selection: WatchSelection;
-}
-
-const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
-
-function unansweredSince({ unanswered }: Conversation): string | null {
-  return unanswered ? new Date(unanswered.since).toISOString() : null;
-}
-
-/** When the conversation got its status. */
-function statusSince(conversation: Conversation): string | null {
-  return unansweredSince(conversation) ?? conversation.last?.created_at ?? null;
-}
-
-/** The text of the last message on one line. */
-function previewOf({ last }: Conversation): string | undefined {
-  return last?.text?.trim().replace(/\s+/g, ' ');
-}
-
-const COLUMNS: readonly Column<Conversation>[] = [
-  { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
-  // The id of its source, where the service does not tell its name.
-  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
-  { header: 'SESSION', value: ({ session_id }) => session_id },
-  {
-    header: 'STATUS',
-    value: (conversation) => statusOf(conversation).replaceAll('_', ' '),
-    tone: (conversation) => TONES[statusOf(conversation)],
-  },
-  { header: 'SINCE', value: statusSince, isTime: true },
-  { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
-];
-
-function toJson(conversation: Conversation) {
-  const { source_id, session_id, last, unanswered, space, agent } = conversation;
-  return {
-    source_id,
-    session_id,
-    space: space ?? null,
-    agent: agent ?? null,
-    status: statusOf(conversation),
-    unanswered_since: unansweredSince(conversation),
-    unanswered_message_id: unanswered?.message_id ?? null,
-    last_message_at: last?.created_at ?? null,
-    last_message: last ? toMessageJson(conversation, last) : null,
-  };
-}
-
-function summaryOf(conversations: readonly Conversation[]): string {
-  if (conversations.length === 0) return '';
-  const count = (status: string): number => conversations.filter((each) => statusOf(each) === status).length;
-  const subject = conversations.length === 1 ? '1 conversation' : `${conversations.length} conversations`;
-  const unreadable = count('cannot_be_read');
-  return `${subject}, ${count('unanswered')} unanswered${unreadable === 0 ? '' : `, ${unreadable} cannot be read`}.`;
-}
-
-/** @param note follows the summary */
-function toList(conversations: readonly Conversation[], note?: string): ListResult {
-  return listResult(conversations, COLUMNS, {
-    empty: 'No conversation matches.',
-    json: toJson,
-    summary: () => [summaryOf(conversations), note].filter(Boolean).join(' '),
-  });
-}
-
-function noticeOf(event: WatchEvent): string | undefined {
-  if (event.kind === 'unreadable') {
-    const { source_id, session_id } = event.ref;
-    return `session ${session_id} of source ${source_id} cannot be read: ${formatCause(event.error)}`;
-  }
-  // Missing messages at the beginning of a history do not matter here.
-  if (event.kind === 'tick' || event.kind === 'named' || event.kind === 'session' || event.kind === 'gap')
-    return undefined;
-  return formatNotice(event);
-}
-
-async function writeWatchNotice(context: Context, event: WatchEvent): Promise<void> {
-  const text = noticeOf(event);
-  if (text === undefined) return;
-  if (event.kind === 'unreadable') await context.warn(text);
-  else if ('ref' in event && event.kind !== 'session') await writeNotice(context, event);
-}
-
-/** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
-async function* toStreamEvents(
-  context: Context,
-  events: AsyncIterable<WatchEvent>,
-): AsyncGenerator<StreamEvent, void, void> {
-  const conversations = new Conversations();
-  const startedAt = context.clock.now();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
-    if (event.kind === 'message') {
-      const isNew = !event.isBacklog || Date.parse(event.message.created_at ?? '') >= startedAt;
-      if (!isNew) continue;
-      const { space } = conversations.namesOf(event.ref);
-      const label = [space, event.ref.session_id].filter((part) => part !== undefined).join(', ');
-      yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
-    } else await writeWatchNotice(context, event);
-  }
-}
-
-/** The table, whenever it changes. What a notice says is below it until the next one. */
-async function* toScreens(context: Context, events: AsyncIterable<WatchEvent>): AsyncGenerator<Screen, void, void> {
-  const conversations = new Conversations();
-  let note: string | undefined;
-  for await (const event of events) {
-    const now = context.clock.now();
-    const hasChanged = conversations.apply(event, now);
-    note = noticeOf(event) ?? note;
-    if (!conversations.isComplete || (!hasChanged && noticeOf(event) === undefined)) continue;
-    context.progress.stop();
-    const list = conversations.list();
-    const waiting = list.length === 0 ? 'No conversation matches yet. Those that begin are shown.' : undefined;
-    yield { list: toList(list, note ?? waiting), now };
-  }
-}
-
-async function readOnce(context: Context, events: AsyncIterable<WatchEvent>): Promise<CommandResult> {
-  const conversations = new Conversations();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
-    await writeWatchNotice(context, event);
-  }
-  context.progress.stop();
-  return toList(conversations.list());
-}
-
-function parseSelection(args: Args): WatchSelection {
-  const space = args.nonEmpty('space');
-  if (args.value('agent') !== undefined || args.value('source') !== undefined) {
-    const source = parseSource(args);
-    return 'source_id' in source ? { by: 'source', ...source } : { by: 'agent', agent: source };
-  }
-  return space === undefined ? { by: 'all' } : { by: 'space', space };
-}
-
-export default command<Input>({
-  description:
-    'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
-  flags: [
-    { usage: '--space <space>', description: `only conversations in a space: ${SPACE_DESCRIPTION}` },
-    {
-      usage: '--agent <agent>',
-      description: 'only conversations with an agent: an agent_id, or name:<name> with --space',
-    },
-    { usage: '--source <source_id>', description: 'only conversations of an API chat source' },
-    { usage: '--no-follow', description: 'exit once the conversations are shown' },
-    INTERVAL_FLAG,
-  ],
-  columns: COLUMNS,
-  scopes: [SCOPE.chat],
-  exits: SERVICE_EXITS,
-  examples: [
-    { line: 'partnerctl chat watch --space ext:acme-001', does: 'the conversations in one space' },
-    {
-      line: 'partnerctl chat watch --no-follow -o json --query "[?status==\'unanswered\']"',
-      does: 'those that wait for an answer, for a script',
-    },
-  ],
-  parse(args) {
-    const once = !args.isSet('follow');
-    const intervalMs = parseInterval(args);
-    if (once && intervalMs !== undefined) throw new UsageError('--interval and --no-follow cannot be combined.');
-    return { selection: parseSelection(args), once, intervalMs };
-  },
-  async run(context, { selection, ...options }) {
-    const http = await context.http();
-    context.progress.start('Reading the conversations');
-    const deps = {
-      ...followDeps(context, http),
-      places: await openPlaces(context, http),
-      warn: context.warn,
-      toCommand: commandFormatter(context),
-    };
-    const events = watch(deps, selection, { ...options, maxRetries: context.flags.retries });
-    if (options.once) return await readOnce(context, events);
-    return { kind: 'stream', events: toStreamEvents(context, events), screens: toScreens(context, events) };
-  },
-});
+export const watch = () =>
+  leaf('watch', 'Watch every conversation of this machine', {
+    description:
+      'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
+    scopes: [SCOPE.chat],
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl chat watch --space ext:acme-001', 'the conversations in one space'],
+      [
+        'partnerctl chat watch --no-follow -o json --query "[?status==\'unanswered\']"',
+        'those that wait for an answer, for a script',
+      ],
+    ],
+  })
+    .option('--space <space>', `only conversations in a space: ${SPACE_HELP}`)
+    .option('--agent <agent>', 'only conversations with an agent: an agent_id, or name:<name> with --space')
+    .option('--source <source_id>', 'only conversations of an API chat source')
+    .option('--no-follow', 'exit once the conversations are shown')
+    .addOption(
+      new Option('--interval <duration>', 'poll each session at this fixed interval')
+        .argParser(duration)
+        .default(undefined, 'adaptive'),
+    )
+    .action(
+      run(async (context, options) => {
+        const [{ parseWatch, watch }, { readOnce, toScreens, toStreamEvents }] = await Promise.all([
+          import('../../chat/watch.ts'),
+          import('./shared/watch-output.ts'),
+        ]);
+        const parsed = parseWatch(options);
+        const http = await context.http();
+        context.progress.start('Reading the conversations');
+        const events = watch(context, http, parsed);
+        if (parsed.once) return await readOnce(context, events);
+        return { kind: 'stream', events: toStreamEvents(context, events), screens: toScreens(context, events) };
+      }),
+    );

@@ -102,40 +102,15 @@ it.each(['before it begins', 'while the prompt is open'])('--timeout ends the co
   await expect(running).rejects.toThrow('did not finish within --timeout');
 });
 
-it('a person can switch to another session while a message is being sent', async () => {
-  let release = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const server = await startFakeService((request, response) => {
-    if (request.method === 'POST') {
-      void asked.then(() => sendJson(response, { message_id: 'm1', created: true }));
-      return;
-    }
-    if (request.path.includes('session_id=other')) release();
-    sendJson(response, []);
-  });
-  async function* entries(): AsyncGenerator<string> {
-    yield 'hello';
-    yield '/session other';
-  }
-  const talk = conversation(server.baseUrl, { ...entering(), entries: entries() });
-  await talk.run();
-});
-
-it('the sessions that messages were sent to, or read in, are remembered', async () => {
-  const server = await startFakeService(({ method, path }, response) => {
+it('the session is remembered once a message was sent', async () => {
+  const server = await startFakeService(({ method }, response) => {
     if (method === 'POST') sendJson(response, { message_id: 'm1', created: true });
-    else if (path.includes('session_id=read')) sendJson(response, [{ message_id: 'm2', role: 'user', text: 'Hi!' }]);
     else sendJson(response, []);
   });
   const remembered: string[] = [];
   async function* entries(): AsyncGenerator<string> {
     yield 'hello';
     await expect.poll(() => remembered).toEqual(['src s']);
-    yield '/session empty';
-    yield '/session read';
-    await expect.poll(() => remembered).toEqual(['src s', 'src read']);
   }
   const prompt = { ...entering(), entries: entries() };
   const talk = conversation(server.baseUrl, prompt, {
@@ -221,7 +196,7 @@ describe('leaving', () => {
       else if (method === 'POST') sendJson(response, { message_id: 'm1', created: true });
       else sendJson(response, []);
     });
-    const talk = conversation(server.baseUrl, entering('one', 'two', '/help', '/session'), {
+    const talk = conversation(server.baseUrl, entering('one', 'two', '/help'), {
       newId: counted(),
       resendCommand,
     });

@@ -12,8 +12,6 @@ describe('input in a conversation', () => {
     [' \n ', { kind: 'empty' }],
     ['/quit', { kind: 'quit' }],
     ['/help me', { kind: 'help' }],
-    ['/session', { kind: 'session', session: undefined }],
-    ['/session  ticket-42 ', { kind: 'session', session: 'ticket-42' }],
     ['/', { kind: 'unknown', name: '' }],
     ['/qiut', { kind: 'unknown', name: 'qiut' }],
   ])('is parsed: %j', (text, entry) => {

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { NewMessage, SentMessage } from '../../../api/calls.ts';
+import { awaitReplies, criteriaFlags, isForSeveral } from '../../../chat/await-replies.ts';
+import { sendMessage } from '../../../chat/send.ts';
+import { type MessageOptions, parseText } from '../../../chat/send-options.ts';
+import { findSource, type SourceInput } from '../../../chat/source.ts';
+import type { Context } from '../../../cli/context.ts';
+import { readText, refuseTokenOnStdin, textFromArgument } from '../../../cli/input.ts';
+import { ShapeError } from '../../../errors.ts';
+import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
+import { joinTexts, toMessageJson, writeNotice } from './message-output.ts';
+
+type Registered = Pick<SentMessage, 'message_id' | 'created'> & Pick<NewMessage, 'external_message_id'>;
+
+const COLUMNS: readonly Column<Registered>[] = [
+  { header: 'MESSAGE', value: ({ message_id }) => message_id },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id },
+  { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
+];
+
+/** What the acknowledgement says besides the ids. */
+function noteOf({ created, wasRetried, message_id }: SentMessage, externalId: string): string | undefined {
+  if (created === false && wasRetried)
+    return `note: a message with external id ${externalId} already existed when the last attempt reached the service (created: false). An earlier attempt of this command may have registered it.`;
+  if (created === false)
+    return `note: a message with external id ${externalId} already exists; nothing new was registered (created: false).`;
+  if (message_id !== null) return undefined;
+  return 'note: the message is registered, but its message_id is not known: the response is empty.';
+}
+
+/** The error for a message whose replies cannot be waited for. */
+function withoutIdError({ command }: Context, { source_id, session_id, ...ids }: Omit<NewMessage, 'text'>): ShapeError {
+  const tail = ['chat', 'tail', '--source', source_id, '--session', session_id, '--from-start', '--no-follow'];
+  return new ShapeError('The replies cannot be told from earlier ones, as the message_id is not known.', {
+    hint: `The message is registered. To read the history: ${command(tail)}`,
+    details: { source_id, session_id, ...ids, message_id: null },
+  });
+}
+
+interface TypedMessage extends MessageOptions {
+  readonly source: SourceInput;
+  readonly session_id: string;
+  readonly text: string | undefined;
+}
+
+/** Sends one message and, if it is asked for, waits for its replies. */
+export async function sendOne(context: Context, typed: TypedMessage): Promise<CommandResult> {
+  const { session_id, externalId: external_message_id = randomUUID(), replies: count, settle } = typed;
+  const place = parseText(typed.text, typed.textFile);
+  if (place.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
+  const hint = 'as - for standard input, or with --text-file <path>';
+  const origin = place.from === 'argument' ? textFromArgument('The message', place.text, hint) : place;
+  const text = await readText(origin, 'The message', () => context.io.stdin, context.abortSignal);
+  const criteria = { replies: count, settle };
+  const isWaiting = typed.wait === true || isForSeveral(criteria);
+  const http = await context.http();
+  const source_id = await findSource(http, typed.source, context.command);
+  const names = { source_id, session_id, external_message_id };
+  const more = isWaiting ? ['--wait', ...criteriaFlags(criteria)] : [];
+  const sent = await sendMessage(context, http, { ...names, text }, { origin, more });
+  const { message_id, created } = sent;
+  const note = noteOf(sent, external_message_id);
+  if (note !== undefined) await context.notice(note);
+  const ids = { ...names, message_id };
+  const result = objectResult({ message_id, external_message_id, created }, COLUMNS);
+  const json = { ...ids, created: created ?? null, reply: null };
+  if (!isWaiting) return { ...result, json };
+  if (message_id === null) return { ...result, json, text: '', failure: withoutIdError(context, names) };
+  const target = { source_id, session_id, after_message_id: message_id, isJustRegistered: true, criteria, ids };
+  const { replies, failure } = await awaitReplies(context, http, target, (event) => writeNotice(context, event));
+  const replyJson = replies.map((reply) => toMessageJson(ids, reply));
+  const several = isForSeveral(criteria) && { replies: replyJson };
+  return {
+    ...result,
+    json: { ...json, reply: replyJson[0] ?? null, ...several },
+    text: joinTexts(replies),
+    ...(failure && { failure }),
+  };
+}
