@@ -2,6 +2,7 @@ import { escapeWorkflowCommands, isGitHubActions } from './cli/ci/workflow-comma
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import { type CommandRun, runCommand } from './cli/run.ts';
+import { allCommands } from './commands/all.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
@@ -36,7 +37,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const print = (text: string): void => {
     printed += text;
   };
-  const tree = createCommandTree({ version, columns: io.stdout.columns, print });
+  const tree = createCommandTree({ commands: allCommands(), version, columns: io.stdout.columns, print });
   try {
     const invocation = tree.parse(argv);
     if (invocation) return await runCommand(invocation, tree.globals(), deps, run);

@@ -1,24 +1,5 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { agents } from '../commands/agents.ts';
-import { api } from '../commands/api.ts';
-import { chat } from '../commands/chat.ts';
-import { completion } from '../commands/completion.ts';
-import { contract } from '../commands/contract.ts';
-import { cron } from '../commands/cron.ts';
-import { doctor } from '../commands/doctor.ts';
-import { help } from '../commands/help.ts';
-import { login } from '../commands/login.ts';
-import { logout } from '../commands/logout.ts';
-import { plan } from '../commands/plan.ts';
-import { profile } from '../commands/profile.ts';
-import { provision } from '../commands/provision.ts';
-import { sandbox } from '../commands/sandbox.ts';
-import { spaces } from '../commands/spaces.ts';
-import { state } from '../commands/state.ts';
-import { upload } from '../commands/upload.ts';
-import { webhook } from '../commands/webhook.ts';
-import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
@@ -28,36 +9,13 @@ import { checkOptionValues, duration, integer } from './options.ts';
 import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
 
 export interface ProgramOptions {
+  /** In the order of help. The program settles them, so they must be new. */
+  readonly commands: readonly CommandUnknownOpts[];
   readonly version: string;
   /** The width to wrap help at, in columns. */
   readonly columns: number;
   /** Called with the text of help and --version. */
   readonly print: (text: string) => void;
-}
-
-/** All commands, in the order of help. */
-function createCommands(): readonly CommandUnknownOpts[] {
-  return [
-    login(),
-    logout(),
-    whoami(),
-    doctor(),
-    profile(),
-    spaces(),
-    agents(),
-    plan(),
-    provision(),
-    chat(),
-    upload(),
-    cron(),
-    state(),
-    webhook(),
-    api(),
-    contract(),
-    sandbox(),
-    completion(),
-    help(),
-  ];
 }
 
 /** Adds the options that are accepted before and after every command. */
@@ -148,7 +106,7 @@ export interface CommandTree {
 }
 
 /** Builds the tree. Commander keeps what it has parsed in its objects, so that every command line needs a tree of its own. */
-export function createCommandTree({ version, columns, print }: ProgramOptions): CommandTree {
+export function createCommandTree({ commands, version, columns, print }: ProgramOptions): CommandTree {
   const program = new Program('partnerctl');
   program
     .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
@@ -172,7 +130,7 @@ export function createCommandTree({ version, columns, print }: ProgramOptions): 
   const globals = addGlobalOptions(program);
   // The topic `options` shows them.
   for (const option of program.options) if (option.long !== '--version') option.hideHelp();
-  for (const command of createCommands()) program.addCommand(command);
+  for (const command of commands) program.addCommand(command);
   settle(program, program);
   return {
     program,

@@ -9,6 +9,7 @@ import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
 import { COMMON_EXITS } from '../../src/cli/exit-meanings.ts';
 import { metaOf } from '../../src/cli/leaf.ts';
 import { type CommandTree, createCommandTree } from '../../src/cli/program.ts';
+import { allCommands } from '../../src/commands/all.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -160,7 +161,7 @@ function parsedCommand(tree: CommandTree, argv: readonly string[]) {
 
 /** Checks that a command exits only with codes from its help. `sandbox run` exits with the code of its command. */
 function expectDeclaredExit(argv: readonly string[], code: number): void {
-  const tree = createCommandTree({ version: '', columns: 80, print: () => undefined });
+  const tree = createCommandTree({ commands: allCommands(), version: '', columns: 80, print: () => undefined });
   const command = parsedCommand(tree, argv);
   const exits = command && metaOf(command)?.exits;
   if (exits === undefined || tree.commandPath() === 'sandbox run') return;
