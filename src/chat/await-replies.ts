@@ -61,6 +61,12 @@ function continuationOf({ context, target, criteria, ids }: Wait, { replies }: W
   };
 }
 
+/** The last failure, for scripts. */
+function lastErrorJson({ type, message, info }: PartnerctlError) {
+  const { status = null, code = null, requestId: request_id = null } = info;
+  return { type, message, status, code, request_id };
+}
+
 function noReplyError(wait: Wait, outcome: WaitOutcome, limitMs: number): NoReplyError {
   const { context, http, criteria } = wait;
   const { replies, unrecognized, lastError } = outcome;
@@ -69,7 +75,7 @@ function noReplyError(wait: Wait, outcome: WaitOutcome, limitMs: number): NoRepl
   return new NoReplyError(describeShortfall(replies.length, criteria, limitMs), {
     why: doubt?.why ?? lastError?.message,
     hint: [doubt?.hint ?? lastError?.info.hint, hint].filter((line) => line !== undefined).join('\n'),
-    details,
+    details: lastError ? { ...details, last_error: lastErrorJson(lastError) } : details,
     cause: lastError,
   });
 }

@@ -304,7 +304,7 @@ describe('chat send --wait', () => {
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({
       type: 'no_reply',
-      details: { message_id: expect.any(String), why: expect.stringContaining('503') },
+      details: { message_id: expect.any(String), last_error: { status: 503 }, why: expect.stringContaining('503') },
     });
   });
 
