@@ -1,7 +1,7 @@
 import { escapeWorkflowCommands, isGitHubActions } from './cli/ci/workflow-commands.ts';
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
-import { type CommandRun, runCommand } from './cli/run.ts';
+import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
@@ -40,7 +40,11 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const tree = createCommandTree({ commands: allCommands(), version, columns: io.stdout.columns, print });
   try {
     const invocation = tree.parse(argv);
-    if (invocation) return await runCommand(invocation, tree.globals(), deps, run);
+    if (invocation) {
+      // Help and --version need neither a service nor a format.
+      const { runCommand } = await import('./cli/run.ts');
+      return await runCommand(invocation, tree.globals(), deps, run);
+    }
     await stdout.write(printed);
     return EXIT.ok;
   } catch (error) {
