@@ -8,11 +8,12 @@ import {
   isBalanceTooLow,
   isRateLimited,
   isTokenRejected,
+  NotFoundError,
   PartnerctlError,
   ServiceError,
 } from '../errors.ts';
 import { listAgents, listJobs, listSpaces } from './calls.ts';
-import { HistoryReader, isBare404 } from './history.ts';
+import { HistoryReader, missingIn404 } from './history.ts';
 import type { Http } from './http.ts';
 import { probeSession } from './session-probe.ts';
 
@@ -95,7 +96,8 @@ function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [Leaf
   if (status !== undefined && status >= 300) {
     const isForbidden = status === 401 || status === 403;
     // The history of an unknown source or session is not found, either.
-    const isOfSession = list === 'messages.history' && status === 404 && !isBare404(error);
+    const isOfSession =
+      list === 'messages.history' && error instanceof NotFoundError && missingIn404(error) !== undefined;
     return [[list, { result: isForbidden || isOfSession ? 'unobservable' : 'contradicted', detail }]];
   }
   const { leaf } = isJsonObject(details) ? details : {};

@@ -2,7 +2,7 @@ import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { type Message, readMessages } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
-import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
@@ -158,11 +158,11 @@ function sorted(messages: readonly Message[]): readonly Message[] {
   return sortOldestFirst(messages).flatMap((index) => messages[index] ?? []);
 }
 
-/** Whether a 404 says nothing of what was not found, as where there is no such path. */
-export function isBare404(error: PartnerctlError): boolean {
-  if (!(error instanceof NotFoundError)) return false;
-  const text = `${error.info.code ?? ''} ${error.info.why ?? ''}`.replace(/\S*\/\S*/g, '');
-  return !/source|session|conversation|thread|message/i.test(text);
+/** Returns what a 404 says that was not found; undefined if it names neither, as where there is no such path. */
+export function missingIn404({ info: { code, why } }: NotFoundError): 'session' | 'source' | undefined {
+  const text = `${code ?? ''} ${why ?? ''}`.replace(/\S*\/\S*/g, '');
+  if (/session|conversation|thread|message/i.test(text)) return 'session';
+  return /source/i.test(text) ? 'source' : undefined;
 }
 
 /** The error for a whole history that does not have the message to read after. */

@@ -1,4 +1,4 @@
-import { isBare404 } from '../api/history.ts';
+import { missingIn404 } from '../api/history.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -32,7 +32,7 @@ function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
   return !(error instanceof ServiceError) || error.info.permanent === true;
 }
 
-/** The error for a 404 that does not say what was not found, as where there is no such path. */
+/** The error for a 404 that does not say that the session was not found. */
 function noHistoryError(error: PartnerctlError, baseUrl: string): NotFoundError {
   return new NotFoundError('The service has no history of this session, or reads histories in another way (404).', {
     ...error.info,
@@ -57,7 +57,8 @@ export function judgeFailure(
   if (isNotFound && hasCursor && mayLag) return 'late';
   // The code of the service tells a source from a session.
   if (isNotFound && !hasCursor && !/source/i.test(error.info.code ?? '')) {
-    if (once && isBare404(error)) throw noHistoryError(error, baseUrl);
+    // A service that takes the source under another name may say that the source was not found.
+    if (once && missingIn404(error) !== 'session') throw noHistoryError(error, baseUrl);
     return 'unknown';
   }
   if (isFatal(error, wasRead)) throw error;

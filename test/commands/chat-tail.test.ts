@@ -208,6 +208,14 @@ describe('a tail writes to stderr', () => {
     expect(ran.stderr).toContain('partnerctl contract set messages.history');
   });
 
+  test('that a 404 about a source may mean that the service calls its parameters otherwise', async () => {
+    const fake = await startFakeService(json({ message: 'Source undefined not found' }, 404));
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
+    const ran = await run(['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'], { env });
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.stderr).toContain(`partnerctl contract import ${fake.baseUrl}`);
+  });
+
   test('that the connection is lost and restored, even with --quiet', async () => {
     const { service, env, of } = await startChat(1);
     await service.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
