@@ -87,7 +87,7 @@ export function optionName({ long, flags }: Option): string {
 }
 
 /** Formats names as alternatives: `table, json, or tsv`. */
-function alternatives(names: readonly string[]): string {
+export function alternatives(names: readonly string[]): string {
   if (names.length < 3) return names.join(' or ');
   return `${names.slice(0, -1).join(', ')}, or ${names.at(-1)}`;
 }

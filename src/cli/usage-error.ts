@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { leavesOf, lineageOf, metaOf, pathOf } from './leaf.ts';
+import { alternatives } from './options.ts';
 
 /** Returns the closest name: the only one that starts with the word, else one within a few edits. */
 function closest(word: string, names: readonly string[]): string | undefined {
@@ -86,6 +87,25 @@ function argumentMissing(command: CommandUnknownOpts): UsageError {
   });
 }
 
+/** The error for an argument that is none of its choices. */
+function invalidArgument(command: CommandUnknownOpts): UsageError | undefined {
+  for (const [index, argument] of command.registeredArguments.entries()) {
+    const { argChoices: choices } = argument;
+    const typed = command.args[index];
+    if (choices === undefined || typed === undefined || choices.includes(typed)) continue;
+    return new UsageError(`<${argument.name()}> takes ${alternatives(choices)}, not ${JSON.stringify(typed)}.`, {
+      hint: didYouMean(typed, choices) + helpHint(command),
+    });
+  }
+  return undefined;
+}
+
+/** The error in commander's own words, such as `Option '--profile <name>' argument missing.` */
+function otherError({ message }: CommanderError, command: CommandUnknownOpts): UsageError {
+  const text = message.replace(/^error: /, '').replace(/\.$/, '');
+  return new UsageError(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, { hint: helpHint(command) });
+}
+
 /** Converts commander's error about a command to ours. It may not repeat what was typed, which may be a token. */
 export function toUsageError(error: CommanderError, command: CommandUnknownOpts): UsageError {
   switch (error.code) {
@@ -102,11 +122,10 @@ export function toUsageError(error: CommanderError, command: CommandUnknownOpts)
         { hint: metaOf(command)?.excessHint ?? helpHint(command) },
       );
     }
-    default: {
-      // Such as `option '--profile <name>' argument missing`.
-      const text = error.message.replace(/^error: /, '');
-      return new UsageError(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, { hint: helpHint(command) });
-    }
+    case 'commander.invalidArgument':
+      return invalidArgument(command) ?? otherError(error, command);
+    default:
+      return otherError(error, command);
   }
 }
 

@@ -293,6 +293,7 @@ function splitExample(line: string): string[] {
 describe('unknown names', () => {
   test.each([
     [['bogus', '--help'], 'Unknown command "bogus".', 'partnerctl --help'],
+    [['completion', 'bsh'], '<shell> takes bash, zsh, fish, or powershell, not "bsh".', 'Did you mean bash?'],
     [['spaces', 'lst'], 'Unknown command "lst".', 'partnerctl spaces --help'],
   ])('%j are reported with a hint', async (argv, message, help) => {
     const ran = await run([...argv, '-o', 'json']);
