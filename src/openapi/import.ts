@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ContractKey, readContractLayers, updateContract } from '../config/contract-file.ts';
 import type { LeafName } from '../contract/leaves.ts';
+import { InputError } from '../errors.ts';
 import { compareProposals, type ProposedChange } from './changes.ts';
 import type { DocumentProposals } from './propose.ts';
 import { type DocumentContext, readProposals, readSource, type Source } from './source.ts';
@@ -31,7 +32,8 @@ export interface ContractImport extends Pick<DocumentProposals, 'missing' | 'que
 /**
  * Reads a document and compares it with the contract.
  * @param only the leaves to import; if empty, all of them, in place of all that was imported before
- * @throws UsageError if no service is configured; as `readSource`, `readProposals`, and `readContract`
+ * @throws UsageError if no service is configured, InputError if the document is another service's; as `readSource`,
+ * `readProposals`, and `readContractLayers`
  */
 export async function readImport(
   context: ImportContext,
@@ -42,6 +44,11 @@ export async function readImport(
   const key = await context.contractKey();
   const text = await readSource(source, context);
   const { proposals, title, version, missing, questions } = await readProposals(text, new URL(key.baseUrl).pathname);
+  if (proposals.length === 0) {
+    throw new InputError(`The document has no operation of the API: ${text.name}`, {
+      hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
+    });
+  }
   const isWhole = only.length === 0;
   const chosen = proposals.filter(({ leaf }) => isWhole || only.includes(leaf));
   const compared = compareProposals(chosen, await readContractLayers(directory, key, context.warn), isWhole);

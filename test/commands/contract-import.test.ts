@@ -146,6 +146,19 @@ describe('contract import', () => {
     expect(await value('spaces.list.next')).toEqual({ value: 'auto', source: 'assumed' });
   });
 
+  test('refuses the document of another service, and keeps what was imported', async () => {
+    const it = home();
+    await it.importFrom(write('openapi.json', JSON.stringify(spacesDocument())), '--yes');
+    const imported = await it.countImported();
+    expect(imported).toBeGreaterThan(0);
+    const other = openApi({ '/pets': { get: operation(object({ pets: list(object('id', 'name')) })) } });
+    const ran = await it.importFrom(write('pets.json', JSON.stringify(other)), '--yes');
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('The document has no operation of the API');
+    expect(ran.stderr).toContain(`Give the OpenAPI document of ${BASE_URL}.`);
+    expect(await it.countImported()).toBe(imported);
+  });
+
   test('keeps an override in force over an imported value, and shows both', async () => {
     const { importFrom, value, env } = home();
     await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
