@@ -199,9 +199,7 @@ class PageReader {
   private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
     if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
     if (verdict.kind !== 'unexplained') return;
-    const message = verdict.isEarlier
-      ? 'The list begins before the first page that the service sends.'
-      : `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
+    const message = `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
     throw this.refuse(page, message, verdict.signs);
   }
 

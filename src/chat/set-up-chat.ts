@@ -3,7 +3,7 @@ import type { Http } from '../api/http.ts';
 import { parseAgentReference, parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { NotFoundError } from '../errors.ts';
-import { CHAT_DEFAULTS, type ChatSetup } from './chat-setup.ts';
+import { CHAT_DEFAULTS, type ChatSetup } from './chat-fields.ts';
 
 /** What setting up a chat needs of a command. */
 interface SetupContext {

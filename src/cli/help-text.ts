@@ -3,8 +3,8 @@ import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
 import { describeOption, helpText } from './help.ts';
 import { findTopic, type HelpTopic } from './help-topics.ts';
-import { readAsset } from './installation.ts';
 import { findCommand } from './leaf.ts';
+import { readAsset } from './read-asset.ts';
 import { unknownTopic } from './usage-error.ts';
 
 /** Matches a link from one topic to another. */

@@ -59,7 +59,7 @@ export const completion = () =>
       run(async (context, shell, words, ...[, command]) => {
         const { formatOffer, readTyped, SCRIPTS } = await import('../cli/completion-shells.ts');
         if (words.length === 0) {
-          const { readAsset } = await import('../cli/installation.ts');
+          const { readAsset } = await import('../cli/read-asset.ts');
           return { kind: 'text', text: readAsset(`../completions/${SCRIPTS[shell]}`) };
         }
         const { complete, readLine } = await import('../cli/completion.ts');

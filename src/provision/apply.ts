@@ -1,5 +1,5 @@
 import { setUpChatSource } from '../api/calls.ts';
-import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
+import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import { emitted, mapConcurrent } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';

@@ -1,4 +1,4 @@
-import { type ChatSetup, chatDifferences } from '../chat/chat-setup.ts';
+import { type ChatSetup, chatDifferences } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { toNfc } from '../cron/job.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-setup.ts';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
 import type { CronJob } from '../cron/job.ts';
 import { agentJobSchema, toSchedule } from '../cron/job-schema.ts';
 import { identifier, nonBlankText } from '../yaml/schema.ts';

@@ -1,4 +1,4 @@
-import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
+import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { CronResult } from '../cron/result.ts';
 import { DuplicateError } from '../errors.ts';

@@ -161,11 +161,13 @@ function parsedCommand(tree: CommandTree, argv: readonly string[]) {
 
 /** Checks that a command exits only with codes from its help. `sandbox run` exits with the code of its command. */
 function expectDeclaredExit(argv: readonly string[], code: number): void {
+  // Building the tree takes as long as most of the runs.
+  if (COMMON_EXITS.some((name) => EXIT[name] === code)) return;
   const tree = createCommandTree({ commands: allCommands(), version: '', columns: 80, print: () => undefined });
   const command = parsedCommand(tree, argv);
   const exits = command && metaOf(command)?.exits;
   if (exits === undefined || tree.commandPath() === 'sandbox run') return;
-  const declared = [...COMMON_EXITS, ...exits].map((name) => EXIT[name]);
+  const declared = exits.map((name) => EXIT[name]);
   expect(declared, `${tree.commandPath()} exits with what its help says`).toContain(code);
 }
 

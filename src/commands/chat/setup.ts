@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import type { ChatDifference } from '../../chat/chat-setup.ts';
+import type { ChatDifference } from '../../chat/chat-fields.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
@@ -56,7 +56,7 @@ export const setup = () =>
       run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
         if (name?.trim() === '') throw new UsageError('--name is empty.');
         const [{ chatDifferences }, { setUpChat }] = await Promise.all([
-          import('../../chat/chat-setup.ts'),
+          import('../../chat/chat-fields.ts'),
           import('../../chat/set-up-chat.ts'),
         ]);
         await context.confirmWrite(confirm);
