@@ -32,7 +32,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const { io, env, version } = deps;
   const stdout = outputSink(io.stdout);
   const stderr = outputSink(io.stderr, { isOptional: true });
-  const run: CommandRun = { secrets: new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
+  const run: CommandRun = { redactor: createRedactor(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
   let printed = '';
   const print = (text: string): void => {
     printed += text;
@@ -49,7 +49,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
     return EXIT.ok;
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
-    const report = createRedactor(run.secrets).redact(await errorReport(error, tree, deps));
+    const report = run.redactor.redact(await errorReport(error, tree, deps));
     await waitForReader(stderr.write(report), run.abortSignal);
     // Do not read `signals` earlier: the getter starts listening for signals.
     const { reason } = deps.signals.interrupt;

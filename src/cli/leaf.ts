@@ -92,6 +92,11 @@ export function lineageOf(command: CommandUnknownOpts): readonly CommandUnknownO
   return command.parent ? [...lineageOf(command.parent), command] : [command];
 }
 
+/** The program that a command belongs to. */
+export function programOf(command: CommandUnknownOpts): CommandUnknownOpts {
+  return command.parent ? programOf(command.parent) : command;
+}
+
 /** The words that name a command: `cron create`; '' for the program. */
 export function pathOf(command: CommandUnknownOpts): string {
   return lineageOf(command)
@@ -123,7 +128,7 @@ export function run<Given extends unknown[]>(
   return (...given) => {
     const command = given.at(-1);
     if (!(command instanceof Command)) return;
-    const [program] = lineageOf(command);
+    const program = programOf(command);
     if (program instanceof Program) program.invocation = { command, run: (context) => action(context, ...given) };
   };
 }

@@ -88,8 +88,7 @@ export function optionName({ long, flags }: Option): string {
 
 /** Formats names as alternatives: `table, json, or tsv`. */
 export function alternatives(names: readonly string[]): string {
-  if (names.length < 3) return names.join(' or ');
-  return `${names.slice(0, -1).join(', ')}, or ${names.at(-1)}`;
+  return new Intl.ListFormat('en-US', { type: 'disjunction' }).format(names);
 }
 
 /** @throws UsageError if the value is empty or not one of the choices */

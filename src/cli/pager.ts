@@ -12,9 +12,9 @@ interface PagerDeps {
   readonly warn: (text: string) => Promise<void>;
 }
 
-/** Whether a text goes through the pager: it is longer than the terminal, and PAGER does not turn it off. */
-function isPaged(text: string, { isTTY, rows, columns }: Sink, { PAGER, CI, TERM }: Environment): boolean {
-  if (!isTTY || rows === undefined || CI || TERM === 'dumb') return false;
+/** Whether a text for a terminal goes through the pager: it is longer than the terminal, and PAGER does not turn it off. */
+function isPaged(text: string, { rows, columns }: Sink, { PAGER, CI, TERM }: Environment): boolean {
+  if (rows === undefined || CI || TERM === 'dumb') return false;
   return !/^\s*(?:cat\s*)?$/.test(PAGER ?? 'less') && countScreenLines(text, columns) >= rows;
 }
 
@@ -49,7 +49,7 @@ async function showInPager(text: string, { env, signals }: PagerDeps): Promise<s
   return failure;
 }
 
-/** Writes a complete text, through the pager if it is longer than the terminal and PAGER does not turn it off. */
+/** Writes a complete text to a terminal, through the pager if it is longer than the terminal and PAGER does not turn it off. */
 export async function writePaged(text: string, stdout: Sink, deps: PagerDeps): Promise<void> {
   const { env, signals, warn } = deps;
   if (signals.interrupt.aborted || !isPaged(text, stdout, env)) return stdout.write(text);

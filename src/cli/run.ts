@@ -4,7 +4,7 @@ import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress } from '../output/progress.ts';
-import { createRedactor } from '../output/redact.ts';
+import type { Redactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
@@ -39,8 +39,8 @@ function exitCodeOfResult(result: CommandResult): number {
 
 /** What reporting a command's failure needs to know about its run. */
 export interface CommandRun {
-  /** Texts to redact: every token that the command has read. */
-  readonly secrets: Set<string>;
+  /** Knows every token that the command has read. */
+  readonly redactor: Redactor;
   /** Aborts on a signal and at --timeout. */
   abortSignal?: AbortSignal;
 }
@@ -72,7 +72,7 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
 /**
  * Runs a command and writes its result.
  * @param flags the global options
- * @param run receives the secrets and the abort signal
+ * @param run receives the secrets, in its redactor, and the abort signal
  * @returns the exit code
  * @throws the error that ends the command
  */
@@ -82,10 +82,8 @@ export async function runCommand(
   deps: RuntimeDeps,
   run: CommandRun,
 ): Promise<number> {
-  const { secrets } = run;
+  const { add: addSecret, remove: revealSecret, redact } = run.redactor;
   const { io, env, clock, terminal } = deps;
-  const redactor = createRedactor(secrets);
-  const { redact } = redactor;
   const progress = createProgress(terminal, {
     enabled: io.stderr.isTTY && hasWidth(terminal) && !flags.quiet && !env.CI && env.TERM !== 'dumb',
     clock,
@@ -103,14 +101,6 @@ export async function runCommand(
     signal,
     isOptional: true,
   });
-  const addSecret = (secret: string): void => {
-    secrets.add(secret);
-    redactor.add(secret);
-  };
-  const revealSecret = (secret: string): void => {
-    secrets.delete(secret);
-    redactor.remove(secret);
-  };
   const context = createContext({ ...deps, io: lazyIo(() => io.stdin, rawStdout, stderr) }, flags, {
     progress,
     addSecret,
@@ -138,7 +128,6 @@ export async function runCommand(
       }
       const out = result.kind === 'body' ? rawStdout : stdout;
       await renderForReader(result, { ...options, now: clock.now() }, { stdout: out, stderr, redact, page });
-      if (result.kind === 'object') await result.onWritten?.();
       progress.stop();
       const failure = failureOf(result);
       if (failure) throw failure;

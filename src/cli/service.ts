@@ -46,7 +46,7 @@ export interface ServiceAccess {
   readonly baseUrl: string;
   readonly token: string;
   readonly tokenOrigin?: TokenOrigin | undefined;
-  readonly contract?: Contract | undefined;
+  readonly contract: Contract;
 }
 
 function createTrace({ flags, show, redact }: ServiceDeps): (event: TraceEvent) => void {

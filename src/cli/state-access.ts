@@ -2,6 +2,7 @@ import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { Log } from '../state/log.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
@@ -27,7 +28,7 @@ export function createState(
     const what = `${from}'s state_password_command`;
     const password = await runSecretCommand(profile.state_password_command, what, parts.abortSignal);
     if (password.trim() !== '') return password.trimEnd();
-    throw new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} printed nothing.`, {
+    throw new CredentialsError(`${toSentenceCase(what)} printed nothing.`, {
       hint: 'Its first line of output must be the password.',
     });
   }
@@ -48,7 +49,7 @@ export function createState(
       logs.set(address, opened);
       return opened;
     },
-    stateLocation: (address) => stateLocation(address),
+    stateLocation,
     async close() {
       for (const log of logs.values()) await (await log.catch(() => undefined))?.close();
     },

@@ -1,6 +1,7 @@
 import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { leavesOf, lineageOf, metaOf, pathOf } from './leaf.ts';
 import { alternatives } from './options.ts';
@@ -103,7 +104,7 @@ function invalidArgument(command: CommandUnknownOpts): UsageError | undefined {
 /** The error in commander's own words, such as `Option '--profile <name>' argument missing.` */
 function otherError({ message }: CommanderError, command: CommandUnknownOpts): UsageError {
   const text = message.replace(/^error: /, '').replace(/\.$/, '');
-  return new UsageError(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, { hint: helpHint(command) });
+  return new UsageError(`${toSentenceCase(text)}.`, { hint: helpHint(command) });
 }
 
 /** Converts commander's error about a command to ours. It may not repeat what was typed, which may be a token. */
@@ -141,8 +142,8 @@ export function refuseMissing(command: CommandUnknownOpts): void {
     ({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven),
   );
   if (missing.length === 0) return;
-  const names = missing.map(({ oneOf: [first] }) => first);
-  const list = names.length < 3 ? names.join(' and ') : `${names.slice(0, -1).join(', ')}, and ${names.at(-1)}`;
+  const names = missing.map(({ oneOf: [first = ''] }) => first);
+  const list = new Intl.ListFormat('en-US').format(names);
   const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
   throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, {
     hint: [...hints].join('\n') || undefined,

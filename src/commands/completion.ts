@@ -2,7 +2,7 @@ import { Argument } from '@commander-js/extra-typings';
 import type { Candidate, FindLive } from '../cli/completion.ts';
 import { SHELLS } from '../cli/completion-shells.ts';
 import type { Context } from '../cli/context.ts';
-import { leaf, lineageOf, run } from '../cli/leaf.ts';
+import { leaf, programOf, run } from '../cli/leaf.ts';
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
 function createFinder(context: Context, options: ReadonlyMap<string, string>): FindLive {
@@ -63,9 +63,8 @@ export const completion = () =>
           return { kind: 'text', text: readAsset(`../completions/${SCRIPTS[shell]}`) };
         }
         const { complete, readLine } = await import('../cli/completion.ts');
-        const [program = command] = lineageOf(command);
         const typed = readTyped(shell, words);
-        const line = readLine(program, typed.before);
+        const line = readLine(programOf(command), typed.before);
         const offer = typed.isRedirected
           ? { kind: 'files' as const, words: [], prefix: '' }
           : await complete(line, typed.current, createFinder(context, line.options));

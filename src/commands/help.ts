@@ -1,4 +1,4 @@
-import { leaf, lineageOf, run } from '../cli/leaf.ts';
+import { leaf, programOf, run } from '../cli/leaf.ts';
 import { objectResult } from '../output/command-result.ts';
 
 /** Shows help for people as text, and for programs as JSON or YAML. */
@@ -13,7 +13,7 @@ export const help = () =>
     .action(
       run(async (context, words, _options, command) => {
         const { flags } = context;
-        const [program = command] = lineageOf(command);
+        const program = programOf(command);
         if (flags.query !== undefined || /^(?:(?:nd)?json|yaml)$/.test(flags.output ?? '')) {
           const { describeProgram } = await import('../cli/help-json.ts');
           return objectResult(describeProgram(words, program), []);

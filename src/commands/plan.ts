@@ -36,10 +36,12 @@ export const plan = () =>
     .addOption(exitCodeOption())
     .action(
       run(async (context, files, options) => {
-        const [{ readManifests }, { planDocuments }] = await Promise.all([
+        const [{ readManifests }, { planDocuments }, { parseVariables }] = await Promise.all([
           import('./provisioning/open.ts'),
           import('./provisioning/run.ts'),
+          import('../provision/variables.ts'),
         ]);
-        return planDocuments(context, await readManifests(context, files, options.var), options);
+        const documents = await readManifests(context, files, parseVariables(options.var));
+        return planDocuments(context, documents, options);
       }),
     );

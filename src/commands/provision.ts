@@ -76,9 +76,9 @@ export const provision = () =>
             import('./provisioning/run.ts'),
             import('../provision/variables.ts'),
           ]);
-        parseVariables(options.var);
+        const variables = parseVariables(options.var);
         if (!check && !dryRun) await context.confirmWrite(confirm);
-        const documents = await readManifests(context, files, options.var);
+        const documents = await readManifests(context, files, variables);
         if (dryRun) return planDocuments(context, documents, options);
         return check ? checkDocuments(context, documents) : provisionDocuments(context, documents, options);
       }),

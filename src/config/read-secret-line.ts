@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { CredentialsError, describeFileError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { readFileChunks, readStdin } from '../platform/input.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
 
 /** In bytes, which are characters: a token is ASCII. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
@@ -70,7 +71,7 @@ async function hasTerminal(): Promise<boolean> {
 }
 
 function commandFailed(what: string, why: string): CredentialsError {
-  return new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} failed.`, {
+  return new CredentialsError(`${toSentenceCase(what)} failed.`, {
     why,
     hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
   });

@@ -98,8 +98,6 @@ export interface ListResult {
   readonly rows: AsyncIterable<Row>;
   /** The notice to write to stderr if there are no rows. */
   readonly empty: string;
-  /** Whether people see each item as JSON, as it arrives, instead of a table. */
-  readonly asJson?: boolean;
   /** Called after the last row. Returns what people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
   /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
@@ -161,8 +159,6 @@ export interface ObjectResult {
   readonly text?: string;
   /** Whether a terminal breaks the lines of `text` between words; otherwise it is shown exactly. */
   readonly isWrapped?: boolean;
-  /** Called when the output is written, or its reader is gone. */
-  readonly onWritten?: () => Promise<void>;
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError;
 }
@@ -204,7 +200,7 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
 }
 
 export interface ListOptions<Item>
-  extends Pick<ListResult, 'empty' | 'asJson' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
+  extends Pick<ListResult, 'empty' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;

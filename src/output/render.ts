@@ -113,10 +113,6 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     if (result.text !== '') await stdout.write(result.isWrapped ? await wrapIn(result.text, stdout) : result.text);
     return;
   }
-  if (isForPeople(options) && result.kind === 'list' && result.asJson) {
-    const { writeItems } = await import('./formats/body.ts');
-    return writeItems(result, stdout);
-  }
   switch (formatOf(result, options, stdout)) {
     case 'json':
       return writeJson(result, stdout);

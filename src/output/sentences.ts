@@ -1,3 +1,5 @@
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
+
 /**
  * Joins the lines of a text into one: a line that begins in upper case begins a sentence, any other continues the one before
  * it after a semicolon.
@@ -17,10 +19,6 @@ const MAX_NAMED = 5;
 export function nameSome(names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : '';
   return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
-}
-
-function toSentenceCase(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }
 
 /** Appends a reason, which may have several lines, to a message as a new sentence. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../contract/json.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { Finding, Place, ReportLine, SummarySection } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-object.ts';
@@ -29,17 +30,13 @@ export function endedAs(status: string, error: unknown): string {
   return error instanceof InterruptedError ? 'interrupted' : status;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function toPosition(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
 /** One entry of `details.problems`, which an InputError has. */
 function problemFinding(problem: unknown, type: string): Finding[] {
-  if (!isObject(problem) || typeof problem.source !== 'string' || typeof problem.message !== 'string') return [];
+  if (!isJsonObject(problem) || typeof problem.source !== 'string' || typeof problem.message !== 'string') return [];
   const { source, hint } = problem;
   const message = typeof hint === 'string' ? `${problem.message}\nhint: ${hint}` : problem.message;
   const [line, column] = [toPosition(problem.line), toPosition(problem.column)];
@@ -54,7 +51,7 @@ function problemFinding(problem: unknown, type: string): Finding[] {
 export function failureFindings(error: unknown): Finding[] {
   if (error instanceof InterruptedError) return [];
   const { details, type } = toErrorObject(error);
-  const problems = isObject(details) && Array.isArray(details.problems) ? details.problems : [];
+  const problems = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
   const found = problems.flatMap((problem) => problemFinding(problem, type));
   return found.length > 0 ? found : [{ level: 'error', place: undefined, type, message: findingText(error) }];
 }

@@ -6,7 +6,7 @@ import { createDeps } from '../../cron/create-wanted.ts';
 import { toCreatedResult } from '../../cron/created-result.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
-import { type CronResult, createScheduleDescriber } from '../../cron/result.ts';
+import { type CronResult, createScheduleDescriber, type DescribeSchedule } from '../../cron/result.ts';
 import { type JobLists, jobListsOf } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
@@ -14,22 +14,20 @@ import type { ManifestDocument } from '../../provision/manifest.ts';
 import { Observer } from '../../provision/observe.ts';
 import { parseManifests } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
-import { parseVariables } from '../../provision/variables.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
 import { createGapWarner, createHooks } from '../cron/shared/notices.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.
- * @param typedVariables the values of --var
- * @throws UsageError for an invalid variable; InputError that shows every mistake with file, line, and column
+ * @param variables those of --var
+ * @throws InputError that shows every mistake with file, line, and column
  */
 export async function readManifests(
   context: Context,
   files: readonly string[],
-  typedVariables: readonly string[],
+  variables: ReadonlyMap<string, string>,
 ): Promise<readonly ManifestDocument[]> {
-  const variables = parseVariables(typedVariables);
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const used = new Set<string>();
@@ -75,6 +73,7 @@ export async function openProvisioning(
   });
   const access = { http, log, clock, signal: context.abortSignal };
   const lists = jobListsOf(access, { dryRun: isPlan });
+  const describe = createScheduleDescriber();
   return {
     http,
     clock,
@@ -85,19 +84,21 @@ export async function openProvisioning(
     observer,
     log,
     facts,
-    describe: createScheduleDescriber(),
-    createJobs: (jobs) => createAll(context, createDeps(access, lists, createHooks(context)), jobs, isPlan),
+    describe,
+    createJobs: (jobs) => {
+      const deps = createDeps(access, lists, createHooks(context));
+      return createAll(context, { ...deps, describe }, jobs, isPlan);
+    },
   };
 }
 
 /** Creates the jobs of all documents, or tells what would be done. One result for each job, in order. */
 async function createAll(
   context: Context,
-  deps: CreateDeps,
+  { describe, ...deps }: CreateDeps & { readonly describe: DescribeSchedule },
   jobs: readonly CronJob[],
   isPlan: boolean,
 ): Promise<readonly CronResult[]> {
-  const describe = createScheduleDescriber();
   const warnOfGap = createGapWarner(context);
   const outcomes = await createJobs(deps, jobs, { ensure: true, dryRun: isPlan });
   const results: CronResult[] = [];

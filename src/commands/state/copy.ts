@@ -1,5 +1,4 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
 
 export const copy = () =>
   leaf('copy', 'Copy the records of one place to another', {
@@ -15,15 +14,14 @@ export const copy = () =>
     .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
     .action(
       run(async (context, source, target) => {
-        const [{ copyRecords }, { sanitizeLine }] = await Promise.all([
+        const [{ copyRecords }, { textResult }] = await Promise.all([
           import('../../state/copy.ts'),
-          import('../../output/sanitize.ts'),
+          import('./shared/text-result.ts'),
         ]);
         const from = await context.log(source);
         const to = await context.log(target);
         const { copied, present } = await copyRecords(from, to);
         const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
-        const result = objectResult({ from: from.label, to: to.label, copied, present }, []);
-        return { ...result, text: `${sanitizeLine(text)}\n` };
+        return textResult({ from: from.label, to: to.label, copied, present }, [text]);
       }),
     );

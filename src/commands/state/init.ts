@@ -1,5 +1,4 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
 
 export const init = () =>
   leaf('init', 'Prepare a database or a repository for the state', {
@@ -14,18 +13,16 @@ export const init = () =>
     .argument('[address]', 'the place to prepare; the configured one by default')
     .action(
       run(async (context, address) => {
-        const [{ refuseOtherContent }, { sanitizeLine }] = await Promise.all([
+        const [{ refuseOtherContent }, { textResult }] = await Promise.all([
           import('../../state/copy.ts'),
-          import('../../output/sanitize.ts'),
+          import('./shared/text-result.ts'),
         ]);
         const log = await context.log(address);
         const grant = (await log.prepare()) ?? null;
         await refuseOtherContent(log);
-        const lines = [
+        return textResult({ address: log.label, grant }, [
           `The state is ready: ${log.label}`,
           ...(grant === null ? [] : [`For each other user: ${grant}`]),
-        ];
-        const text = lines.map((line) => `${sanitizeLine(line)}\n`).join('');
-        return { ...objectResult({ address: log.label, grant }, []), text };
+        ]);
       }),
     );

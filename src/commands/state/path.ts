@@ -1,5 +1,4 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
 
 export const path = () =>
   leaf('path', 'Print the path or the address of the state', {
@@ -11,10 +10,10 @@ export const path = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ inspect }, { sanitizeLine }, { joinSentences }] = await Promise.all([
+      const [{ inspect }, { joinSentences }, { textResult }] = await Promise.all([
         import('../../state/inspect.ts'),
-        import('../../output/sanitize.ts'),
         import('../../output/sentences.ts'),
+        import('./shared/text-result.ts'),
       ]);
       const location = await context.stateLocation();
       const { address, from } = location;
@@ -24,6 +23,6 @@ export const path = () =>
         const lines = [`The state cannot be kept there: ${problem}`, hint ?? []].flat();
         await context.warn(joinSentences(lines.join('\n')));
       }
-      return { ...objectResult({ path: address, from, ...inspection }, []), text: `${sanitizeLine(address)}\n` };
+      return textResult({ path: address, from, ...inspection }, [address]);
     }),
   );

@@ -1,5 +1,4 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
 import type { Verified } from '../../state/verify.ts';
 
 function formatRecordCounts({ exists, records }: Verified): string {
@@ -36,15 +35,12 @@ export const verify = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ damageError, verify }, { sanitizeLine }] = await Promise.all([
+      const [{ damageError, verify }, { textResult }] = await Promise.all([
         import('../../state/verify.ts'),
-        import('../../output/sanitize.ts'),
+        import('./shared/text-result.ts'),
       ]);
       const verified = await verify(await context.log());
       const failure = damageError(verified);
-      const text = reportLines(verified)
-        .map((line) => `${sanitizeLine(line)}\n`)
-        .join('');
-      return { ...objectResult(verified, []), text, isWrapped: true, ...(failure && { failure }) };
+      return { ...textResult(verified, reportLines(verified)), isWrapped: true, ...(failure && { failure }) };
     }),
   );

@@ -1,5 +1,5 @@
 import type { Sink } from '../../platform/io.ts';
-import type { BodyResult, ListResult } from '../command-result.ts';
+import type { BodyResult } from '../command-result.ts';
 import { sanitizeLine, sanitizeText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
 
@@ -43,9 +43,4 @@ export async function writeBody(result: BodyResult, out: Sink, redact = (text: s
   const text = decode(bytes);
   // Latin-1 preserves every byte, and lets the sink find a token among them.
   return text === undefined ? out.write(Buffer.from(bytes).toString('latin1'), 'latin1') : out.write(text);
-}
-
-/** Writes each item as JSON as it arrives: indented in a terminal, one per line elsewhere. */
-export async function writeItems(result: ListResult, out: Sink): Promise<void> {
-  for await (const { json } of result.rows) await out.write(`${stringifyJson(json, out.isTTY ? 2 : 0)}\n`);
 }

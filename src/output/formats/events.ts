@@ -1,8 +1,8 @@
 import type { Sink } from '../../platform/io.ts';
 import { createPaint } from '../color.ts';
 import type { OutputFormat, StreamEvent } from '../command-result.ts';
-import { cellText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
+import { tsvLine } from './tsv.ts';
 
 /**
  * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines for
@@ -21,8 +21,5 @@ export async function createEventFormatter(
   const { layOutText } = await import('../report.ts');
   const paint = await createPaint(color && format === 'table');
   const width = () => (out.isTTY && format === 'table' ? out.columns : Number.POSITIVE_INFINITY);
-  return ({ cells, text }) =>
-    format === 'tsv' && cells
-      ? `${cells.map((cell) => cellText(cell)).join('\t')}\n`
-      : layOutText(text, width(), paint);
+  return ({ cells, text }) => (format === 'tsv' && cells ? tsvLine(cells) : layOutText(text, width(), paint));
 }

@@ -3,7 +3,8 @@ import { pagesOf } from '../../platform/paged.ts';
 import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
 import { cellText } from '../sanitize.ts';
 
-function tsvLine(cells: readonly Cell[]): string {
+/** Formats cells as a line. */
+export function tsvLine(cells: readonly Cell[]): string {
   return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
 }
 
