@@ -11,7 +11,13 @@ await rm('dist', { recursive: true, force: true });
 const { output } = await build({
   input: { cli: 'src/start.ts' },
   platform: 'node',
-  output: { dir: 'dist/program', format: 'cjs', minify: true, entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' },
+  output: {
+    dir: 'dist/program',
+    format: 'cjs',
+    minify: true,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+  },
 });
 await cp('src/help', 'dist/help', { recursive: true });
 
@@ -25,6 +31,8 @@ async function readLicense(directory) {
 
 // The bundled packages ask to keep their licenses with copies of their code.
 const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-const packages = modules.flatMap((id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replace('\0', ''))?.[0] ?? []);
+const packages = modules.flatMap(
+  (id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replace('\0', ''))?.[0] ?? [],
+);
 const licenses = await Promise.all([...new Set(packages)].sort().map(readLicense));
 await writeFile('dist/THIRD-PARTY-LICENSES.txt', licenses.join(`\n\n${'-'.repeat(80)}\n\n`));

@@ -156,7 +156,7 @@ async function offerOperand(line: Line, text: string, find: FindLive): Promise<O
 /** Offers the options that may still be given. */
 function offerOptions({ command, options }: Line): Offer {
   const all = optionsOf(command).filter((option) => isRepeatable(option) || !options.has(optionName(option)));
-  // Only the program itself accepts --version.
+  // After a command, --version is of no use.
   const accepted = command.parent ? all.filter(({ long }) => long !== '--version') : all;
   const words = accepted.map((option) => ({ value: optionName(option), description: option.description }));
   return { ...NOTHING, words: [...words, { value: '--help', description: 'show this help' }] };

@@ -46,7 +46,7 @@ function typeOf(option: Option): string {
   return PATHS.includes(name) ? 'path' : 'string';
 }
 
-function describeOption(option: Option) {
+function optionJson(option: Option) {
   const { short, argChoices, description, defaultValue, defaultValueDescription } = option;
   const value = valueName(option);
   const isDefault = typeof defaultValue === 'string' || typeof defaultValue === 'number';
@@ -78,7 +78,7 @@ function describeCommand(command: CommandUnknownOpts) {
     usage: usageOf(command),
     writes: command.options.some(({ long }) => long === '--confirm'),
     arguments: command.registeredArguments.map(describeArgument),
-    flags: command.options.map(describeOption),
+    flags: command.options.map(optionJson),
     required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
     inputs: inputs.map(({ takenBy, format, example, schemaOption }) => ({
       taken_by: takenBy,
@@ -139,7 +139,7 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     name: 'partnerctl',
     version: program.version(),
     ...CONVENTIONS,
-    global_flags: program.options.filter(({ long }) => long !== '--version').map(describeOption),
+    global_flags: program.options.filter(({ long }) => long !== '--version').map(optionJson),
     exit_codes: describeExits(() => true),
     groups: program.commands
       .filter((each) => each.commands.length > 0)

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
-import { describeOption, helpText } from './help.ts';
+import { helpText, optionHelp } from './help.ts';
 import { findTopic, type HelpTopic } from './help-topics.ts';
 import { findCommand } from './leaf.ts';
 import { readAsset } from './read-asset.ts';
@@ -26,7 +26,7 @@ function listOptionsOf({ name }: HelpTopic, { options }: CommandUnknownOpts): st
   if (name !== 'output') return '';
   const lines = options
     .filter(({ long }) => long !== '--version')
-    .map((option) => `- \`${option.flags}\`: ${describeOption(option)}`);
+    .map((option) => `- \`${option.flags}\`: ${optionHelp(option)}`);
   return `\n\n## Global options\n\n${lines.join('\n')}`;
 }
 

@@ -17,7 +17,7 @@ function defaultText(option: Option): string | undefined {
 }
 
 /** Describes an option in help: what it does, its choices, and its default. */
-export function describeOption(option: Option): string {
+export function optionHelp(option: Option): string {
   const { description, argChoices } = option;
   const fallback = defaultText(option);
   const notes = [

@@ -3,7 +3,7 @@ import { DEFAULT_RETRIES } from '../api/retry.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
-import { describeOption, markRequired, sectionsAfter } from './help.ts';
+import { markRequired, optionHelp, sectionsAfter } from './help.ts';
 import { type Invocation, Program, pathOf } from './leaf.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
 import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
@@ -91,7 +91,6 @@ function refuseTokenOption(argv: readonly string[]): void {
 
 /** The tree of all commands, and what a command line says in it. */
 export interface CommandTree {
-  readonly program: CommandUnknownOpts;
   /**
    * Parses a command line, once.
    * @param argv the arguments, without node and the script
@@ -113,7 +112,7 @@ export function createCommandTree({ commands, version, columns, print }: Program
     .configureHelp({
       sortSubcommands: false,
       minWidthToWrap: 16,
-      optionDescription: describeOption,
+      optionDescription: optionHelp,
       subcommandTerm: (each) => each.name(),
     })
     .showSuggestionAfterError(false)
@@ -128,12 +127,11 @@ export function createCommandTree({ commands, version, columns, print }: Program
       return '';
     });
   const globals = addGlobalOptions(program);
-  // The topic `options` shows them.
+  // The topic `output` shows them.
   for (const option of program.options) if (option.long !== '--version') option.hideHelp();
   for (const command of commands) program.addCommand(command);
   settle(program, program);
   return {
-    program,
     globals: () => globals.opts(),
     commandPath: () => program.invocation && pathOf(program.invocation.command),
     parse(argv) {

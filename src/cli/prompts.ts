@@ -13,7 +13,7 @@ interface PromptStreams {
 const unstyled = (text: string): string => text;
 
 /** Replaces the colors of the questions. */
-const UNSTYLED = {
+const PLAIN_THEME = {
   prefix: { idle: '?', done: '✔' },
   style: {
     message: unstyled,
@@ -30,7 +30,7 @@ export function createPrompts(
   { progress, redact }: ContextParts,
   { signal, hasColor }: { readonly signal: AbortSignal; readonly hasColor: boolean },
 ): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
-  const theme = hasColor ? {} : UNSTYLED;
+  const theme = hasColor ? {} : PLAIN_THEME;
   async function ask<Value>(question: (streams: PromptStreams) => Promise<Value>): Promise<Value> {
     // Reading io.stdin opens it.
     const input = io.stdin;

@@ -31,7 +31,7 @@ async function readHelp(): Promise<Help> {
 }
 
 describe('help for programs', () => {
-  test('is the same everywhere, so that the build can prerender it', async () => {
+  test('is the same everywhere', async () => {
     const elsewhere = await run(['help', '-o', 'json'], { env: { PARTNER_PROFILE: 'acme', CI: '1' }, columns: 60 });
     expect(elsewhere.json()).toEqual(await readHelp());
   });
@@ -56,7 +56,7 @@ describe('help for programs', () => {
       expect(typeof value, flag).toBe(type === 'integer' ? 'number' : 'string');
       if (choices) expect(choices, flag).toContain(value);
       if (type === 'duration') expect(parseDuration(String(value)), flag).toBeDefined();
-      expect(type, `${flag} has words for its default: they belong in defaultText`).not.toBe('path');
+      expect(type, `${flag} has words for its default: they belong in default_text`).not.toBe('path');
     }
   });
 

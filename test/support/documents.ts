@@ -126,7 +126,7 @@ async function runBlocks(
   try {
     const home = join(directory, 'home');
     await mkdir(home);
-    const env = { SHELL: '/bin/bash', ...(await prepare(directory, home, sandbox)) };
+    const env = await prepare(directory, home, sandbox);
     const ran = await spawnFile('bash', [], { env, input: documentScript(blocks), cwd: home });
     const outputs = outputsByBlock(ran.stdout);
     if (!outputs.has('end') || ran.exitCode !== 0)
