@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import type { ContractKey } from '../config/contract-file.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { Paged, pagesOf } from '../platform/paged.ts';
@@ -14,19 +15,13 @@ export interface KnownId extends Candidate {
   readonly kind: 'space' | 'agent' | 'job' | 'key';
 }
 
-/** A profile and the base URL of its service. */
-interface Service {
-  readonly profile: string;
-  readonly baseUrl: string;
-}
-
 /** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
 function cacheDirectory({ PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' }: Context['env'], home: string): string {
   if (PARTNER_CONFIG_DIR) return join(PARTNER_CONFIG_DIR, 'cache');
   return join(isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(home, '.cache'), 'partnerctl');
 }
 
-function pathOf({ env, runtime }: Context, { profile, baseUrl }: Service): string {
+function cachePath({ env, runtime }: Context, { profile, baseUrl }: ContractKey): string {
   const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
   return join(cacheDirectory(env, runtime.home), 'ids', `${name}.json`);
 }
@@ -39,9 +34,9 @@ function isKnownId(value: unknown): value is KnownId {
 }
 
 /** Reads the ids that lists of a service have shown. A file that is missing or damaged has none. */
-export function readKnownIds(context: Context, service: Service): readonly KnownId[] {
+export function readKnownIds(context: Context, service: ContractKey): readonly KnownId[] {
   try {
-    const ids: unknown = JSON.parse(readFileSync(pathOf(context, service), 'utf8'));
+    const ids: unknown = JSON.parse(readFileSync(cachePath(context, service), 'utf8'));
     return Array.isArray(ids) ? ids.filter(isKnownId) : [];
   } catch {
     return [];
@@ -57,11 +52,12 @@ interface Scope {
   readonly within?: string;
 }
 
-/** A failure is of no consequence to the list. */
+/** Stores nothing in CI, where nobody presses Tab. A failure is of no consequence to the list. */
 async function store(context: Context, shown: readonly KnownId[], { kinds, within }: Scope): Promise<void> {
+  if (context.env.CI) return;
   try {
     const service = await context.contractKey();
-    const path = pathOf(context, service);
+    const path = cachePath(context, service);
     const isOther = (id: KnownId) => !kinds.includes(id.kind) || (within !== undefined && id.within !== within);
     const ids = [...readKnownIds(context, service).filter(isOther), ...shown].slice(-MAX_IDS);
     const temporary = `${path}.${randomUUID()}.tmp`;

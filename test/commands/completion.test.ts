@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -32,14 +32,14 @@ const SPACES = [
 const JOB = { cron_job_id: 'cron_1', agent_id: 'a1', name: 'daily' };
 
 /** A service, and a home in which its spaces, the agents of one, and its jobs were listed. */
-async function listed() {
+async function listed(more: Env = {}) {
   const fake = await startFakeService({
     'GET /automation/spaces/': json(SPACES),
     'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
     'GET /automation/partner-cron-jobs/': json([JOB]),
   });
   const HOME = tempDirectory();
-  const env = { HOME, PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_0123456789abcdef' };
+  const env = { HOME, PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_0123456789abcdef', ...more };
   for (const args of [
     ['spaces', 'list'],
     ['agents', 'list', 'ext:acme'],
@@ -164,6 +164,11 @@ describe('live ids', () => {
     expect(others).toEqual([]);
     expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(directory, name), 'utf8')).not.toContain('pat_');
+  });
+
+  test('are not stored in CI', async () => {
+    const { HOME } = await listed({ CI: 'true' });
+    expect(existsSync(join(HOME, '.cache'))).toBe(false);
   });
 
   test('do not make a list fail that cannot store them', async () => {
