@@ -146,6 +146,11 @@ export class OutcomeUnknownError extends PartnerctlError {
   readonly exitCode = EXIT.unknown;
 }
 
+/** Whether a response contradicts the contract. A page in place of JSON, or an error in a success, does not. */
+export function isUnexpectedShape(error: unknown): error is ShapeError {
+  return error instanceof ShapeError && !(error instanceof NotJsonError || error instanceof ErrorInSuccessBody);
+}
+
 /** The scheduled job exists, may exist, or is being created. This command created nothing. */
 export class DuplicateError extends PartnerctlError {
   readonly type = 'duplicate';
@@ -157,8 +162,7 @@ export class DuplicateError extends PartnerctlError {
  * with an id. Reading may tell the id.
  */
 export function isWithoutId(error: unknown): boolean {
-  const failure = error instanceof OutcomeUnknownError ? error.cause : error;
-  return failure instanceof ShapeError && !(failure instanceof NotJsonError || failure instanceof ErrorInSuccessBody);
+  return isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
 }
 
 /**
@@ -232,6 +236,11 @@ export class InterruptedError extends PartnerctlError {
     super(message, info);
     this.exitCode = exitCode;
   }
+}
+
+/** Whether the reason of an interruption is Ctrl-C, and not another signal. */
+export function isCtrlC(reason: unknown): boolean {
+  return reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { InterruptedError, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
+import { NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { type ChatContext, followDeps } from './context.ts';
 import type { SessionEvent } from './follow-session.ts';
@@ -88,11 +88,12 @@ function createFailure(wait: Wait, outcome: WaitOutcome, limitMs: number): Partn
   if (end === 'timeout') return noReplyError(wait, outcome, limitMs);
   if (end instanceof PartnerctlError && replies.length === 0 && !target.isJustRegistered) return end;
   const { hint, details } = continuationOf(wait, outcome);
-  const { reason } = context.signals.interrupt;
-  const interrupted = reason instanceof InterruptedError ? reason : new InterruptedError('Interrupted.');
   const missing = details.missing === null ? '' : `; missing: ${details.missing}`;
   const progress = isForSeveral(criteria) ? `Replies: ${replies.length}${missing}. ` : '';
-  return withHint(end instanceof PartnerctlError ? end : interrupted, { hint: progress + hint, details });
+  return withHint(end instanceof PartnerctlError ? end : context.signals.interrupt.reason, {
+    hint: progress + hint,
+    details,
+  });
 }
 
 /** The replies that came, and the error to report (exit code 11 for a timeout) if not all did. */

@@ -11,8 +11,6 @@ import { merge } from './merge.ts';
 import { Pace } from './pace.ts';
 import type { SessionStart } from './session.ts';
 
-export type { FollowDeps, FollowOptions, SessionEvent } from './follow-session.ts';
-
 /**
  * Follows sessions at the same time.
  * @param intervalMs a fixed pause between two polls of a session; adaptive by default

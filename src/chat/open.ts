@@ -1,6 +1,6 @@
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Message } from '../contract/messages.ts';
-import { EXIT, InterruptedError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
+import { InterruptedError, isCtrlC, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
 import { Pace } from './pace.ts';
@@ -115,10 +115,8 @@ class OpenChat {
       await following;
     }
     this.throwFailure();
-    const { reason } = signal;
     // Ctrl-C is a normal way to leave.
-    const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
-    if (signal.aborted && !isCtrlC) throw reason;
+    if (signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
   }
 
   /** Waits until every message is sent or has failed, or until the person leaves a second time. */

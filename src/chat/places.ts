@@ -42,7 +42,8 @@ function decodePlace(text: string): Place | undefined {
   return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids: all };
 }
 
-function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
+/** The error of a file that cannot be used. */
+export function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
   return new LocalError(`${path} cannot be ${action}.`, { why: describeFileError(error), cause: error });
 }
 

@@ -1,8 +1,6 @@
 import type { NewMessage } from '../api/calls.ts';
+import type { TextSource } from '../platform/input.ts';
 import type { FormatCommand } from './source.ts';
-
-/** Where the text of a message came from. */
-export type TextOrigin = { readonly from: 'argument' | 'stdin' } | { readonly from: 'file'; readonly path: string };
 
 /** Longer texts are not quoted in a command. */
 const MAX_QUOTED_LENGTH = 1_000;
@@ -19,7 +17,7 @@ function isPastable(text: string): boolean {
 export function resendCommand(
   toCommand: FormatCommand,
   { source_id, session_id, external_message_id, text }: NewMessage,
-  origin: TextOrigin = { from: 'argument' },
+  origin: TextSource = { from: 'argument', text },
   more: readonly string[] = [],
 ): string {
   const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { SourceOptions } from './source.ts';
+import type { TextSource } from '../platform/input.ts';
 
 /** The options of `chat send` that are for a single message. */
 export interface MessageOptions {
@@ -11,11 +11,9 @@ export interface MessageOptions {
 }
 
 /** The options of `chat send` that are for the rows of a file. */
-export interface RowsOptions extends SourceOptions {
+interface RowsOptions {
   /** A file, or `-` for standard input. */
   readonly rows?: string | undefined;
-  /** For rows without a session_id. */
-  readonly session?: string | undefined;
   /** How many sessions at a time. */
   readonly concurrency?: number | undefined;
   readonly dryRun?: boolean | undefined;
@@ -52,16 +50,8 @@ export function checkSendOptions(
   }
 }
 
-/** Where the text of a message is. */
-type TextPlace = { readonly from: 'argument'; readonly text: string } | { readonly from: 'stdin' } | FilePlace;
-
-interface FilePlace {
-  readonly from: 'file';
-  readonly path: string;
-}
-
 /** Finds where the text of a message is. @throws UsageError unless it is given once */
-export function parseText(text: string | undefined, path: string | undefined): TextPlace {
+export function parseText(text: string | undefined, path: string | undefined): TextSource {
   if (text !== undefined && path !== undefined) {
     throw new UsageError('The message is given twice: as an argument and with --text-file.');
   }

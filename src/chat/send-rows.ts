@@ -189,7 +189,7 @@ export interface FileRows {
 }
 
 /** Rows to send, as typed. */
-interface RowsInput {
+export interface RowsInput {
   /** A file, or `-` for standard input. */
   readonly path: string;
   /** For rows without a source_id. */
@@ -241,7 +241,7 @@ export async function prepareRows(
   const directory = dirname(await context.statePath());
   const onUnrecorded = ({ message }: Error): Promise<void> =>
     warn(
-      `${message} From here on, what is sent is not recorded: a repeated run sends it again under the same external ids, so that it is registered once.`,
+      `${message} Sent rows are no longer recorded. Repeating the command resends them under the same ids, without duplicates.`,
     );
   async function* results(): AsyncGenerator<RowResult, void, void> {
     const log = await SentLog.open(directory, http.baseUrl, dryRun ? 'read' : 'write');

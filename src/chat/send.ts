@@ -2,8 +2,9 @@ import { type NewMessage, postMessage, type SentMessage } from '../api/calls.ts'
 import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { EmptyResponseError, PartnerctlError, withHint } from '../errors.ts';
+import type { TextSource } from '../platform/input.ts';
 import { type ChatContext, openPlaces } from './context.ts';
-import { resendCommand, type TextOrigin } from './resend-command.ts';
+import { resendCommand } from './resend-command.ts';
 
 /** What to do if the service does not know a source. */
 export const UNKNOWN_SOURCE_HINT =
@@ -36,7 +37,7 @@ export async function sendMessage(
   context: ChatContext,
   http: Http,
   message: NewMessage,
-  { origin, more }: { readonly origin: TextOrigin; readonly more: readonly string[] },
+  { origin, more }: { readonly origin: TextSource; readonly more: readonly string[] },
 ): Promise<SentMessage> {
   const places = await openPlaces(context, http);
   places.check(message);

@@ -2,10 +2,9 @@ import { hash } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NewMessage } from '../api/calls.ts';
-
-import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
+import { toLocalError } from './places.ts';
 
 const KEY_BYTES = 12;
 
@@ -51,10 +50,7 @@ export class SentLog {
       const file = isWritable ? await open(path, 'a', 0o600) : undefined;
       return new SentLog(path, file, origin, sent);
     } catch (error) {
-      throw new LocalError(`${path} cannot be ${isWritable ? 'written' : 'read'}.`, {
-        why: describeFileError(error),
-        cause: error,
-      });
+      throw toLocalError(path, isWritable ? 'written' : 'read', error);
     }
   }
 
@@ -71,7 +67,7 @@ export class SentLog {
       // The newline comes first, too, so that a torn line before it does not spoil this one.
       await this.file?.appendFile(`\n${key} ${messageId ?? ''}\n`);
     } catch (error) {
-      throw new LocalError(`${this.path} cannot be written.`, { why: describeFileError(error), cause: error });
+      throw toLocalError(this.path, 'written', error);
     }
   }
 

@@ -4,7 +4,7 @@ import { type ChatPrompt, type OpenDeps, openChat } from './open.ts';
 import { resendCommand } from './resend-command.ts';
 import { findSource, type SourceInput } from './source.ts';
 
-interface Conversation extends Pick<OpenDeps, 'newId' | 'describeError'> {
+interface ChatOptions extends Pick<OpenDeps, 'newId' | 'describeError'> {
   readonly source: SourceInput;
   readonly session_id: string;
   readonly openPrompt: () => Promise<ChatPrompt>;
@@ -13,7 +13,7 @@ interface Conversation extends Pick<OpenDeps, 'newId' | 'describeError'> {
 /** Opens a conversation at a prompt. @throws as `findSource` and `openChat` */
 export async function startChat(
   context: ChatContext,
-  { source, session_id, openPrompt, ...deps }: Conversation,
+  { source, session_id, openPrompt, ...deps }: ChatOptions,
 ): Promise<void> {
   const http = await context.http();
   const source_id = await findSource(http, source, context.command);

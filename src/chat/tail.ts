@@ -1,6 +1,15 @@
 import { pagingFixes } from '../api/incomplete-list.ts';
-import { EXIT, InterruptedError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
-import { type FollowDeps, type FollowOptions, follow, type SessionEvent } from './follow.ts';
+import {
+  InterruptedError,
+  isCtrlC,
+  PartnerctlError,
+  RunFailure,
+  ServiceError,
+  ShapeError,
+  withHint,
+} from '../errors.ts';
+import { follow } from './follow.ts';
+import type { FollowDeps, FollowOptions, SessionEvent } from './follow-session.ts';
 import type { Places } from './places.ts';
 import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
 import { isUnfinished } from './shown.ts';
@@ -21,8 +30,6 @@ export interface TailOptions extends FollowOptions {
 export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
 
 const MORE_TIME = 'Allow more time with --timeout.';
-/** Reading what exists may not wait for ever. */
-const READ_OUTAGE_MS = 30_000;
 
 /** What to do if the service refuses the message that a tail starts after. */
 const START_HINTS: Partial<Record<TailOptions['start']['from'], string>> = {
@@ -40,7 +47,7 @@ export function hintAtMessage(error: PartnerctlError, hint: string): PartnerctlE
 /** The error of a tail that was ended by a signal other than Ctrl-C. */
 export function interruption(signal: AbortSignal): InterruptedError | undefined {
   const { reason } = signal;
-  return reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted ? reason : undefined;
+  return reason instanceof InterruptedError && !isCtrlC(reason) ? reason : undefined;
 }
 
 /** The error of a tail whose time is up, unless it followed what could be read. */
@@ -155,8 +162,7 @@ export async function* tail(
   }
   const record = recordPlaces(deps, once, places);
   const starts = sessions.map((ref) => ({ ...ref, start: resolveStart(start, places.get(sessionKey(ref)) ?? []) }));
-  const maxOutageMs = options.maxOutageMs ?? (once ? READ_OUTAGE_MS : undefined);
-  const { health, events } = follow(deps, starts, { ...options, maxOutageMs });
+  const { health, events } = follow(deps, starts, options);
   let reading: Reading = { unread: sessions.length, wasRead: false, incomplete: undefined };
   try {
     for await (const event of events) {

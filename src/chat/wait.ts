@@ -1,6 +1,7 @@
 import type { Message } from '../contract/messages.ts';
-import { ErrorInSuccessBody, NotJsonError, PartnerctlError, ShapeError } from '../errors.ts';
-import { type FollowDeps, follow, type SessionEvent } from './follow.ts';
+import { isUnexpectedShape, PartnerctlError } from '../errors.ts';
+import { follow } from './follow.ts';
+import type { FollowDeps, SessionEvent } from './follow-session.ts';
 import type { SessionRef } from './session.ts';
 import { isUnrecognized } from './unrecognized-author.ts';
 
@@ -35,11 +36,6 @@ export interface WaitOutcome {
 
 /** How long the history may lack a message that was just registered. */
 const REGISTRATION_LAG_MS = 10_000;
-
-/** Whether a response came, but the tool cannot read it: waiting does not help. */
-function isUnreadable(error: PartnerctlError | undefined): error is ShapeError {
-  return error instanceof ShapeError && !(error instanceof NotJsonError || error instanceof ErrorInSuccessBody);
-}
 
 /** What has come so far. */
 class Replies {
@@ -91,7 +87,7 @@ export async function waitForReplies(
   try {
     for await (const event of events) {
       if (received.add(event, clock.now())) return outcome('replied');
-      if (event.kind === 'outage' && isUnreadable(event.error)) return outcome(event.error);
+      if (event.kind === 'outage' && isUnexpectedShape(event.error)) return outcome(event.error);
       if (event.kind !== 'message') await onNotice(event);
     }
   } catch (error) {
@@ -99,5 +95,5 @@ export async function waitForReplies(
     return outcome(error, error);
   }
   if (signal.aborted) return outcome('interrupted');
-  return outcome(isUnreadable(health.lastError) ? health.lastError : 'timeout');
+  return outcome(isUnexpectedShape(health.lastError) ? health.lastError : 'timeout');
 }

@@ -12,6 +12,7 @@ import { type ChatContext, followDeps, openPlaces } from './context.ts';
 import { createShared, followSession, type SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import { Pace } from './pace.ts';
+import { readLimits } from './read-limits.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 import { type AgentInput, findSource, parseSource, type SourceOptions } from './source.ts';
 import { interruption } from './tail.ts';
@@ -68,7 +69,6 @@ export function parseWatch({
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
 const EARLIER_MESSAGES = 20;
-const READ_OUTAGE_MS = 30_000;
 const TICK_MS = 1_000;
 /** How often to look for sessions that began meanwhile, and for the names of new sources, in ticks. */
 const TICKS_BETWEEN_LOOKS = 2;
@@ -184,7 +184,7 @@ export async function* watch(
       sourcesSeen.add(ref.source_id);
       const pace = new Pace(clock, random, { fixedMs: intervalMs, sessions: () => watched.size });
       const start = { ...ref, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
-      const options = { once, ...(once && { maxOutageMs: READ_OUTAGE_MS, maxRetries: context.flags.retries }) };
+      const options = { once, ...readLimits(once, undefined, context.flags.retries) };
       const followed = followSession({ ...deps, ...shared, signal, pace }, start, options);
       const forget = (): unknown => shared.health.succeed(sessionKey(ref), clock.now());
       events.push(watchSession(followed, ref, forget));

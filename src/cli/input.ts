@@ -1,12 +1,6 @@
 import type { Readable } from 'node:stream';
 import { describeFileError, InputError, UsageError } from '../errors.ts';
-import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
-
-/** The source of a text: an argument, standard input, or a file. */
-export type TextSource =
-  | { readonly from: 'argument'; readonly text: string }
-  | { readonly from: 'stdin' }
-  | { readonly from: 'file'; readonly path: string };
+import { decodeText, readFileChunks, readStdin, type TextSource } from '../platform/input.ts';
 
 /** Node decodes invalid UTF-8 in an argument to this character. */
 const REPLACEMENT_CHARACTER = '\ufffd';

@@ -3,11 +3,11 @@ import type { FormPart } from '../api/form-body.ts';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import { checkCall, isWrite, parseField, parseHeaders, parseMethod, type TypedField } from '../api/typed-call.ts';
 import type { Context } from '../cli/context.ts';
-import type { TextSource } from '../cli/input.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';
 import { HTTP_METHODS, type RawOperation } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
+import type { TextSource } from '../platform/input.ts';
 
 /** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {

@@ -1,7 +1,10 @@
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
+import { countByStatus } from '../output/batch-result.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 import { joinSentences } from '../output/sentences.ts';
+
+const NO_CHECKS: Readonly<Record<CheckStatus, number>> = { ok: 0, warning: 0, failed: 0, skipped: 0 };
 
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
@@ -50,31 +53,16 @@ export const doctor = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ diagnose, summarize }, { failureOf }] = await Promise.all([
+      const [{ diagnose }, { failureOf }] = await Promise.all([
         import('../doctor/diagnose.ts'),
         import('../doctor/check.ts'),
       ]);
-      const { runtime, config, flags, env, clock, signals, abortSignal, progress } = context;
-      const deps = {
-        ...runtime,
-        configDirectory: config.directory,
-        flags,
-        env,
-        clock,
-        interrupt: signals.interrupt,
-        ended: abortSignal,
-        readProfiles: () => config.read(),
-        http: () => context.http(),
-        stateLocation: () => context.stateLocation(),
-        log: () => context.log(),
-        onStep: (what: string) => progress.start(`Checking ${what}`),
-      };
-      const checks = await diagnose(deps);
-      progress.stop();
+      const checks = await diagnose(context);
+      context.progress.stop();
       return listResult(checks, COLUMNS, {
         empty: '',
         json: toJson,
-        document: () => ({ checks: checks.map(toJson), summary: summarize(checks) }),
+        document: () => ({ checks: checks.map(toJson), summary: countByStatus(checks, NO_CHECKS) }),
         report: () => checks.flatMap(toLines),
         failure: () => failureOf(checks),
       });

@@ -29,7 +29,7 @@ function toLines(identity: Identity): readonly ReportLine[] {
     const text = value(identity);
     return text === null
       ? []
-      : [{ indent: 0, marker: `${`${header}:`.padEnd(12)}`, text: [{ text: String(text), tone: tone?.(identity) }] }];
+      : [{ indent: 0, marker: `${header}:`.padEnd(12), text: [{ text: String(text), tone: tone?.(identity) }] }];
   });
 }
 

@@ -6,29 +6,26 @@ import { resolveService, type ServiceSettings, type Sourced } from '../config/se
 import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Environment, StateLocation } from '../state/location.ts';
+import type { Environment } from '../platform/io.ts';
+import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import { type Probe, probeService } from './probe.ts';
 
-/** What the checks look at. */
-export interface DoctorDeps {
-  readonly version: string;
-  readonly nodeVersion: string;
-  readonly platform: NodeJS.Platform;
-  /** The directory that holds the profiles. */
-  readonly configDirectory: string;
+/** What the checks need of a command. */
+export interface DoctorContext {
+  readonly runtime: { readonly version: string; readonly nodeVersion: string; readonly platform: NodeJS.Platform };
+  /** The directory that holds the profiles, and the profiles. */
+  readonly config: { readonly directory: string; read(): Promise<Profiles> };
   readonly flags: GlobalFlags;
   readonly env: Environment;
   readonly clock: Clock;
-  readonly interrupt: AbortSignal;
-  /** Aborts on interruption and on --timeout. */
-  readonly ended: AbortSignal;
-  readonly readProfiles: () => Promise<Profiles>;
-  readonly http: () => Promise<Http>;
-  readonly stateLocation: () => Promise<StateLocation>;
-  readonly log: () => Promise<Log>;
-  /** Called before each step. @param what what it looks at */
-  readonly onStep: (what: string) => void;
+  readonly signals: { readonly interrupt: AbortSignal };
+  /** Aborts at an interrupt, and when the time of the command is up. */
+  readonly abortSignal: AbortSignal;
+  readonly progress: { start(text: string): void };
+  http(): Promise<Http>;
+  stateLocation(): Promise<StateLocation>;
+  log(): Promise<Log>;
 }
 
 /** A value, or the error that prevented finding it. */
@@ -66,12 +63,12 @@ export interface Facts {
 
 /** Runs a step. @throws the reason of an interruption, and any error that is not a PartnerctlError */
 async function attempt<Value>(
-  { interrupt, onStep }: DoctorDeps,
+  { signals: { interrupt }, progress }: DoctorContext,
   what: string,
   act: () => Promise<Value>,
 ): Promise<Result<Value>> {
   interrupt.throwIfAborted();
-  onStep(what);
+  progress.start(`Checking ${what}`);
   try {
     return { value: await act() };
   } catch (error) {
@@ -88,12 +85,12 @@ function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Prof
 }
 
 /** Reads the profiles, and resolves the settings from flags, environment, and profile. */
-async function gatherSettings(deps: DoctorDeps) {
-  const { configDirectory, platform, flags, env } = deps;
-  const stored = await attempt(deps, 'the profiles', deps.readProfiles);
+async function gatherSettings(context: DoctorContext) {
+  const { config, runtime, flags, env } = context;
+  const stored = await attempt(context, 'the profiles', () => config.read());
   if (stored.error) return { profiles: stored, settings: stored, overridden: undefined };
-  const settings = await attempt(deps, 'the settings', async () => resolveService(flags, env, stored.value));
-  const isExposed = isReadableByOthers(configDirectory, platform);
+  const settings = await attempt(context, 'the settings', async () => resolveService(flags, env, stored.value));
+  const isExposed = isReadableByOthers(config.directory, runtime.platform);
   return {
     profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } },
     settings,
@@ -104,14 +101,14 @@ async function gatherSettings(deps: DoctorDeps) {
 const NO_SERVICE = { proxy: undefined, tokenError: undefined, probe: undefined };
 
 /** Examines the proxy, the token, the connection, and what the service lets this token read. */
-async function gatherService(deps: DoctorDeps, { value: url }: Sourced<string>) {
-  const proxy = await attempt(deps, 'the proxy', async () => proxyFor(url, deps.env));
+async function gatherService(context: DoctorContext, { value: url }: Sourced<string>) {
+  const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
   if (proxy.error) return { ...NO_SERVICE, proxy };
-  const http = await attempt(deps, 'the token', deps.http);
+  const http = await attempt(context, 'the token', () => context.http());
   if (http.error) return { ...NO_SERVICE, proxy, tokenError: http.error };
-  deps.onStep(`the connection to ${url}`);
-  const probe = await probeService(http.value, deps.clock);
-  deps.interrupt.throwIfAborted();
+  context.progress.start(`Checking the connection to ${url}`);
+  const probe = await probeService(http.value, context.clock);
+  context.signals.interrupt.throwIfAborted();
   return { proxy, tokenError: undefined, probe };
 }
 
@@ -126,9 +123,9 @@ async function canWrite(log: Log): Promise<boolean> {
   }
 }
 
-async function inspectState(deps: DoctorDeps): Promise<StateFacts> {
-  const location = await deps.stateLocation();
-  const log = await deps.log();
+async function inspectState(context: DoctorContext): Promise<StateFacts> {
+  const location = await context.stateLocation();
+  const log = await context.log();
   const isFile = location.kind === 'file';
   if (!isFile) await log.check();
   const entries = await log.inspect();
@@ -142,11 +139,12 @@ async function inspectState(deps: DoctorDeps): Promise<StateFacts> {
 }
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
-export async function gatherFacts(deps: DoctorDeps): Promise<Facts> {
-  const { version, nodeVersion, env, configDirectory, ended } = deps;
-  const local = await gatherSettings(deps);
-  const service = local.settings.value ? await gatherService(deps, local.settings.value.baseUrl) : NO_SERVICE;
-  const state = ended.aborted ? undefined : await attempt(deps, 'the state', () => inspectState(deps));
-  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(configDirectory) };
+export async function gatherFacts(context: DoctorContext): Promise<Facts> {
+  const { runtime, env, config, abortSignal } = context;
+  const { version, nodeVersion } = runtime;
+  const local = await gatherSettings(context);
+  const service = local.settings.value ? await gatherService(context, local.settings.value.baseUrl) : NO_SERVICE;
+  const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
+  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory) };
   return { ...own, ...local, ...service, state };
 }

@@ -1,7 +1,11 @@
+import pkg from '../../package.json' with { type: 'json' };
 import { shellQuote } from '../platform/shell-quote.ts';
 import { repairHint } from '../state/log.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, StateFacts } from './gather.ts';
+
+/** The oldest Node.js that the program runs on. */
+const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
 
 const PROFILES_UNREADABLE = 'not checked: the profiles cannot be read';
 
@@ -9,11 +13,11 @@ function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
-/** Shows the version of the program, and checks that of Node.js. @param minimumNode the oldest supported version */
-export function checkProgram({ version, nodeVersion }: Facts, minimumNode: string): Check {
-  if (!isOlder(nodeVersion, minimumNode)) return ok('program', `partnerctl ${version}, Node.js ${nodeVersion}`);
-  const message = `Node.js ${nodeVersion} is older than ${minimumNode}, the oldest that partnerctl runs on.`;
-  return broken('program', message, `Install Node.js ${minimumNode} or later.`);
+/** Shows the version of the program, and checks that of Node.js. */
+export function checkProgram({ version, nodeVersion }: Facts): Check {
+  if (!isOlder(nodeVersion, MINIMUM_NODE)) return ok('program', `partnerctl ${version}, Node.js ${nodeVersion}`);
+  const message = `Node.js ${nodeVersion} is older than ${MINIMUM_NODE}, the oldest that partnerctl runs on.`;
+  return broken('program', message, `Install Node.js ${MINIMUM_NODE} or later.`);
 }
 
 /** Checks that the profiles can be read, and by this user only. */

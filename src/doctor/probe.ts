@@ -117,8 +117,8 @@ function firstOf(items: readonly JsonObject[], decode: (item: JsonObject) => str
 }
 
 /**
- * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. If an agent shows its source, also asks
- * for the history of a session that does not exist. Sends only reads.
+ * Calls the service once to see whether it answers, then reads each list: the spaces, the agents of one space, and the scheduled
+ * jobs. If an agent shows its source, also asks for the history of a session that does not exist. Sends only reads.
  */
 export async function probeService(http: Http, clock: Clock): Promise<Probe> {
   const first = await readFirst(http, clock);

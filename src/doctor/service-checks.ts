@@ -1,5 +1,5 @@
 import { describeFix } from '../contract/unknown-shape.ts';
-import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { isBalanceTooLow, isUnexpectedShape, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';
@@ -17,11 +17,6 @@ function whyUnanswered({ settings, tokenError }: Facts): string {
   if (settings.value === undefined) return 'not checked: no service is configured';
   if (tokenError) return 'not checked: there is no token to call the service with';
   return 'not checked: the service did not respond';
-}
-
-/** Whether the service responded, but in a shape that contradicts the contract. A gateway page does not count. */
-function contradicts(error: PartnerctlError | undefined): error is ShapeError {
-  return error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError);
 }
 
 /** Whether the service has no such list. */
@@ -53,7 +48,7 @@ function checkConnection(facts: Facts): Check {
 /** The failure of a list although the first call succeeded, unless another check explains it. */
 function laterFailure({ lists }: Answered): PartnerctlError | undefined {
   const isExplained = (error: PartnerctlError) =>
-    contradicts(error) || isMissing(error) || [402, 403].includes(error.info.status ?? 0);
+    isUnexpectedShape(error) || isMissing(error) || [402, 403].includes(error.info.status ?? 0);
   return lists.find(({ error }) => error !== undefined && !isExplained(error))?.error;
 }
 
@@ -100,7 +95,7 @@ function isForbidden({ status, lists }: Answered): boolean {
 function checkToken({ settings }: Facts, probe: Answered): Check {
   const { error, status } = probe;
   if (error && (status === 401 || isForbidden(probe))) return failed('token', error);
-  const isAccepted = error === undefined || contradicts(error) || status === 403;
+  const isAccepted = error === undefined || isUnexpectedShape(error) || status === 403;
   if (isAccepted) return ok('token', `accepted, from ${settings.value?.token?.from}`);
   const reason = isBalanceTooLow(error) ? ': the balance is too low' : '';
   return skipped('token', `not checked: the service responded with ${status}${reason}`);
@@ -118,7 +113,7 @@ function joinNames(lists: readonly ListRead[]): string {
 /** Checks the scopes for reads. A missing one is a failure only if the state has records of commands that need it. */
 function checkScopes(facts: Facts, probe: Answered): Check {
   const { lists } = probe;
-  const read = lists.filter(({ error }) => error === undefined || contradicts(error));
+  const read = lists.filter(({ error }) => error === undefined || isUnexpectedShape(error));
   const missing = lists.filter(({ error }) => error?.info.status === 403);
   if (isForbidden(probe) || read.length + missing.length === 0)
     return skipped('scopes', 'not checked: nothing can be read');
@@ -147,7 +142,7 @@ function checkBalance(_: Facts, { error, lists }: Answered): Check {
 
 /** Compares the contract with the responses so far. */
 function checkContract(_: Facts, { error: firstError, lists, session }: Answered): Check {
-  const contradiction = [firstError, ...lists.map(({ error }) => error)].find(contradicts);
+  const contradiction = [firstError, ...lists.map(({ error }) => error)].find(isUnexpectedShape);
   if (contradiction) return failed('contract', contradiction);
   const missing = lists.find(({ error }) => isMissing(error));
   if (missing?.error) {

@@ -2,6 +2,12 @@ import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 
+/** The source of a text: an argument, standard input, or a file. */
+export type TextSource =
+  | { readonly from: 'argument'; readonly text: string }
+  | { readonly from: 'stdin' }
+  | { readonly from: 'file'; readonly path: string };
+
 /**
  * Reads a stream chunk by chunk, and closes it when the caller stops early.
  * @throws the signal's reason when the signal aborts

@@ -17,6 +17,7 @@ export interface Io {
   readonly stderr: Sink;
 }
 
+/** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns a sink with a different `write`. Its width follows the original sink's, even after a resize. */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { LocalError, StateUnavailableError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Environment, StateLocation } from './location.ts';
+import type { Environment } from '../platform/io.ts';
+import type { StateLocation } from './location.ts';
 import type { LogDriver } from './log.ts';
 import { explanation, type GitResult, runGit } from './run-git.ts';
 

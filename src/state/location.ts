@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import { posix, win32 } from 'node:path';
 import { UsageError } from '../errors.ts';
-
-/** The environment variables of the process. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../platform/io.ts';
 
 export interface LocationSources {
   /** The value of `--state`, if set. */

@@ -1,7 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
 import { fileLog } from './file-log.ts';
-import type { Environment, StateLocation } from './location.ts';
+import type { StateLocation } from './location.ts';
 import { Log, type LogDriver } from './log.ts';
 import type { Author } from './record.ts';
 

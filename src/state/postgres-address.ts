@@ -3,7 +3,8 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describeFileError, LocalError, UsageError } from '../errors.ts';
-import type { Environment, StateLocation } from './location.ts';
+import type { Environment } from '../platform/io.ts';
+import type { StateLocation } from './location.ts';
 
 interface Login {
   readonly host: string;

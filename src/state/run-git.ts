@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { LocalError } from '../errors.ts';
-import type { Environment } from './location.ts';
+import type { Environment } from '../platform/io.ts';
 
 /** The time of one git command. */
 const COMMAND_MS = 60_000;

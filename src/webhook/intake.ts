@@ -23,8 +23,6 @@ export interface HandledDelivery {
 
 interface IntakeOptions {
   readonly verifier: Verifier;
-  /** Whether only verified deliveries are accepted. */
-  readonly mustVerify: boolean;
   /** The header that identifies a delivery; webhook-id by default. */
   readonly idHeader: string | undefined;
   /** Where to save deliveries; undefined for nowhere. */
@@ -80,13 +78,13 @@ export class Intake {
   /** Handles a request. @returns the response for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<ReceiverResponse> {
     const { clock, redact, onDelivery, notice } = this.deps;
-    const { verifier, mustVerify, idHeader, exitAfter } = this.options;
+    const { verifier, idHeader, exitAfter } = this.options;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
     const headers = sent.filter(([, value]) => redact(value) === value);
     const delivery_id = deliveryIdOf(sent, body, idHeader);
     const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body };
-    if (mustVerify && verdict.verification !== 'verified') {
+    if (verdict.verification === 'failed' || verdict.verification === 'unsigned') {
       onDelivery({ delivery, outcome: { forwarded: null, forwardStatus: null, saved: null } });
       return { status: 401 };
     }

@@ -3,7 +3,7 @@ import { type ContractKey, readContractLayers } from '../config/contract-file.ts
 import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
-import { EXIT, InterruptedError, NoReplyError, UsageError } from '../errors.ts';
+import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { type HandledDelivery, Intake } from './intake.ts';
@@ -76,8 +76,7 @@ function reportRefusals(notice: ListenContext['notice']): (status: number) => vo
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
 function checkEnd({ reason }: AbortSignal, count: number, exitAfter = 0): void {
   const isMissing = count < exitAfter;
-  const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
-  if (reason instanceof InterruptedError && (isMissing || !isCtrlC)) throw reason;
+  if (reason instanceof InterruptedError && (isMissing || !isCtrlC(reason))) throw reason;
   if (!isMissing) return;
   const wanted = exitAfter === 1 ? '1 delivery' : `${exitAfter} deliveries`;
   throw new NoReplyError(`${count} of ${wanted} came within --timeout.`, {
@@ -108,7 +107,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
   const target = url && new Target(url, proxyFor(url.href, env), clock);
   const intake = new Intake(
     { ...context, signal, onDelivery: (delivery) => writer.write(delivery).catch(ignore) },
-    { verifier, mustVerify: scheme.kind !== 'none', idHeader: idHeaderOf(scheme), directory, target, exitAfter },
+    { verifier, idHeader: idHeaderOf(scheme), directory, target, exitAfter },
   );
   const receiver = await startReceiver({
     port,

@@ -59,22 +59,23 @@ async function sendWithRetries(
   }
 }
 
-/** Sends deliveries one after the other. @param ids of the files */
+type Saved = Pick<ReplayResult, 'file' | 'delivery_id'>;
+
+/** Sends deliveries one after the other. */
 async function* sendAll(
   context: ReplayContext,
   target: Target,
-  files: readonly string[],
-  ids: readonly string[],
+  deliveries: readonly Saved[],
 ): AsyncGenerator<ReplayResult> {
   const { abortSignal } = context;
   try {
-    for (const [index, file] of files.entries()) {
-      const base = { index, file, delivery_id: ids[index] ?? '', http_status: null };
+    for (const [index, saved] of deliveries.entries()) {
+      const base = { index, ...saved, http_status: null };
       if (abortSignal.aborted) {
         yield { ...base, status: 'skipped' };
         continue;
       }
-      const delivery = await readDelivery(file);
+      const delivery = await readDelivery(saved.file);
       try {
         const result = await sendWithRetries(delivery, target, context);
         const http_status = result.kind === 'responded' ? result.status : null;
@@ -103,9 +104,10 @@ export async function replayDeliveries(
 ): Promise<AsyncGenerator<ReplayResult>> {
   const url = parseTarget(forwardTo);
   if (paths.includes('')) throw new UsageError('The name of a file or directory is empty.');
-  const files = await findDeliveries(paths);
-  const ids: string[] = [];
+  const deliveries: Saved[] = [];
   // The bodies are read again when they are sent: memory does not grow with their number.
-  for (const file of files) ids.push((await readDelivery(file)).delivery_id);
-  return sendAll(context, new Target(url, proxyFor(url.href, context.env), context.clock), files, ids);
+  for (const file of await findDeliveries(paths)) {
+    deliveries.push({ file, delivery_id: (await readDelivery(file)).delivery_id });
+  }
+  return sendAll(context, new Target(url, proxyFor(url.href, context.env), context.clock), deliveries);
 }

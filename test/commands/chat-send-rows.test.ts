@@ -449,6 +449,6 @@ describe('the record of what was sent', () => {
     expect(ran.code).toBe(0);
     expect(statuses(ran)).toEqual(Array(5).fill('sent'));
     expect(ran.stderr.match(/^warning: /gm)).toHaveLength(1);
-    expect(ran.stderr).toContain('registered once');
+    expect(ran.stderr).toContain('Repeating the command resends them under the same ids, without duplicates.');
   });
 });

@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type HistoryRequest, historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock } from '../support/run.ts';
-import { followUntil, idsFrom, readAll } from '../support/tailing.ts';
+import { idsFrom, readAll, tailUntil } from '../support/tailing.ts';
 
 test('A single reset, error, cut body, or unreadable body between good responses is not reported', async () => {
   const server = await historyServer();
@@ -23,7 +23,7 @@ test('A single reset, error, cut body, or unreadable body between good responses
     else request.json(200, wellBehaved());
   });
   const flags = ['--from-start', '--interval', '200ms'];
-  const { code, ids, stderr } = await followUntil(server, flags, (shown) => shown.ids.length >= 30);
+  const { code, ids, stderr } = await tailUntil(server, flags, (shown) => shown.ids.length >= 30);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(ids).toEqual(idsFrom(0, ids.length - 1));
 });
@@ -52,27 +52,25 @@ test.each([0, 5])('A poll that stalls is abandoned after 15 s, also after %i imm
     else if (!stall) stall = clock.stall(request);
     else request.json(200, wellBehaved());
   });
-  await followUntil(server, ['--from-start'], ({ ids }) => ids.length === 1, { clock });
+  await tailUntil(server, ['--from-start'], ({ ids }) => ids.length === 1, { clock });
   expect(await stall).toBe(15_000);
 });
 
-describe('A service that ignores cursors', () => {
-  test.each([true, false])(
-    'has each message shown once, and is polled only after a pause (pages: %s)',
-    async (paged) => {
-      const server = await historyServer();
-      const entries = idsFrom(0, 1_499).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
-      server.behave(({ json, url }) => {
-        const at = Number(url.searchParams.get('at') ?? 0);
-        const end = paged ? at + 500 : entries.length;
-        json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
-      });
-      const { ids } = await followUntil(server, ['--from-start', '--timeout', '6s'], () => false);
-      expect(ids).toEqual(idsFrom(0, 1_499));
-      expect(server.requests.length).toBeLessThan(paged ? 36 : 12);
-    },
-  );
-});
+test.each([true, false])(
+  'A service that ignores cursors has each message shown once, and is polled only after a pause (pages: %s)',
+  async (paged) => {
+    const server = await historyServer();
+    const entries = idsFrom(0, 1_499).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
+    server.behave(({ json, url }) => {
+      const at = Number(url.searchParams.get('at') ?? 0);
+      const end = paged ? at + 500 : entries.length;
+      json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
+    });
+    const { ids } = await tailUntil(server, ['--from-start', '--timeout', '6s'], () => false);
+    expect(ids).toEqual(idsFrom(0, 1_499));
+    expect(server.requests.length).toBeLessThan(paged ? 36 : 12);
+  },
+);
 
 test.each([404, 410, 422])(
   'A service that rejects all cursors but the newest with %i has every message shown',
@@ -86,7 +84,7 @@ test.each([404, 410, 422])(
       if (isOld) json(status, {});
       else json(200, wellBehaved());
     });
-    const { ids } = await followUntil(server, ['--tail', '2'], (shown) => {
+    const { ids } = await tailUntil(server, ['--tail', '2'], (shown) => {
       if (shown.ids.length > 1 && (server.sessions.get('s')?.length ?? 0) < shown.ids.length + 2) server.add('s', 1);
       return shown.ids.length === 4;
     });
@@ -104,7 +102,7 @@ test('The pauses between polls follow Retry-After', async () => {
     if (times.length === 2) json(429, {}, { 'retry-after': '7' });
     else json(200, wellBehaved(), { 'retry-after': '4' });
   });
-  await followUntil(server, ['--from-start', '--interval', '100ms'], ({ ids }) => ids.length >= 4, { clock });
+  await tailUntil(server, ['--from-start', '--interval', '100ms'], ({ ids }) => ids.length >= 4, { clock });
   const pauses = times.slice(1, 4).map((time, index) => Math.round((time - (times[index] ?? time)) / 100) / 10);
   expect(pauses).toEqual([4, 7, 4]);
 });

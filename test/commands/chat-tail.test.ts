@@ -1,18 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Chat, createChat, HISTORY } from '../support/chat.ts';
+import type { Line } from '../support/conversation.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock, manualSignals, run, tinyRandom } from '../support/run.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { runUntilPolled } from './polls.ts';
-
-interface Line {
-  readonly message_id: string;
-  readonly session_id: string;
-  readonly text: string;
-  readonly role: string;
-}
 
 async function inject(service: Service, { source_id }: Chat, more: Record<string, unknown> = {}): Promise<void> {
   const body = { source_id, session_id: 's1', role: 'assistant', text: 'm{n}', ...more };

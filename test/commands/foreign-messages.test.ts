@@ -1,8 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { HISTORY } from '../support/chat.ts';
 import { type FakeRequest, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fasterClock, run, tempDirectory } from '../support/run.ts';
-
-const HISTORY = 'GET /integrations/api-chat/history/';
 
 interface Entry {
   readonly id: string;
@@ -34,7 +33,7 @@ function historyBy(parameter: string, name: Name = () => ({}), entries = ENTRIES
 }
 
 async function serve(history: ReturnType<typeof historyBy>, source = 'src') {
-  const fake = await startFakeService({ [HISTORY]: history, 'GET *': json([]) });
+  const fake = await startFakeService({ [`GET ${HISTORY}`]: history, 'GET *': json([]) });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
   const args = ['chat', 'tail', '--source', source, '--session', 't-1', '--no-follow', '-o', 'json'];
   const tail = () => run(args, { env, clock: fasterClock(5) });
@@ -71,7 +70,7 @@ describe('a history that ignores which session is requested', () => {
   });
 
   it('is refused with the name of the field in the place where the contract puts the session', async () => {
-    const post = HISTORY.replace('GET', 'POST');
+    const post = `POST ${HISTORY}`;
     const foreign = ENTRIES.slice(1, 2).map((entry) => ({ ...shown(entry), session_id: entry.session }));
     const service = await startFakeService({ [post]: json({ results: foreign }) });
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };

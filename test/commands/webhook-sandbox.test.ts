@@ -12,7 +12,7 @@ async function start(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> {
+function environmentOf(sandbox: Sandbox): Record<string, string> {
   return {
     HOME: tempDirectory(),
     PARTNER_BASE_URL: sandbox.baseUrl,
@@ -25,7 +25,7 @@ async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> 
 test('webhook listen verifies what the sandbox signs, and shows it as the history has it', async () => {
   const listening = await startListening(VERIFYING, { env: { PARTNER_WEBHOOK_SECRET: SECRET } });
   const sandbox = await start({ webhook: { url: listening.url, secret: SECRET } });
-  const env = await environmentOf(sandbox);
+  const env = environmentOf(sandbox);
   const provisioned = await run(['provision', '-', '-o', 'json'], {
     env,
     stdin: `external_space_id: acme

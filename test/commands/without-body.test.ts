@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { HISTORY } from '../support/chat.ts';
 import { type FakeService, json, type Script, startFakeService } from '../support/fake-service.ts';
 import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
@@ -99,11 +100,10 @@ test('a chat that is set up without a body is refused', async () => {
 });
 
 describe('a message that is registered without a body', () => {
-  const HISTORY = 'GET /integrations/api-chat/history/';
   const listed = ['m1', 'm2'].map((message_id) => ({ message_id, role: 'user', text: 'Hello!' }));
 
   test('has no id, and the next message is a new one', async () => {
-    const it = await open({ [HISTORY]: json(listed), 'POST *': empty(204) });
+    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': empty(204) });
     const unnamedSend = SEND.filter((word) => word !== '--external-id' && word !== 'e1');
     const ran = await it.run(unnamedSend);
     expect(ran).toMatchObject({ code: 0 });
@@ -117,14 +117,14 @@ describe('a message that is registered without a body', () => {
   });
 
   test('cannot have its replies awaited', async () => {
-    const it = await open({ [HISTORY]: json(listed), 'POST *': empty(204) });
+    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': empty(204) });
     const ran = await it.run([...SEND, '--wait', '-q']);
     expect(ran).toMatchObject({ code: 8 });
     expect(ran.error().hint).toContain('partnerctl chat tail --source src1 --session anna --from-start --no-follow');
   });
 
   test('fails if the response has a body without an id', async () => {
-    const it = await open({ [HISTORY]: json(listed), 'POST *': json({ reference: 'm2' }) });
+    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': json({ reference: 'm2' }) });
     const ran = await it.run(SEND);
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.error().hint).toContain('partnerctl contract set message.id reference');

@@ -11,12 +11,7 @@ import {
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
 import { fastClock, leapingClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-
-/** The ids of the messages in the output of a tail, in order. */
-function idsOf(stdout: string): string[] {
-  const lines = stdout.split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line).message_id);
-}
+import { idsOf } from '../support/tailing.ts';
 
 /** A tail of sessions, with a home of its own, so that the next one can resume it. */
 function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock) {

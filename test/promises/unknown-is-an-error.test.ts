@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { HISTORY } from '../support/chat.ts';
 import { type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { list, object, openApi, operation, query } from '../support/openapi-documents.ts';
 import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
@@ -10,7 +11,6 @@ import { write } from '../support/service.ts';
  */
 
 const SPACES = 'GET /automation/spaces/';
-const HISTORY = 'GET /integrations/api-chat/history/';
 
 const LIST = ['spaces', 'list'];
 const TAIL = ['chat', 'tail', '--source', 'src', '--session', 'anna', '--no-follow', '--from-start'];
@@ -144,9 +144,9 @@ test('A name that no space of a page has is refused with what looks like it, and
 
 test('A message that names another session is never shown, and the messages of this one are after the command', async () => {
   const other = message(2, { session_id: 'ben', text: 'secret of Ben' });
-  const service = await startFakeService({ [HISTORY]: json([message(1), other, message(3)]) });
+  const service = await startFakeService({ [`GET ${HISTORY}`]: json([message(1), other, message(3)]) });
   const ran = await settle(service, TAIL, {
-    names: [HISTORY, 'session_id differs'],
+    names: [`GET ${HISTORY}`, 'session_id differs'],
     command: 'partnerctl contract set messages.history.session_id none',
   });
   expect(ran.stdout.match(/secret of \w+/g)).toEqual(['secret of Anna', 'secret of Anna']);
@@ -158,9 +158,9 @@ test.each([
 ])('The %s of a message under another name is refused by that name, and never blank', async (field, name, value) => {
   const { text, role, ...rest } = message(1);
   const sent = { ...rest, ...(field === 'text' ? { role } : { text }), [name]: value };
-  const service = await startFakeService({ [HISTORY]: json([sent]) });
+  const service = await startFakeService({ [`GET ${HISTORY}`]: json([sent]) });
   const ran = await settle(service, TAIL, {
-    names: [HISTORY, name],
+    names: [`GET ${HISTORY}`, name],
     command: `partnerctl contract set message.${field} ${name}`,
   });
   expect(ran.stdout).toContain(value);
@@ -172,7 +172,7 @@ test('A history that takes its parameters under other names is read after the im
   });
   const service = await startFakeService({
     'GET /openapi.json': json(openApi({ '/integrations/api-chat/history/': { get: history } })),
-    [HISTORY]: (request, response) =>
+    [`GET ${HISTORY}`]: (request, response) =>
       request.query.get('conversation') === 'anna'
         ? sendJson(response, [message(1)])
         : sendJson(response, { detail: 'The parameter conversation is required.' }, 400),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Chat, createChat } from './chat.ts';
+import { type Chat, createChat, HISTORY } from './chat.ts';
 import { start } from './program.ts';
 import type { Service } from './service.ts';
 
@@ -23,8 +23,6 @@ interface Conversations {
   readonly tailArgs: readonly string[];
 }
 
-const HISTORY = 'GET /integrations/api-chat/history/';
-
 /** Sessions named `s1` and so on, of one source. */
 export async function startConversations(service: Service, count: number): Promise<Conversations> {
   const chat = await createChat(service);
@@ -44,7 +42,7 @@ export async function injectHistoryFaults(service: Service, seed: number): Promi
     { kind: 'status', status: 429, retry_after: 0.05, rate: 0.02 },
     { kind: 'stall', rate: 1, times: 1, skip: 20 },
     { kind: 'stale', rate: 0.2, ms: 100 },
-  ].map((rule) => ({ ...rule, on: HISTORY }));
+  ].map((rule) => ({ ...rule, on: `GET ${HISTORY}` }));
   expect((await service.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
 }
 

@@ -32,8 +32,6 @@ export interface HistoryServer {
   add(session: string, count: number, role?: Entry['role'], at?: Date): void;
   /** Replaces the well-behaved history; undefined restores it. */
   behave(handler: HistoryHandler | undefined): void;
-  /** Resolves with the next request that matches. */
-  nextRequest(matches: (request: HistoryRequest) => boolean): Promise<HistoryRequest>;
   /** Cuts all connections, and listens again on the same port. */
   restart(): Promise<void>;
 }
@@ -61,11 +59,6 @@ export async function historyServer(): Promise<HistoryServer> {
     });
   };
   const service = await startFakeService({ onHeaders });
-  const lastRequest = (): HistoryRequest => {
-    const last = requests.at(-1);
-    if (!last) throw new Error('No request has arrived.');
-    return last;
-  };
 
   return {
     baseUrl: service.baseUrl,
@@ -82,10 +75,6 @@ export async function historyServer(): Promise<HistoryServer> {
     },
     behave(next = answer) {
       handler = next;
-    },
-    nextRequest: async (matches) => {
-      await service.nextRequest(() => matches(lastRequest()));
-      return lastRequest();
     },
     restart() {
       restarted = restarted.then(service.stop).then(service.restart);

@@ -1,6 +1,7 @@
 import { PartnerctlError } from '../../src/errors.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { type Environment, stateLocation } from '../../src/state/location.ts';
+import type { Environment } from '../../src/platform/io.ts';
+import { stateLocation } from '../../src/state/location.ts';
 import type { Log } from '../../src/state/log.ts';
 import { openLog } from '../../src/state/open-log.ts';
 import { tempDirectory } from './run.ts';

@@ -6,7 +6,8 @@ export interface Tailed extends Ran {
   readonly ids: readonly string[];
 }
 
-function idsOf(stdout: string): string[] {
+/** The ids of the messages in the output of a tail, in order. */
+export function idsOf(stdout: string): string[] {
   const lines = stdout.split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line).message_id);
 }
@@ -27,7 +28,7 @@ export function readAll(server: HistoryServer, ...flags: readonly string[]): Pro
  * Follows the session `s` until `isOver`, as with Ctrl-C. A tail that loses a message ends after two hours of its clock, which
  * take a moment.
  */
-export function followUntil(
+export function tailUntil(
   server: HistoryServer,
   flags: readonly string[],
   isOver: (shown: { readonly ids: readonly string[]; readonly stderr: string }) => boolean,

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { startFakeService } from './fake-service.ts';
 
@@ -34,7 +33,6 @@ export interface Received {
 
 export interface Receiver {
   readonly url: string;
-  readonly port: number;
   /** The complete requests, in order of arrival. */
   readonly received: readonly Received[];
   /** Resolves once this many requests have arrived. */
@@ -45,13 +43,8 @@ export interface Receiver {
   restart(): Promise<void>;
 }
 
-/** A status; a status with a body; a closed connection; no response; or a function that responds to the request number n. */
-type Answer =
-  | number
-  | { readonly status: number; readonly body: string }
-  | 'cut'
-  | 'stall'
-  | ((request: IncomingMessage, response: ServerResponse, number: number) => void);
+/** A status; a status with a body; a closed connection; or no response. */
+type Answer = number | { readonly status: number; readonly body: string } | 'cut' | 'stall';
 
 /**
  * Starts a receiver of webhooks: of those that the sandbox sends, or that `webhook listen` forwards. It stops when the test ends.
@@ -59,30 +52,24 @@ type Answer =
  */
 export async function startReceiver(
   answers: readonly Answer[] | ((received: Received, number: number) => Answer | Promise<Answer>) = [204],
-  port = 0,
 ): Promise<Receiver> {
   const received: Received[] = [];
   const arrivals = new EventEmitter();
-  const service = await startFakeService(
-    async ({ path, headers, body, incoming }, response) => {
-      const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-      const request = { id: own['webhook-id'] ?? '', path, headers: own, body, json: parseJson(body) };
-      const number = received.push(request);
-      arrivals.emit('received');
-      const answer =
-        typeof answers === 'function'
-          ? await answers(request, number)
-          : (answers[Math.min(number, answers.length) - 1] ?? 204);
-      if (typeof answer === 'function') answer(incoming, response, number);
-      else if (answer === 'cut') response.destroy();
-      else if (typeof answer === 'number') response.writeHead(answer).end();
-      else if (answer !== 'stall') response.writeHead(answer.status).end(answer.body);
-    },
-    { port },
-  );
+  const service = await startFakeService(async ({ path, headers, body }, response) => {
+    const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const request = { id: own['webhook-id'] ?? '', path, headers: own, body, json: parseJson(body) };
+    const number = received.push(request);
+    arrivals.emit('received');
+    const answer =
+      typeof answers === 'function'
+        ? await answers(request, number)
+        : (answers[Math.min(number, answers.length) - 1] ?? 204);
+    if (answer === 'cut') response.destroy();
+    else if (typeof answer === 'number') response.writeHead(answer).end();
+    else if (answer !== 'stall') response.writeHead(answer.status).end(answer.body);
+  });
   return {
     url: `${new URL(service.baseUrl).origin}/hooks`,
-    port: service.port,
     received,
     async arrived(count) {
       while (received.length < count) await once(arrivals, 'received');

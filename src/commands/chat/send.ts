@@ -72,16 +72,15 @@ export const send = () =>
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
         const { checkSendOptions } = await import('../../chat/send-options.ts');
         const { parseSource } = await import('../../chat/source.ts');
-        const bulk = { rows, session, concurrency, dryRun, source, agent, space };
-        checkSendOptions(text, message, bulk);
+        checkSendOptions(text, message, { rows, concurrency, dryRun });
         const isNamed = rows === undefined || source !== undefined || agent !== undefined || space !== undefined;
         const from = isNamed ? parseSource({ source, agent, space }) : undefined;
         if (!dryRun) await context.confirmWrite(confirm);
         if (rows === undefined && from) {
-          const { sendOne } = await import('./shared/send-message.ts');
+          const { sendOne } = await import('./shared/send-one.ts');
           return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
         }
-        const { sendFile } = await import('./shared/send-rows.ts');
-        return await sendFile(context, { path: rows ?? '', source: from, session_id: session, concurrency, dryRun });
+        const { sendRows } = await import('./shared/send-rows.ts');
+        return await sendRows(context, { path: rows ?? '', source: from, session_id: session, concurrency, dryRun });
       }),
     );

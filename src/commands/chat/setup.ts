@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import type { ChatDifference } from '../../chat/chat-fields.ts';
+import { CHAT_DEFAULTS, type ChatDifference, chatDifferences, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
@@ -41,24 +41,21 @@ export const setup = () =>
   })
     .argument('<space>', SPACE_HELP)
     .argument('<agent>', 'an agent_id, or name:<name>')
-    .addOption(new Option('--name <name>', 'the display name of a new source').default(undefined, 'API chat'))
+    .addOption(new Option('--name <name>', 'the display name of a new source').default(undefined, CHAT_DEFAULTS.name))
     .option('--no-reply-capable', 'a new source accepts messages but returns no replies')
     .addOption(
       new Option(
         '--routing-mode <mode>',
         'how a new source routes messages: to one inbox, or each to its own workflow run',
       )
-        .choices(['agent_inbox', 'session_workflow'])
-        .default(undefined, 'agent_inbox'),
+        .choices(ROUTING_MODES)
+        .default(undefined, CHAT_DEFAULTS.routing_mode),
     )
     .addOption(confirmOption())
     .action(
       run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
         if (name?.trim() === '') throw new UsageError('--name is empty.');
-        const [{ chatDifferences }, { setUpChat }] = await Promise.all([
-          import('../../chat/chat-fields.ts'),
-          import('../../chat/set-up-chat.ts'),
-        ]);
+        const { setUpChat } = await import('../../chat/set-up-chat.ts');
         await context.confirmWrite(confirm);
         const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
         const source = await setUpChat(context, space, agent, asked);

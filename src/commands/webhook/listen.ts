@@ -82,12 +82,7 @@ export const listen = () =>
     )
     .action(
       run(async (context, options) => {
-        const [{ parseListenOptions }, { refuseTokenOnStdin }] = await Promise.all([
-          import('../../webhook/listen-options.ts'),
-          import('../../cli/input.ts'),
-        ]);
-        const parsed = parseListenOptions(options);
-        if (parsed.secretFile === '-') refuseTokenOnStdin(context.flags, 'webhook secret');
-        return { kind: 'stream', events: eventsOf(context, parsed) };
+        const { parseListenOptions } = await import('../../webhook/listen-options.ts');
+        return { kind: 'stream', events: eventsOf(context, parseListenOptions(options)) };
       }),
     );

@@ -1,4 +1,4 @@
-import { type FileRows, prepareRows, type RowResult } from '../../../chat/send-rows.ts';
+import { type FileRows, prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
 import type { Context } from '../../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../../cli/input.ts';
 import { PartnerctlError, RunFailure } from '../../../errors.ts';
@@ -64,22 +64,22 @@ function summarize(results: readonly RowResult[]): string {
 function noteOfKnown(results: readonly RowResult[]): string | undefined {
   const { length } = results.filter(({ hasOwnId, created }) => hasOwnId && created === false);
   if (length === 0) return undefined;
-  return `note: ${length} of the messages were registered under their external_message_id before, and the service keeps the text of then.`;
+  return `note: ${length} of the messages were registered under their external_message_id before, and the service kept their original text.`;
 }
 
 /** The error of a command that did not send all of its rows. @param name the file */
 function failureOf(name: string, results: readonly RowResult[], interruption: unknown): PartnerctlError | undefined {
   const { planned: _, ...details } = countsOf(results);
   const left = details.failed + details.unknown + details.not_sent;
-  const again = 'Run the same command again: it sends only what is left.';
   const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
+  const again = `${count} Run the same command again: it sends only what is left.`;
   const messages = {
     noun: 'messages',
     message: `Not all messages were sent: ${summarize(results)}`,
     summary: summarize(results),
     details,
-    resumeHint: `${count} ${again}`,
-    fixHint: `${count} Fix the cause. ${again}`,
+    resumeHint: again,
+    fixHint: again,
   };
   const items = results.map(({ line, status, error }): BatchItem => {
     const label = `${name}:${line}`;
@@ -87,7 +87,7 @@ function failureOf(name: string, results: readonly RowResult[], interruption: un
   });
   const error = batchFailure(items, messages, interruption);
   if (!error || left === 1 || !items.some((item) => item.error === error)) return error;
-  const hint = [error.info.hint, messages.fixHint].filter((each) => each !== undefined).join('\n');
+  const hint = [error.info.hint, again].filter((each) => each !== undefined).join('\n');
   return new RunFailure(error.message, error, { hint, details });
 }
 
@@ -107,7 +107,7 @@ async function* sendAll(context: Context, rows: FileRows): AsyncGenerator<RowRes
  * Sends the rows of a file.
  * @throws InputError that shows the mistakes in the file; nothing was sent then
  */
-export async function sendFile(context: Context, input: Parameters<typeof prepareRows>[1]): Promise<CommandResult> {
+export async function sendRows(context: Context, input: RowsInput): Promise<CommandResult> {
   if (input.path === '-') refuseTokenOnStdin(context.flags, 'input');
   if (input.path === '-' && context.io.stdin.isTTY) {
     await context.notice('Reading standard input. Press Ctrl-D to finish.');

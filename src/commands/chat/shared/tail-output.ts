@@ -1,5 +1,6 @@
 import type { Http } from '../../../api/http.ts';
 import { followDeps, openPlaces } from '../../../chat/context.ts';
+import { readLimits } from '../../../chat/read-limits.ts';
 import type { SessionRef } from '../../../chat/session.ts';
 import { type TailOptions, tail } from '../../../chat/tail.ts';
 import { explainUnrecognized, isUnrecognized } from '../../../chat/unrecognized-author.ts';
@@ -48,9 +49,7 @@ export async function* toStreamEvents(
   options: TailOptions,
 ): AsyncGenerator<StreamEvent, void, void> {
   const places = await openPlaces(context, http);
-  // If nothing else says how long an outage may be, --retries does.
-  const isByRetries = options.once && options.maxOutageMs === undefined;
-  const maxRetries = isByRetries ? context.flags.retries : undefined;
+  const limits = readLimits(options.once ?? false, options.maxOutageMs, context.flags.retries);
   const deps = {
     ...followDeps(context, http),
     places,
@@ -60,7 +59,7 @@ export async function* toStreamEvents(
   const warnOfAuthor = warnOfAuthors(context, http);
   const withMessages = new Set<string>();
   let empty = 0;
-  for await (const event of tail(deps, sessions, { ...options, maxRetries })) {
+  for await (const event of tail(deps, sessions, { ...options, ...limits })) {
     const { session_id } = event.ref;
     if (event.kind === 'message') {
       withMessages.add(session_id);

@@ -73,22 +73,25 @@ function toList(conversations: readonly Conversation[], note?: string): ListResu
   });
 }
 
+type EventOf<Kind extends WatchEvent['kind']> = Extract<WatchEvent, { readonly kind: Kind }>;
+
+/** Whether an event has no notice. Missing messages at the beginning of a history do not matter here. */
+function isSilent(event: WatchEvent): event is EventOf<'tick' | 'named' | 'session' | 'gap'> {
+  return ['tick', 'named', 'session', 'gap'].includes(event.kind);
+}
+
+function formatUnreadable({ ref, error }: EventOf<'unreadable'>): string {
+  return `session ${ref.session_id} of source ${ref.source_id} cannot be read: ${formatCause(error)}`;
+}
+
 function noticeOf(event: WatchEvent): string | undefined {
-  if (event.kind === 'unreadable') {
-    const { source_id, session_id } = event.ref;
-    return `session ${session_id} of source ${source_id} cannot be read: ${formatCause(event.error)}`;
-  }
-  // Missing messages at the beginning of a history do not matter here.
-  if (event.kind === 'tick' || event.kind === 'named' || event.kind === 'session' || event.kind === 'gap')
-    return undefined;
-  return formatNotice(event);
+  if (event.kind === 'unreadable') return formatUnreadable(event);
+  return isSilent(event) ? undefined : formatNotice(event);
 }
 
 async function writeWatchNotice(context: Context, event: WatchEvent): Promise<void> {
-  const text = noticeOf(event);
-  if (text === undefined) return;
-  if (event.kind === 'unreadable') await context.warn(text);
-  else if ('ref' in event && event.kind !== 'session') await writeNotice(context, event);
+  if (event.kind === 'unreadable') await context.warn(formatUnreadable(event));
+  else if (!isSilent(event)) await writeNotice(context, event);
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
@@ -120,8 +123,9 @@ export async function* toScreens(
   for await (const event of events) {
     const now = context.clock.now();
     const hasChanged = conversations.apply(event, now);
-    note = noticeOf(event) ?? note;
-    if (!conversations.isComplete || (!hasChanged && noticeOf(event) === undefined)) continue;
+    const notice = noticeOf(event);
+    note = notice ?? note;
+    if (!conversations.isComplete || (!hasChanged && notice === undefined)) continue;
     context.progress.stop();
     const list = conversations.list();
     const waiting = list.length === 0 ? 'No conversation matches yet. Those that begin are shown.' : undefined;
