@@ -3,7 +3,7 @@ import { normalizeName } from '../contract/field-names.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
-import { PAGE_NAMES, type PageResponse } from '../contract/page-signs.ts';
+import { PAGE_PARAMETERS, type PageResponse } from '../contract/page-signs.ts';
 import type { PagingRule } from '../contract/paging.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
@@ -122,7 +122,7 @@ export function pathOfLink(http: Address, current: string, link: string): string
 
 /** Whether a parameter says by a number where a page begins, or how many items it has. */
 function isNumbered(name: string): boolean {
-  const { page, offset, size } = PAGE_NAMES;
+  const { page, offset, size } = PAGE_PARAMETERS;
   return [page, offset, size].some((pattern) => pattern.test(normalizeName(name)));
 }
 
