@@ -1,7 +1,7 @@
 import { readList } from '../contract/body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
-import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
 import { PAGE_PARAMETERS, type PageResponse } from '../contract/page-signs.ts';
 import type { PagingRule } from '../contract/paging.ts';
@@ -12,14 +12,6 @@ import type { Http } from './http.ts';
 
 /** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
-
-/** The plural name of what each list has, as the spec spells it, and the id by which its items are told apart. */
-export const ITEMS: Readonly<Record<ListLeaf, { readonly resource: string; readonly id: FieldLeaf }>> = {
-  'spaces.list': { resource: 'spaces', id: 'space.id' },
-  'agents.list': { resource: 'agents', id: 'agent.id' },
-  'cron_jobs.list': { resource: 'cron_jobs', id: 'cron_job.id' },
-  'messages.history': { resource: 'messages', id: 'message.id' },
-};
 
 /** A page as the service sent it. */
 export interface FetchedPage {
@@ -48,13 +40,7 @@ export async function fetchPage(
     return { items: [], response, paging: { body: undefined, headers, status, itemCount: 0, nextLink } };
   }
   const items = response.read((body, contract) =>
-    isRest && isEmptyObject(body)
-      ? []
-      : readList(body, {
-          leaf: operation.leaf,
-          resource: ITEMS[operation.leaf].resource,
-          place: contract.items(operation.leaf),
-        }),
+    isRest && isEmptyObject(body) ? [] : readList(body, operation.leaf, contract.items(operation.leaf)),
   );
   return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };
 }
