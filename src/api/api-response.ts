@@ -13,17 +13,17 @@ export class ApiResponse {
   readonly call: CallFacts;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly requestId: string | undefined;
+  readonly requestId: string;
   /** The undecoded body. */
   readonly bytes: Uint8Array;
   private readonly body: string;
   private parsed: { readonly value: unknown } | undefined;
 
-  constructor({ status, headers, body, bytes }: HttpResponse, call: CallFacts) {
+  constructor({ status, headers, body, bytes }: HttpResponse, call: CallFacts, requestId: string) {
     this.call = call;
     this.status = status;
     this.headers = headers;
-    this.requestId = headers['x-request-id'] ?? call.requestId;
+    this.requestId = headers['x-request-id'] ?? requestId;
     this.bytes = bytes;
     this.body = body;
     const isWithoutBody = /^\s*(?:null|\{\s*\}|"")?\s*$/.test(body);
@@ -68,7 +68,7 @@ export class ApiResponse {
   }
 
   private parse(): unknown {
-    // What the response says may end up in the state file, which people share.
+    // What the response says may end up in the state, which people share.
     const text = this.call.redact(this.body);
     try {
       if (!isUtf8(this.bytes)) throw new NotUtf8();

@@ -45,13 +45,13 @@ export interface CallFacts {
   readonly tokenOrigin: TokenOrigin | undefined;
   /** Removes secrets from a text before any of it is quoted or stored. */
   readonly redact: (text: string) => string;
-  /** Undefined if nothing was sent. */
-  readonly requestId: string | undefined;
   readonly attempts: number;
 }
 
 /** A call that failed. */
 export interface FailedCall extends CallFacts {
+  /** Undefined if nothing was sent. */
+  readonly requestId: string | undefined;
   /** Whether the deadline, not the number of attempts, ended the call. */
   readonly isOutOfTime: boolean;
   /** The value of --timeout in milliseconds, if that set the deadline. */
@@ -82,9 +82,9 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
 
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
- * id. A 4xx proves that nothing was done. After a 408, a 5xx, or a 3xx that does more than change the trailing slash, the
- * outcome is indeterminate unless the response arrived before the whole request was sent: a gateway may say 408 when it
- * did not get a response in time.
+ * id. Any 4xx except 408 proves that nothing was done. After a 408, a 5xx, or a 3xx that does more than change the
+ * trailing slash, the outcome is indeterminate unless the response arrived before the whole request was sent: a gateway
+ * may say 408 when it did not get a response in time.
  */
 export function responseError(response: HttpResponse, call: FailedCall): PartnerctlError {
   const { status, headers } = response;
@@ -165,7 +165,7 @@ function responseInfo(
 /** A call that waited for its turn was not made: it would have failed like an earlier one. */
 export class RunStopped extends LocalError {
   constructor(cause: unknown) {
-    super('It was not started, because an earlier request failed in a way that every further one would.', { cause });
+    super('Not started: an earlier request failed with an error that would repeat.', { cause });
   }
 }
 

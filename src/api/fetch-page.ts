@@ -1,9 +1,9 @@
 import { readList } from '../contract/body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
-import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
-import { PAGE_NAMES, type PageResponse } from '../contract/page-signs.ts';
+import { PAGE_PARAMETERS, type PageResponse } from '../contract/page-signs.ts';
 import type { PagingRule } from '../contract/paging.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
@@ -12,14 +12,6 @@ import type { Http } from './http.ts';
 
 /** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
-
-/** The plural name of what each list has, as the spec spells it, and the id by which its items are told apart. */
-export const ITEMS: Readonly<Record<ListLeaf, { readonly resource: string; readonly id: FieldLeaf }>> = {
-  'spaces.list': { resource: 'spaces', id: 'space.id' },
-  'agents.list': { resource: 'agents', id: 'agent.id' },
-  'cron_jobs.list': { resource: 'cron_jobs', id: 'cron_job.id' },
-  'messages.history': { resource: 'messages', id: 'message.id' },
-};
 
 /** A page as the service sent it. */
 export interface FetchedPage {
@@ -48,13 +40,7 @@ export async function fetchPage(
     return { items: [], response, paging: { body: undefined, headers, status, itemCount: 0, nextLink } };
   }
   const items = response.read((body, contract) =>
-    isRest && isEmptyObject(body)
-      ? []
-      : readList(body, {
-          leaf: operation.leaf,
-          resource: ITEMS[operation.leaf].resource,
-          place: contract.items(operation.leaf),
-        }),
+    isRest && isEmptyObject(body) ? [] : readList(body, operation.leaf, contract.items(operation.leaf)),
   );
   return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };
 }
@@ -122,7 +108,7 @@ export function pathOfLink(http: Address, current: string, link: string): string
 
 /** Whether a parameter says by a number where a page begins, or how many items it has. */
 function isNumbered(name: string): boolean {
-  const { page, offset, size } = PAGE_NAMES;
+  const { page, offset, size } = PAGE_PARAMETERS;
   return [page, offset, size].some((pattern) => pattern.test(normalizeName(name)));
 }
 

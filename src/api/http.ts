@@ -108,7 +108,7 @@ export class Http {
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call, attempts);
       const requestId = this.newRequestId();
-      const facts = this.factsOf(call, requestId, attempts);
+      const facts = this.factsOf(call, attempts);
       const timeLeftMs = deadline - this.options.clock.now();
       const request = toHttpRequest(call, this.options, { requestId, timeLeftMs });
       const result = await runAttempt(this.options, {
@@ -120,7 +120,7 @@ export class Http {
         deadline,
         signal,
       });
-      if (result.kind === 'response' && isSuccess(result)) return new ApiResponse(result, facts);
+      if (result.kind === 'response' && isSuccess(result)) return new ApiResponse(result, facts, requestId);
       const mayFollow = safety === 'safe' && operation.leaf !== undefined && !call.isRedirected;
       const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, facts.url) : undefined;
       if (slash !== undefined) {
@@ -130,7 +130,7 @@ export class Http {
       const next = this.decideNext(result, call, attempts);
       if (!next.retry) {
         if (result.kind === 'response') options.onRefusal?.(result);
-        throw this.toError(result, call, { ...facts, ...next });
+        throw this.toError(result, call, { ...facts, ...next, requestId });
       }
       const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
       await this.wait(next.delayMs, why, signal);
@@ -150,14 +150,14 @@ export class Http {
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
   }
 
-  private factsOf({ operation, wire }: Call, requestId: string | undefined, attempts: number): CallFacts {
+  private factsOf({ operation, wire }: Call, attempts: number): CallFacts {
     const { baseUrl, basePath, contract, options } = this;
     const { tokenOrigin, redact } = options;
     const { method, path } = wire;
     const pathname = path.replace(/\?.*/s, '');
     const name = `${method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`;
     const url = new URL(baseUrl).origin + path;
-    return { operation, method, name, url, baseUrl, contract, tokenOrigin, redact, requestId, attempts };
+    return { operation, method, name, url, baseUrl, contract, tokenOrigin, redact, attempts };
   }
 
   private newRequestId(): string {
@@ -197,7 +197,7 @@ export class Http {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
-        const facts = this.factsOf(call, undefined, attempt - 1);
+        const facts = { ...this.factsOf(call, attempt - 1), requestId: undefined };
         throw this.toError(RATE_LIMITED, call, { ...facts, isOutOfTime: true, retryAt: this.pausedUntil });
       }
       // Calls that were paused together must not all resume in the same millisecond.

@@ -8,7 +8,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 
-/** The service does not let this token read a list, or has no such list. Only the state file can tell what exists. */
+/** The service does not let this token read a list, or has no such list. Only the state can tell what exists. */
 export class ListUnavailable extends Error {
   readonly reason: PartnerctlError;
   /** Whether the service says that it has no such list (404, 405, 501). */

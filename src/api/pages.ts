@@ -1,4 +1,4 @@
-import { resourceOf } from '../contract/field-names.ts';
+import { itemId, listedName, resourceOf } from '../contract/field-names.ts';
 import { fieldsOf, findId } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
@@ -7,15 +7,7 @@ import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
-import {
-  type FetchedPage,
-  fetchPage,
-  ITEMS,
-  type ListOperation,
-  pathOfLink,
-  pathWith,
-  rejectedStatus,
-} from './fetch-page.ts';
+import { type FetchedPage, fetchPage, type ListOperation, pathOfLink, pathWith, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
 
@@ -124,14 +116,14 @@ class PageReader {
     const last = items.at(-1);
     if (last === undefined) return undefined;
     if (this.rule.next.kind !== 'after') return this.idOf(last);
-    const { id } = ITEMS[this.list.operation.leaf];
+    const id = itemId(this.list.operation.leaf);
     return response.read((_, contract) => fieldsOf(last, resourceOf(id), contract).readId(id));
   }
 
   /** Returns the id of an item; undefined if it has none, or several that disagree. */
   private idOf(item: JsonObject): string | undefined {
     try {
-      return findId(item, this.http.contract, ITEMS[this.list.operation.leaf].id);
+      return findId(item, this.http.contract, itemId(this.list.operation.leaf));
     } catch (error) {
       if (error instanceof UnknownShape) return undefined;
       throw error;
@@ -260,7 +252,7 @@ class PageReader {
   private warn(count: number): void {
     const { leaf } = this.list.operation;
     this.http.warn(
-      `The list of ${ITEMS[leaf].resource} has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
+      `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
     );
   }
 

@@ -12,6 +12,7 @@ import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './shape-errors.ts';
 import { SpaceAgents } from './space-agents.ts';
+import type { SpaceRow } from './space-rows.ts';
 
 /** How the command line names a space: by id, or by a field to look up in the list of spaces. */
 export type Reference =
@@ -52,6 +53,11 @@ interface Candidate {
   readonly source_id?: string | null | undefined;
 }
 
+/** What a reference names, with what the service sent. */
+interface Match extends Candidate {
+  readonly item: JsonObject;
+}
+
 /** A list in which a reference is looked up. */
 interface Lookup {
   readonly resource: 'space' | 'agent';
@@ -71,14 +77,19 @@ const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as 
  * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an
  * item cannot be read, or if the list does not include the field
  */
-export async function resolveSpaceId(http: Http, { by, value }: Reference): Promise<string> {
-  if (by === 'id') return value;
+export async function resolveSpaceId(http: Http, reference: Reference): Promise<string> {
+  return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space.space_id;
+}
+
+/** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
+export async function findSpace(http: Http, { by, value }: Reference): Promise<SpaceRow> {
   const read: Lookup['read'] = (item, contract) => {
     const { space_id: id, name, external_space_id } = readSpace(item, contract);
     return { id, name, external_space_id };
   };
   const lookup: Lookup = { resource: 'space', items: listSpaces(http), read, listCommand: 'partnerctl spaces list' };
-  return (await findUnique(http, lookup, by, value)).id;
+  const { item } = await findUnique(http, lookup, by, value);
+  return { space: readSpace(item, http.contract), item };
 }
 
 /**
@@ -130,11 +141,11 @@ const EMPTY_LIST = {
  * Reads the whole list, because a second match makes the reference ambiguous.
  * @throws NotFoundError, UsageError, ShapeError as `resolveSpaceId`
  */
-async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value: string): Promise<Candidate> {
+async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value: string): Promise<Match> {
   const { resource, items, read, listCommand } = lookup;
   const field = by === 'id' ? `${resource}_id` : by;
   const wanted = by === 'id' ? canonicalId(value) : value;
-  const matches = new Map<string, Candidate>();
+  const matches = new Map<string, Match>();
   const similar: Candidate[] = [];
   const others: Candidate[] = [];
   let hasField = false;
@@ -146,7 +157,7 @@ async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value
     if (found === undefined) without = item;
     else hasField = true;
     // Pages shift while a list grows, so an item may appear twice.
-    if (found === wanted) matches.set(candidate.id, candidate);
+    if (found === wanted) matches.set(candidate.id, { ...candidate, item });
     else if (isSimilar(found, value)) addTo(similar, candidate);
     else addTo(others, candidate);
   }

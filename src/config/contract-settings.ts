@@ -2,7 +2,8 @@ import { closestMatch } from 'leven';
 import { checkLeaf } from '../contract/check-leaf.ts';
 import { Contract, type Leaf } from '../contract/contract.ts';
 import { LeafValueError } from '../contract/leaf-value.ts';
-import { isLeafName, LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
+import { isLeafName, LEAVES, type LeafName } from '../contract/leaves.ts';
+import type { Source } from '../contract/sources.ts';
 import { UsageError } from '../errors.ts';
 import {
   type ContractKey,

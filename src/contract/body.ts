@@ -1,4 +1,4 @@
-import { listNames, normalizeName, RESOURCE_OF } from './field-names.ts';
+import { listedName, listNames, normalizeName, RESOURCE_OF } from './field-names.ts';
 import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
@@ -18,16 +18,6 @@ const NO_LISTS =
 /** The normalized names of the lists that the tool reads. */
 const LISTS = [listNames('space'), listNames('agent'), listNames('message'), listNames('cron_job')];
 
-/** What a list is called, and where the contract says that its items are. */
-export interface ExpectedList {
-  /** Undefined for a list that is not part of the contract. */
-  readonly leaf: ListLeaf | undefined;
-  /** The plural resource name, as the spec spells it: `spaces`, `agents`. */
-  readonly resource: string;
-  /** Empty for the body itself; undefined to take the only list. */
-  readonly place?: readonly string[] | undefined;
-}
-
 const MAX_DEPTH = 2;
 
 /** An array in a response that may be the list; empty in place of null. */
@@ -40,21 +30,17 @@ interface Candidate {
   readonly isCustomary: boolean;
 }
 
-function namesOf({ leaf, resource }: ExpectedList): readonly string[] {
-  return leaf === undefined ? [normalizeName(resource)] : listNames(RESOURCE_OF[leaf]);
-}
-
 /** Returns the setting that says where the items are. */
-function fixFor({ leaf }: ExpectedList, value: string): ContractFix | undefined {
-  return leaf && { leaf: `${leaf}.items`, value };
+function fixFor(leaf: ListLeaf, value: string): ContractFix {
+  return { leaf: `${leaf}.items`, value };
 }
 
 /** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */
-function toItems(list: readonly unknown[], expected: ExpectedList): readonly JsonObject[] {
+function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[] {
   const items = list.map((item) => {
     if (isJsonObject(item)) return item;
-    const message = `The list of ${expected.resource} has an item that is not an object.`;
-    throw new UnknownShape(message, `a list with ${describeJson(item)}`, fixFor(expected, '<path>'));
+    const message = `The list of ${listedName(leaf)} has an item that is not an object.`;
+    throw new UnknownShape(message, `a list with ${describeJson(item)}`, fixFor(leaf, '<path>'));
   });
   const nodes = items.flatMap(({ node, ...others }) =>
     isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],
@@ -105,58 +91,58 @@ function isEmptyHal(body: JsonObject): boolean {
 }
 
 /** @param path where the list probably is */
-function noList(body: unknown, expected: ExpectedList, message: string, path?: string): UnknownShape {
+function noList(body: unknown, leaf: ListLeaf, message: string, path?: string): UnknownShape {
   // Protocol buffers omit empty lists: what the list is called shows only once it has items.
-  const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? expected.resource : '<path>');
-  return new UnknownShape(message, describeJson(body), fixFor(expected, value));
+  const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? listedName(leaf) : '<path>');
+  return new UnknownShape(message, describeJson(body), fixFor(leaf, value));
 }
 
 /** Returns the items where the contract says that they are. An object of objects there is a list of its values. */
-function atPath(body: unknown, path: readonly string[], expected: ExpectedList): readonly JsonObject[] {
+function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonly JsonObject[] {
   const place = path.join('.').replace(/\[\](\.node)?$/, '');
   const value = descend(body, place);
   if (value === null) return [];
-  if (Array.isArray(value)) return toItems(value, expected);
+  if (Array.isArray(value)) return toItems(value, leaf);
   const isMap = isJsonObject(value) && place !== '' && Object.values(value).every(isJsonObject);
-  if (isMap) return toItems(Object.values(value), expected);
+  if (isMap) return toItems(Object.values(value), leaf);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const message = `The response contains no list of ${expected.resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
-  const [only, other] = isJsonObject(body) ? findCandidates(body, namesOf(expected)) : [];
-  throw noList(body, expected, message, other === undefined ? only?.path : undefined);
+  const message = `The response contains no list of ${listedName(leaf)} at ${path.length === 0 ? '$' : path.join('.')}.`;
+  const [only, other] = isJsonObject(body) ? findCandidates(body, listNames(RESOURCE_OF[leaf])) : [];
+  throw noList(body, leaf, message, other === undefined ? only?.path : undefined);
 }
 
 /**
  * Returns the items of the one list in a response: at the path of the contract, the body itself, or the only array of objects
  * at most two levels down.
+ * @param place where the contract says that the items are: empty for the body itself; undefined to take the only list
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
-export function readList(body: unknown, expected: ExpectedList): readonly JsonObject[] {
-  const { leaf, resource, place } = expected;
+export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[]): readonly JsonObject[] {
+  const resource = listedName(leaf);
   if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject));
   // Go encodes an empty list so.
   if (body === null && (place === undefined || place.length === 0)) return [];
-  if (place) return atPath(body, place, expected);
-  if (Array.isArray(body)) return toItems(body, expected);
+  if (place) return atPath(body, place, leaf);
+  if (Array.isArray(body)) return toItems(body, leaf);
   const none = `The response contains no list of ${resource}.`;
-  if (!isJsonObject(body)) throw noList(body, expected, none);
-  const own = namesOf(expected);
+  if (!isJsonObject(body)) throw noList(body, leaf, none);
+  const own = listNames(RESOURCE_OF[leaf]);
   const candidates = findCandidates(body, own);
   const [list, second] = candidates;
   if (list === undefined) {
     if (isEmptyHal(body)) return [];
-    throw noList(body, expected, none);
+    throw noList(body, leaf, none);
   }
   if (second !== undefined) {
     const best = candidates.find(({ isOwn }) => isOwn) ?? candidates.find(({ isCustomary }) => isCustomary) ?? list;
     const places = candidates.map(({ path }) => path).join(', ');
     const message = `The response may contain the list of ${resource} in several places: ${places}. Only one list is read.`;
-    const fix = fixFor(expected, best.path);
     const condition = `${best.path} holds all ${resource}`;
-    throw new UnknownShape(message, describeJson(body), fix && { ...fix, condition });
+    throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, best.path), condition });
   }
   const key = normalizeName(list.path.split('.').at(-1) ?? '');
-  const isOther = leaf !== undefined && !own.includes(key) && LISTS.some((names) => names.includes(key));
-  if (isOther) throw noList(body, expected, none, list.path);
-  return toItems(list.items, expected);
+  const isOther = !own.includes(key) && LISTS.some((names) => names.includes(key));
+  if (isOther) throw noList(body, leaf, none, list.path);
+  return toItems(list.items, leaf);
 }

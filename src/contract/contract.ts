@@ -23,9 +23,9 @@ import {
   type ListLeaf,
   type OperationLeaf,
   type ParameterLeaf,
-  type Source,
   type ValuesLeaf,
 } from './leaves.ts';
+import type { Source } from './sources.ts';
 
 /** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;

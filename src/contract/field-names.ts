@@ -64,6 +64,16 @@ function isResource(name: string): name is Resource {
   return Object.hasOwn(NAMES, name);
 }
 
+/** Returns the plural name of what a list has, as the spec spells it: `spaces`, `messages`. */
+export function listedName(leaf: ListLeaf): string {
+  return `${RESOURCE_OF[leaf]}s`;
+}
+
+/** Returns the id by which the items of a list are told apart. */
+export function itemId(leaf: ListLeaf): FieldLeaf {
+  return `${RESOURCE_OF[leaf]}.id`;
+}
+
 /** Returns the resource that has a field. */
 export function resourceOf(leaf: FieldLeaf): Resource {
   const [resource = ''] = leaf.split('.');

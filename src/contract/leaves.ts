@@ -1,8 +1,5 @@
 import { EQUAL_IDS, OTHER_IDS, ownNames, PARTS, type Resource } from './field-names.ts';
 
-/** Where the value of a leaf comes from. */
-export type Source = 'spec' | 'assumed' | 'imported' | 'override';
-
 /** What the value of a leaf means. Determines its form. */
 export type LeafKind = 'operation' | 'parameter' | 'items' | 'next' | 'at' | 'field' | 'values' | 'slash';
 

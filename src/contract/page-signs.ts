@@ -47,12 +47,16 @@ const BACK = /^(prev|previous|before|backwards?|earlier|newer|older)$/;
 const PARENTS = /^(next|pages?|total)$/;
 
 const NEXT = /next|contin|hasmore|^more(url|uri|link|href)?$/;
-/** The normalized names of what says where a page begins, or how long it is, in requests and in responses. */
-export const PAGE_NAMES = {
-  token: /cursor|marker|bookmark|scroll|token$|contin|^(page)?(after|lastid|lastkey|lastevaluatedkey)$|^pageinfo$/,
-  page: /^(current)?page(number|num|no|index|current)?$|^(current|number)$/,
-  offset: /^(page)?(offset|skip|start(at|index)?|from)$/,
-  size: /^(page)?(limit|size|top|take|count|first|max(results|items)?)$|perpage$/,
+const CURSOR = /cursor|marker|bookmark|scroll|token$|^(page)?(after|lastid|lastkey|lastevaluatedkey)$/;
+const PAGE = /^(current)?page(number|num|no|index|current)?$|^(current|number)$/;
+const OFFSET = /^(page)?(offset|skip|start(at|index)?|from)$/;
+const SIZE = /^(page)?(limit|size|top|take|maxresults)$|perpage$/;
+/** The normalized names of query parameters that say where a page begins, or how long it is. Some mean something else in a response. */
+export const PAGE_PARAMETERS = {
+  token: new RegExp(`${CURSOR.source}|contin|^pageinfo$`),
+  page: PAGE,
+  offset: OFFSET,
+  size: new RegExp(`${SIZE.source}|^(page)?(count|first|max(items)?)$`),
   /** Of the id of the last item of the page before. */
   after: /^(starting)?after(id)?$|^before(id)?$/,
 } as const;
@@ -125,9 +129,7 @@ function signsOfObject(value: JsonObject, place: Place, own: string): readonly S
   if (url !== undefined && (isNext || relationOf(value) === 'next'))
     return signsOfValue({ ...place, name: 'next' }, url);
   const inner = signsIn(value, `${place.path}.`, PARENTS.test(own) ? own.replace(/^pages$/, 'page') : '');
-  return inner.length === 0 && (isNext || PAGE_NAMES.token.test(own))
-    ? [opaque(place, Object.keys(value).length)]
-    : inner;
+  return inner.length === 0 && (isNext || CURSOR.test(own)) ? [opaque(place, Object.keys(value).length)] : inner;
 }
 
 /** Reads a list of links: `[{ rel: 'next', href }]`. */
@@ -166,9 +168,7 @@ function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
 function signOf(place: Place, value: unknown): Sign | undefined {
   const { name } = place;
   if (value === null || value === '') {
-    return [NEXT, PAGE_NAMES.token, PAGE_NAMES.offset].some((pattern) => pattern.test(name))
-      ? { ...place, kind: 'end' }
-      : undefined;
+    return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? { ...place, kind: 'end' } : undefined;
   }
   if (typeof value === 'boolean') {
     const isLast = LAST.test(name);
@@ -185,20 +185,20 @@ function signOfNumber(place: Place, value: number): Sign | undefined {
   if (PAGES.test(name)) return { ...place, kind: 'pages', value };
   if (NEXT.test(name)) return value > 0 ? { ...token, isNext: true } : { ...place, kind: 'end' };
   if (TOTAL.test(name) && !NO_TOTAL.test(name)) return value < 0 ? undefined : { ...place, kind: 'total', value };
-  if (PAGE_NAMES.page.test(name)) return { ...place, kind: 'page', value };
-  if (PAGE_NAMES.offset.test(name)) return { ...place, kind: 'offset', value };
-  if (PAGE_NAMES.size.test(name)) return { ...place, kind: 'size', value };
-  return PAGE_NAMES.token.test(name) ? { ...token, isNext: false } : undefined;
+  if (PAGE.test(name)) return { ...place, kind: 'page', value };
+  if (OFFSET.test(name)) return { ...place, kind: 'offset', value };
+  if (SIZE.test(name)) return { ...place, kind: 'size', value };
+  return CURSOR.test(name) ? { ...token, isNext: false } : undefined;
 }
 
 function signOfText(place: Place, value: string): Sign | undefined {
   const { name } = place;
   const isNext = NEXT.test(name);
-  const isCursor = PAGE_NAMES.token.test(name);
+  const isCursor = CURSOR.test(name);
   const isLink = /(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor);
   if (isLink) return isNext ? { ...place, kind: 'link', value } : undefined;
   if (DATE.test(value) && !isCursor) return undefined;
-  const isToken = isNext || isCursor || PAGE_NAMES.offset.test(name);
+  const isToken = isNext || isCursor || OFFSET.test(name);
   return isToken ? { ...place, kind: 'token', value, isNumber: false, isNext } : undefined;
 }
 

@@ -17,7 +17,7 @@ export interface CreateContext extends Pick<ErrorContext, 'command'> {
   log(): Promise<Log>;
 }
 
-/** What a run that creates jobs says meanwhile. */
+/** Called while jobs are created. */
 export interface CreateHooks extends Pick<CreateDeps, 'onUnavailable' | 'onWait'> {
   /** Called with each request that is sent. */
   readonly onPost?: (posting: Promise<string>) => void;
@@ -25,7 +25,7 @@ export interface CreateHooks extends Pick<CreateDeps, 'onUnavailable' | 'onWait'
 
 /** What `createJobs` needs to create jobs at the service. */
 export function createDeps(
-  { http, log, clock, signal }: JobAccess,
+  { http, log, clock, signal }: JobAccess & Pick<CreateDeps, 'signal'>,
   lists: JobLists,
   { onUnavailable, onWait, onPost }: CreateHooks,
 ): CreateDeps {

@@ -6,6 +6,7 @@ import { NoOperationError, PartnerctlError, UsageError, withHint } from '../erro
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
+import { damageWarnings } from '../state/verify.ts';
 import { type AgentOptions, findOwnerAgents, parseJobOwner, recordedOwnerAgents } from './job-agent.ts';
 import {
   findKnownJobs,
@@ -59,9 +60,7 @@ async function readKnownJobs(
 ): Promise<KnownJobs> {
   const log = await context.log();
   const entries = (await log.inspect()) ?? [];
-  for (const entry of entries) {
-    if (entry.kind === 'damaged') await context.warn(`${log.label}:${entry.line} cannot be used: ${entry.why}`);
-  }
+  for (const warning of damageWarnings(entries, log.label)) await context.warn(warning);
   const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
   return { ...findKnownJobs(records, origin), spaces: readSpaces(records, origin) };
 }

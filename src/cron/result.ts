@@ -70,7 +70,7 @@ export function createScheduleDescriber(): DescribeSchedule {
 export async function initialCronResult(
   { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,
-  describe: DescribeSchedule = createScheduleDescriber(),
+  describe: DescribeSchedule,
 ): Promise<CronResult> {
   return {
     index,

@@ -34,7 +34,7 @@ export interface JobRow {
   readonly description: string | undefined;
   readonly next: string | undefined;
   /**
-   * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`:
+   * `recorded`: the service lists it, and the state has it. `unrecorded`: the state does not have it. `gone`:
    * the service no longer lists it, or lists it as deleted. `unlisted`: like `gone`, but recorded so recently that
    * the service may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
@@ -141,7 +141,7 @@ export async function* rowsOfAgents(
   if (leftOut > 0) await onLeftOut(leftOut);
 }
 
-/** What the state file knows of the jobs. */
+/** What the state knows of the jobs. */
 export interface KnownJobs {
   readonly jobs: readonly RecordedJob[];
   readonly open: readonly JobReservation[];
@@ -162,15 +162,14 @@ export function findKnownJobs(
   };
 }
 
-/** Rows for the jobs in the state file, without calling the service. */
+/** Rows for the jobs in the state, without calling the service. */
 export async function* toLocalRows({ jobs, open, spaces }: KnownJobs, now: number): AsyncGenerator<JobRow> {
   for (const job of jobs) yield await toLocalRow(job, { state: 'local', spaces }, now);
   for (const reservation of open) yield await toLocalRow(reservation, { state: 'unknown', spaces }, now);
 }
 
 /**
- * Rows for the service's list, page after page, joined with the state file. Jobs that are only in the state file come
- * last.
+ * Rows for the service's list, page after page, joined with the state. Jobs that are only in the state come last.
  */
 export async function* joinRows(
   listed: { readonly items: AsyncIterable<JsonObject>; readonly contract: Contract },

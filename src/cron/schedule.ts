@@ -158,21 +158,11 @@ export function normalizeFields({ minute, hour, day_of_week }: CronFields): Cron
 
 /**
  * The text of a schedule for hashing, the same on every version of Node.js. Equal texts mean equal schedules. Different
- * texts may, too, because a time zone can have several names: see `isSameSchedule`.
+ * texts may, too, because a time zone can have several names: see `hasSameSchedule`.
  * @throws ScheduleError when it cannot be read
  */
 export function normalizeSchedule(schedule: CronSchedule): string {
   return `${formatExpression(normalizeFields(schedule))} ${parseTimezone(schedule.timezone)}`;
-}
-
-/**
- * Whether two schedules mean the same: the same minutes, hours, and days in the same time zone, under any of its names.
- * @throws ScheduleError when one cannot be read
- */
-export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean {
-  const normalize = ({ timezone, ...fields }: CronSchedule): string =>
-    `${formatExpression(normalizeFields(fields))} ${normalizePart('timezone', timezone)}`;
-  return normalize(one) === normalize(other);
 }
 
 /**

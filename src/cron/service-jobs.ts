@@ -191,10 +191,9 @@ export interface JobAccess {
   readonly http: Http;
   readonly log: Log;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
-function sourceOf({ http, log, clock }: Omit<JobAccess, 'signal'>): JobSource {
+function sourceOf({ http, log, clock }: JobAccess): JobSource {
   return {
     list: () => listJobs(http),
     contract: http.contract,
@@ -228,7 +227,7 @@ export function jobListReader(access: JobAccess, hint: string): () => Promise<Jo
  * @throws NotFoundError if the service does not list it; PartnerctlError if reading the list may succeed later
  */
 export async function findListedJob(
-  access: Omit<JobAccess, 'signal'>,
+  access: JobAccess,
   cronJobId: string,
 ): Promise<{ readonly job: ListedJob } | { readonly unreadable: PartnerctlError }> {
   let list: JobList;

@@ -1,5 +1,6 @@
 import { Contract, type ContractLayers } from '../contract/contract.ts';
-import { isLeafName, LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
+import { isLeafName, LEAVES, type LeafName } from '../contract/leaves.ts';
+import type { Source } from '../contract/sources.ts';
 import type { Proposal } from './propose.ts';
 
 /** What a proposed value changes. */

@@ -1,14 +1,14 @@
 import { normalizeName } from '../contract/field-names.ts';
-import { PAGE_NAMES, readSigns } from '../contract/page-signs.ts';
+import { PAGE_PARAMETERS, readSigns } from '../contract/page-signs.ts';
 import type { Endpoint, EndpointParameter } from './endpoints.ts';
 
 type Query = readonly EndpointParameter[];
 
 /** Returns the first parameter with such a name; `page[cursor]` is also called `cursor`. */
-function called(query: Query, kind: keyof typeof PAGE_NAMES): EndpointParameter | undefined {
+function called(query: Query, kind: keyof typeof PAGE_PARAMETERS): EndpointParameter | undefined {
   return query.find(({ name }) =>
     [name, /\[(.*)\]$/.exec(name)?.[1] ?? name].some((each) =>
-      PAGE_NAMES[kind].test(normalizeName(each).replace('$', '')),
+      PAGE_PARAMETERS[kind].test(normalizeName(each).replace('$', '')),
     ),
   );
 }

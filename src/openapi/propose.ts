@@ -136,8 +136,7 @@ class Proposer {
     const next = matchNextPage(endpoint, body, own);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${where} and query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const resource = leaf.split('.')[0] ?? '';
-    const [item] = this.readExample(body, (page) => readList(page, { leaf, resource }), where) ?? [];
+    const [item] = this.readExample(body, (page) => readList(page, leaf), where) ?? [];
     if (item === undefined) return;
     const path = pathTo(body, item);
     if (path) this.propose(`${leaf}.items`, path.length === 0 ? '$' : path.join('.'), where);

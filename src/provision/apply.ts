@@ -34,7 +34,7 @@ function hasSkippedJob({ steps }: SpacePlan): boolean {
 class Provisioner {
   private readonly deps: ProvisionDeps;
   private readonly options: ProvisionOptions & { readonly failFast: boolean };
-  /** Why nothing more is begun. */
+  /** Why nothing more is started. */
   private stop: { readonly reason: unknown } | undefined;
   private stateCheck: Promise<void> | undefined;
 
@@ -60,7 +60,7 @@ class Provisioner {
     if (stop) return plans.map((plan) => failRest(plan, stop.reason));
     try {
       const done = await createPlannedJobs(plans, createJobs, true);
-      // What ended the run is also the error of the documents whose jobs were not begun.
+      // What ended the run is also the error of the documents whose jobs were not started.
       const end = interrupt.aborted
         ? (interrupt.reason as unknown)
         : done.find(({ error }) => error !== undefined)?.error;

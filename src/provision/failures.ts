@@ -1,8 +1,6 @@
+import { stopsRun } from '../api/call-errors.ts';
 import {
   InterruptedError,
-  isBalanceTooLow,
-  isStateUnavailable,
-  isTokenRejected,
   OutcomeUnknownError,
   PartnerctlError,
   RunFailure,
@@ -13,11 +11,9 @@ import {
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
-/** Whether a failure ends the whole run: every further call would fail the same way. */
+/** Whether a failure ends the whole run: every further call would fail the same way, or the user interrupted it. */
 export function stopsProvisioning(error: unknown): boolean {
-  return (
-    isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error) || error instanceof InterruptedError
-  );
+  return stopsRun(error) || error instanceof InterruptedError;
 }
 
 /** Prefixes a failure with its step (`The API chat … is not set up`), unless it ends the run. */

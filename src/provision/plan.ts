@@ -225,7 +225,7 @@ export function planSpace(
   };
 }
 
-/** A plan of which nothing was begun: the run was stopped, or only the manifest was checked. */
+/** A plan of which nothing was started: the run was stopped, or only the manifest was checked. */
 export function unstartedPlan(
   document: ManifestDocument,
   status: 'planned' | 'skipped' | 'failed',

@@ -1,45 +1,33 @@
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
-import { parseReference, type Reference, resolveSpaceId } from '../api/references.ts';
+import { findSpace, parseReference } from '../api/references.ts';
 import { SpaceAgents } from '../api/space-agents.ts';
-import { listAgentRows, listSpaceRows } from '../api/space-rows.ts';
-import type { ListedAgent } from '../contract/agents.ts';
-import type { JsonObject } from '../contract/json.ts';
-import type { ListedSpace } from '../contract/spaces.ts';
+import { type AgentRow, listAgentRows, type SpaceRow } from '../api/space-rows.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { type ListContext, listJobsOf } from '../cron/list.ts';
 import type { JobRow, OwnerAgents } from '../cron/rows.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
-import { NoOperationError, NotFoundError, PartnerctlError } from '../errors.ts';
+import { NoOperationError, PartnerctlError } from '../errors.ts';
 import { readAgentSpaces } from './space-record.ts';
 
+/** An agent with its chat, and its jobs. */
+interface AgentView extends AgentRow {
+  readonly jobs: readonly JobRow[];
+}
+
 /** A space, its agents with their chats, and their jobs. */
-export interface SpaceView {
-  readonly space: ListedSpace;
-  readonly item: JsonObject;
-  readonly agents: readonly (ListedAgent & { readonly item: JsonObject })[];
-  /** Undefined if the jobs cannot be listed. */
+export interface SpaceView extends SpaceRow {
+  readonly agents: readonly AgentView[];
+  /** All of them, in the order of the list; undefined if they cannot be listed. */
   readonly jobs: readonly JobRow[] | undefined;
+  /** Those of agents that are not in the space. */
+  readonly otherJobs: readonly JobRow[];
 }
 
-/** @throws NotFoundError if no space matches, UsageError if several do; as `listSpaces` */
-async function findSpace(http: Http, { by, value }: Reference): Promise<Pick<SpaceView, 'space' | 'item'>> {
-  const field = by === 'id' ? 'space_id' : by;
-  const found: Pick<SpaceView, 'space' | 'item'>[] = [];
-  for await (const row of listSpaceRows(http)) if (row.space[field] === value) found.push(row);
-  const [only] = found;
-  if (only && found.length === 1) return only;
-  // It names the candidates.
-  await resolveSpaceId(http, { by, value });
-  throw new NotFoundError(`The list of spaces has no space ${JSON.stringify(value)}.`, {
-    hint: 'List the spaces with: partnerctl spaces list',
-  });
-}
-
-async function readAgents(http: Http, spaceId: string): Promise<SpaceView['agents']> {
+async function readAgents(http: Http, spaceId: string): Promise<readonly AgentRow[]> {
   const own = new SpaceAgents(spaceId);
-  const agents: SpaceView['agents'][number][] = [];
-  for await (const row of await listAgentRows(http, spaceId)) if (own.includes(row)) agents.push(row);
+  const agents: AgentRow[] = [];
+  for await (const row of listAgentRows(http, spaceId)) if (own.includes(row)) agents.push(row);
   own.check();
   return agents;
 }
@@ -73,9 +61,16 @@ export async function showSpace(context: ListContext, typed: string): Promise<Sp
   const found = await findSpace(http, parseReference(typed));
   const { space_id, external_space_id } = found.space;
   const agents = await readAgents(http, space_id);
-  const jobs = await readJobs(context, {
-    ids: new Set(agents.map(({ agent_id }) => comparableAgent(agent_id))),
-    ...(external_space_id && { external_space_id }),
-  });
-  return { ...found, agents, jobs };
+  const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
+  const jobs = await readJobs(context, { ids, ...(external_space_id && { external_space_id }) });
+  const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);
+  return {
+    ...found,
+    agents: agents.map((agent) => {
+      const own = comparableAgent(agent.agent_id);
+      return { ...agent, jobs: jobs?.filter((job) => agentOf(job) === own) ?? [] };
+    }),
+    jobs,
+    otherJobs: jobs?.filter((job) => !ids.has(agentOf(job))) ?? [],
+  };
 }

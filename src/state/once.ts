@@ -25,7 +25,7 @@ export interface Item<Data> {
   readonly data: Data;
   /** The ids at the service that could be mistaken for the new object; undefined if they could not be read. */
   readonly seen?: readonly string[] | undefined;
-  /** The ids of the records that stand aside for the new object, and that its `created` ends. */
+  /** Records that do not block the new object, and end when it is created. */
   readonly replaces?: readonly string[];
 }
 

@@ -39,7 +39,7 @@ const CONFLICT = /^(23505|40001|40P01)$/;
 /** Lost connections, servers that are full or shut down, statement timeouts, locks. */
 const TRANSIENT = /^(08|53|57|55P03|25P03)/;
 
-/** Failures that a repeat does not mend: an unknown host, an invalid certificate, a server without TLS. */
+/** Failures that another attempt would repeat: an unknown host, an invalid certificate, a server without TLS. */
 const PERMANENT = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
 /** What to do about a failed statement: repeat it at once, repeat it on another connection, or give up. */

@@ -1,5 +1,5 @@
 import { LocalError } from '../errors.ts';
-import { type Log, repairHint } from './log.ts';
+import { type Log, type LogEntry, repairHint } from './log.ts';
 
 /** What a state holds, with the numbers of the lines that are not ordinary records. */
 export interface Verified {
@@ -31,6 +31,12 @@ export async function verify(log: Log): Promise<Verified> {
   const base = { path: log.label, exists: entries !== undefined, duplicates, torn, damaged };
   // Object.fromEntries, because a type may be called `__proto__`.
   return { ...base, records: Object.fromEntries(counts), sound: damaged.length === 0 };
+}
+
+/** Returns a warning for each line that cannot be used. @param label of the state */
+export function damageWarnings(entries: readonly LogEntry[], label: string): readonly string[] {
+  const damaged = entries.filter((entry) => entry.kind === 'damaged');
+  return damaged.map(({ line, why }) => `${label}:${line} cannot be used: ${why}`);
 }
 
 /** The error for a state with lines that cannot be used. @returns undefined if it has none */

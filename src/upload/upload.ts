@@ -76,7 +76,7 @@ interface Upload {
   readonly file: LocalFile;
   /** The file, and others of the same name and content. */
   readonly copies: Queued[];
-  /** The records of earlier uploads, which it is made in spite of. */
+  /** Records of earlier uploads that do not block this one. */
   readonly replaces: readonly string[];
 }
 

@@ -64,6 +64,24 @@ describe('cron list', () => {
     expect(ran.stdout).toMatch(/^c1\t.*\tgone\b.*\nc2\t.*\tunrecorded\b/);
   });
 
+  test('names the command for the only recorded job that is gone, whatever else the service lists as deleted', async () => {
+    const job = { agent_id: 'a1', name: 'Daily' };
+    let deleted = {};
+    const service = await startFakeService({
+      'GET /automation/partner-cron-jobs/': (_, response) => {
+        const jobs = ['c1', 'c2'].map((cron_job_id) => ({ ...job, cron_job_id, ...deleted }));
+        sendJson(response, jobs);
+      },
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'Daily', '--yes'], { env });
+    deleted = { deleted_at: '2026-01-02T03:04:05Z' };
+    const ran = await run(['cron', 'list', '-o', 'table'], { env });
+    const command =
+      /^1 job is gone from the service\. To let it be created again: partnerctl cron forget [0-9a-f]{24}\n$/;
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(command) });
+  });
+
   test('keeps fields of the service that have the same name as ours', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': (_, response) =>

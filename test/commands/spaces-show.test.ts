@@ -60,3 +60,44 @@ test('spaces show says that jobs are not known where the token may not list them
   expect(ran.stdout).toContain('jobs: not known');
   expect((await run(['spaces', 'show', 's1', '-o', 'json'], { env })).json<Shown>().cron).toBeNull();
 });
+
+const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+test('spaces show finds a space that is listed twice, by its id in another spelling', async () => {
+  const space = { space_id: UUID, external_space_id: 'acme', name: 'Acme' };
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([space, space]),
+    [`GET /automation/spaces/${UUID}/agents/`]: json([]),
+    'GET /automation/partner-cron-jobs/': json([]),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  for (const typed of [UUID, UUID.toUpperCase(), 'ext:acme', 'name:Acme']) {
+    const ran = await run(['spaces', 'show', typed, '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json<Shown>().space).toEqual(space);
+  }
+});
+
+test('spaces show reads the list of spaces once, also if it has no such space', async () => {
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const ran = await run(['spaces', 'show', 'ext:nope'], { env });
+  expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('s1 · Acme · ext:acme') });
+  expect(fake.requests).toHaveLength(1);
+});
+
+test('spaces show puts a job below its agent, however the list of jobs spells the agent', async () => {
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
+    'GET /automation/spaces/s1/agents/': json([{ agent_id: UUID, name: 'Support' }]),
+    'GET /automation/partner-cron-jobs/': json([
+      { cron_job_id: 'c1', agent_id: UUID.toUpperCase(), name: 'Daily' },
+      { cron_job_id: 'c2', agent_id: UUID, name: 'Weekly' },
+    ]),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const { stdout } = await run(['spaces', 'show', 's1'], { env });
+  expect(stdout).toMatch(/^Acme .*\n {2}Support .*\n {4}Daily .*\n {4}Weekly .*\n$/);
+});

@@ -1,14 +1,9 @@
+import type { AgentRow } from '../../api/space-rows.ts';
 import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import type { ListedAgent } from '../../contract/agents.ts';
-import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-
-interface AgentRow extends ListedAgent {
-  readonly item: JsonObject;
-}
 
 const COLUMNS: readonly Column<AgentRow>[] = [
   { header: 'AGENT', value: ({ agent_id }) => agent_id },
@@ -28,7 +23,8 @@ export const list = () =>
     .argument('<space>', SPACE_HELP)
     .action(
       run(async (context, space) => {
-        const [{ listAgentRows }, { rememberIds }] = await Promise.all([
+        const [{ parseReference, resolveSpaceId }, { listAgentRows }, { rememberIds }] = await Promise.all([
+          import('../../api/references.ts'),
           import('../../api/space-rows.ts'),
           import('../../cli/known-ids.ts'),
         ]);
@@ -39,7 +35,8 @@ export const list = () =>
           return [{ kind: 'agent', value, description: name ?? '', aliases, within: space }];
         };
         const scope = { kinds: ['agent'], within: space } as const;
-        const rows = rememberIds(context, await listAgentRows(http, space), scope, toKnownIds);
+        const spaceId = await resolveSpaceId(http, parseReference(space));
+        const rows = rememberIds(context, listAgentRows(http, spaceId), scope, toKnownIds);
         return listResult(rows, COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
 import type { Leaf } from '../../contract/contract.ts';
-import type { Source } from '../../contract/leaves.ts';
+import { SOURCES, type Source } from '../../contract/sources.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = {
@@ -34,14 +34,7 @@ export const show = () =>
     ],
   })
     .argument('[prefix]', 'only the leaves whose names start with this, such as messages.history')
-    .addOption(
-      new Option('--source <source>', 'only the values from this source').choices([
-        'spec',
-        'assumed',
-        'imported',
-        'override',
-      ]),
-    )
+    .addOption(new Option('--source <source>', 'only the values from this source').choices(SOURCES))
     .action(
       run(async (context, prefix = '', { source }) => {
         const { readLeaves } = await import('../../config/contract-settings.ts');

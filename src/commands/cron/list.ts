@@ -69,8 +69,10 @@ function formatAdvice(counts: Counts, context: Context): string {
 async function* countRows(rows: AsyncIterable<JobRow>, counts: Counts): AsyncGenerator<JobRow> {
   for await (const row of rows) {
     if (row.state === 'unknown' || row.state === 'unlisted') counts[row.state] += 1;
-    if (row.state === 'gone' && row.key !== undefined) counts.gone += 1;
-    if (row.state === 'gone') counts.goneKey = row.key;
+    if (row.state === 'gone' && row.key !== undefined) {
+      counts.gone += 1;
+      counts.goneKey = row.key;
+    }
     yield row;
   }
 }

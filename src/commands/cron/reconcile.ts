@@ -109,7 +109,7 @@ export const reconcile = () =>
           log,
           clock,
           signal,
-          readList: jobListReader({ http, log, clock, signal }, hintWithoutList(context)),
+          readList: jobListReader({ http, log, clock }, hintWithoutList(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

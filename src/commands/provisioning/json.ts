@@ -99,7 +99,7 @@ export function planSummary(plans: readonly SpacePlan[]) {
 
 function jobJson({ job, status }: Step): object[] {
   if (!job) return [];
-  // A job of which nothing was begun has the status of its step.
+  // A job of which nothing was started has the status of its step.
   return [{ ...cronResultJson(job), ...(job.status === 'skipped' && { status }) }];
 }
 

@@ -1,14 +1,8 @@
+import type { SpaceRow } from '../../api/space-rows.ts';
 import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { ListedSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-
-interface SpaceRow {
-  readonly space: ListedSpace;
-  readonly item: JsonObject;
-}
 
 /** `yes` or `no`; a value that is not a boolean is shown unchanged. */
 function formatOrgWide({ space: { is_org_wide } }: SpaceRow): string | undefined {

@@ -24,18 +24,16 @@ function jobLine({ name, cron_job_id, description, next, state }: JobRow): Repor
 }
 
 /** The lines of a space: its agents, and below each of them its jobs. */
-function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
-  const ofAgent = (agent: Agent) => jobs?.filter(({ agent_id }) => agent_id === agent.agent_id) ?? [];
-  const others = jobs?.filter((job) => !agents.some(({ agent_id }) => agent_id === job.agent_id)) ?? [];
+function toLines({ space, agents, jobs, otherJobs }: SpaceView): readonly ReportLine[] {
   return [
     { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },
     ...agents.flatMap((agent) => [
       { indent: 2, text: named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)]) },
-      ...ofAgent(agent).map(jobLine),
+      ...agent.jobs.map(jobLine),
     ]),
     ...(agents.length === 0 ? [{ indent: 2, text: 'no agents' }] : []),
-    ...(others.length === 0 ? [] : [{ indent: 2, text: 'jobs of agents that are not in the space' }]),
-    ...others.map(jobLine),
+    ...(otherJobs.length === 0 ? [] : [{ indent: 2, text: 'jobs of agents that are not in the space' }]),
+    ...otherJobs.map(jobLine),
     ...(jobs === undefined ? [{ indent: 2, text: 'jobs: not known' }] : []),
   ];
 }

@@ -10,14 +10,14 @@ export const path = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ inspect }, { joinSentences }, { textResult }] = await Promise.all([
-        import('../../state/inspect.ts'),
+      const [{ checkPlace }, { joinSentences }, { textResult }] = await Promise.all([
+        import('../../state/check-place.ts'),
         import('../../output/sentences.ts'),
         import('./shared/text-result.ts'),
       ]);
       const location = await context.stateLocation();
       const { address, from } = location;
-      const inspection = await inspect(() => context.log(), location);
+      const inspection = await checkPlace(() => context.log(), location);
       const { problem, hint } = inspection;
       if (problem !== null) {
         const lines = [`The state cannot be kept there: ${problem}`, hint ?? []].flat();

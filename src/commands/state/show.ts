@@ -2,7 +2,6 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 import type { NumberedRecord } from '../../state/select-records.ts';
 
@@ -51,12 +50,9 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-async function warnOfDamage(entries: readonly LogEntry[], label: string, context: Context): Promise<void> {
-  const damaged = entries.filter((entry) => entry.kind === 'damaged');
-  for (const { line, why } of damaged.slice(0, MAX_WARNINGS)) {
-    await context.warn(`${label}:${line} cannot be used: ${why}`);
-  }
-  const more = damaged.length - MAX_WARNINGS;
+async function warnOfDamage(warnings: readonly string[], context: Context): Promise<void> {
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) await context.warn(warning);
+  const more = warnings.length - MAX_WARNINGS;
   if (more > 0) await context.warn(`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`);
 }
 
@@ -74,10 +70,13 @@ export const show = () =>
     .option('--key <key>', 'only records of this key')
     .action(
       run(async (context, filter) => {
-        const { selectRecords } = await import('../../state/select-records.ts');
+        const [{ selectRecords }, { damageWarnings }] = await Promise.all([
+          import('../../state/select-records.ts'),
+          import('../../state/verify.ts'),
+        ]);
         const log = await context.log();
         const entries = await log.inspect();
-        await warnOfDamage(entries ?? [], log.label, context);
+        await warnOfDamage(damageWarnings(entries ?? [], log.label), context);
         return listResult(selectRecords(entries ?? [], filter), COLUMNS, {
           empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
           json: ({ line, record }) => ({ line, ...record }),

@@ -2,7 +2,7 @@ import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import type { Verified } from '../../state/verify.ts';
 
 function formatRecordCounts({ exists, records }: Verified): string {
-  if (!exists) return 'there is no file yet';
+  if (!exists) return 'there is no state yet';
   const types = Object.entries(records).map(([type, count]) => `${count} ${type}`);
   const all = Object.values(records).reduce((sum, count) => sum + count, 0);
   return `${all} ${all === 1 ? 'record' : 'records'}${types.length > 0 ? `: ${types.join(', ')}` : ''}`;

@@ -6,7 +6,7 @@ import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 const LEAVES = { spaces: 'spaces.list', cron_jobs: 'cron_jobs.list', messages: 'messages.history' } as const;
 
 const readList = (value: unknown, resource: keyof typeof LEAVES, place?: readonly string[]) =>
-  body.readList(value, { leaf: LEAVES[resource], resource, place });
+  body.readList(value, LEAVES[resource], place);
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 

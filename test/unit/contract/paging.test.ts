@@ -117,6 +117,8 @@ describe('a page', () => {
     [{ next: null, cursor: 'abc' }],
     [{ has_more: false, next_cursor: 'abc' }],
     [{ pageInfo: { hasNextPage: false, endCursor: 'abc' } }],
+    [{ pageInfo: { hasPreviousPage: false } }],
+    [{ page: 1, price: { max: 2 } }],
     [{ cursor: 'abc', total: 2 }],
     [{ next_cursor: 'abc', total: 2 }],
     [{ page: 1, page_size: 50, total: 2 }],
@@ -178,6 +180,7 @@ describe('a list that says nothing about pages', () => {
   it.each([10, 20, 25, 50, 100, 200, 250, 500, 1_000])('may continue after %i items', (count) => {
     const more = { itemCount: count };
     expect(decide([], more, { items: count })).toMatchObject({ kind: 'whole', mayContinue: true });
+    expect(decide({ pageInfo: {} }, more, { items: count })).toMatchObject({ kind: 'whole', mayContinue: true });
     expect(decide({ next: null }, more, { items: count })).toMatchObject({ kind: 'whole', mayContinue: false });
     expect(decide([], { itemCount: count + 1 }, { items: count + 1 })).toMatchObject({ mayContinue: false });
   });

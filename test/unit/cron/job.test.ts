@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CronJob, contentHash, cronKey, findDifferences, instructionsHash } from '../../../src/cron/job.ts';
-import { type ListedJob, matchContent, matchIdentity } from '../../../src/cron/listed-job.ts';
-import { isSameSchedule } from '../../../src/cron/schedule.ts';
+import { hasSameSchedule, type ListedJob, matchContent, matchIdentity } from '../../../src/cron/listed-job.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 
@@ -82,7 +81,7 @@ describe('contentHash', () => {
     fc.assert(
       fc.property(writtenSchedule, writtenSchedule, (one, other) => {
         const equal = contentHash({ ...JOB, schedule: one }) === contentHash({ ...JOB, schedule: other });
-        expect(equal).toBe(isSameSchedule(one, other));
+        expect(equal).toBe(hasSameSchedule(one, other));
       }),
       { numRuns: propertyRuns(60) },
     );

@@ -2,11 +2,11 @@ import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ScheduleError } from '../../../src/cron/cron-field.ts';
+import { hasSameSchedule } from '../../../src/cron/listed-job.ts';
 import { nextRuns } from '../../../src/cron/next-runs.ts';
 import {
   type CronSchedule,
   formatExpression,
-  isSameSchedule,
   normalizeFields,
   normalizeSchedule,
   parseExpression,
@@ -174,7 +174,7 @@ describe('an invalid cron expression', () => {
         const hour = (hint ?? '').replace('write ', '');
         const expected = Array.from({ length: to + 25 - from }, (_, step) => (from + step) % 24);
         const wrapped = { minute: '0', hour: expected.join(','), day_of_week: '*', timezone: 'UTC' };
-        expect(isSameSchedule({ ...wrapped, hour }, wrapped)).toBe(true);
+        expect(hasSameSchedule({ ...wrapped, hour }, wrapped)).toBe(true);
       }),
     );
   });
@@ -209,7 +209,7 @@ describe('an invalid cron expression', () => {
   });
 });
 
-describe('isSameSchedule', () => {
+describe('hasSameSchedule', () => {
   test.each([
     ['*/30 * * * *', '0,30 * * * *', true],
     ['0 9 * * 1-5', '0 9 * * 5,4,3,2,1', true],
@@ -218,7 +218,7 @@ describe('isSameSchedule', () => {
     ['0 9 * * 1-5', '0 9 * * 1-4', false],
     ['0 9 * * *', '9 0 * * *', false],
   ])('%s and %s: %s', (one, other, same) => {
-    expect(isSameSchedule(utc(one), utc(other))).toBe(same);
+    expect(hasSameSchedule(utc(one), utc(other))).toBe(same);
   });
 
   test.each([
@@ -229,7 +229,7 @@ describe('isSameSchedule', () => {
     ['Europe/Berlin', 'Europe/Paris', false],
   ])('%s and %s: %s', (one, other, same) => {
     const daily = utc('@daily');
-    expect(isSameSchedule({ ...daily, timezone: one }, { ...daily, timezone: other })).toBe(same);
+    expect(hasSameSchedule({ ...daily, timezone: one }, { ...daily, timezone: other })).toBe(same);
   });
 
   test('throws for an invalid schedule', () => {
@@ -254,9 +254,9 @@ describe('isSameSchedule', () => {
         const canonical = { ...parseFields(written), timezone: written.timezone };
         const [minute = '', hour = '', , , day_of_week = '', timezone = ''] = normalizeSchedule(written).split(' ');
         const normal = { minute, hour, day_of_week, timezone };
-        expect(isSameSchedule(written, canonical)).toBe(true);
-        expect(isSameSchedule(canonical, normal)).toBe(true);
-        expect(isSameSchedule(normal, written)).toBe(true);
+        expect(hasSameSchedule(written, canonical)).toBe(true);
+        expect(hasSameSchedule(canonical, normal)).toBe(true);
+        expect(hasSameSchedule(normal, written)).toBe(true);
         const runs = await nextRuns(normal, FROM, 20);
         expect(await nextRuns(written, FROM, 20)).toEqual(runs);
         expect(await nextRuns(canonical, FROM, 20)).toEqual(runs);
@@ -278,8 +278,8 @@ describe('isSameSchedule', () => {
         const moments = async (schedule: CronSchedule): Promise<number[]> =>
           (await nextRuns(schedule, FROM, 60)).map((run) => Date.parse(run));
         const same = JSON.stringify(await moments(one)) === JSON.stringify(await moments(other));
-        expect(isSameSchedule(one, other)).toBe(same);
-        expect(isSameSchedule(other, one)).toBe(same);
+        expect(hasSameSchedule(one, other)).toBe(same);
+        expect(hasSameSchedule(other, one)).toBe(same);
         if (normalizeSchedule(one) === normalizeSchedule(other)) expect(same).toBe(true);
       }),
       { numRuns: propertyRuns(50) },

@@ -36,7 +36,7 @@ export function createGapWarner(context: Pick<Context, 'command' | 'warn'>): (re
   };
 }
 
-/** What a run that creates jobs says meanwhile. */
+/** Tells the user what happens while jobs are created. */
 export function createHooks({
   warn,
   progress,

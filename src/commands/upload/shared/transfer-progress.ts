@@ -1,7 +1,7 @@
 import prettyBytes from 'pretty-bytes';
-import type { Progress } from '../../../output/progress.ts';
+import type { Context } from '../../../cli/context.ts';
 import { shorten } from '../../../output/wrap.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import type { LocalFile } from '../../../upload/files.ts';
 
 /** How far a transfer of several files is. */
 export interface Transfer {
@@ -37,23 +37,17 @@ export function transferLine({ files, finishedFiles, ...rest }: Transfer, column
   return shorten(details.join(', '), Math.max(1, columns - MARGIN), 'end');
 }
 
-/** A file to transfer. */
-interface TransferredFile {
-  readonly label: string;
-  readonly bytes: number;
-}
-
 /** Shows one progress bar for all files, from the first byte that is sent. */
-export class TransferProgress<File extends TransferredFile> {
-  private readonly context: ProgressContext;
-  private readonly inFlight = new Map<File, number>();
+export class TransferProgress {
+  private readonly context: Pick<Context, 'progress' | 'clock' | 'io'>;
+  private readonly inFlight = new Map<LocalFile, number>();
   private readonly files: number;
   private finishedFiles = 0;
   private bytes: number;
   private sentBytes = 0;
   private startedAt: number | undefined;
 
-  constructor(context: ProgressContext, files: readonly File[]) {
+  constructor(context: Pick<Context, 'progress' | 'clock' | 'io'>, files: readonly LocalFile[]) {
     this.context = context;
     this.files = files.length;
     this.bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -65,13 +59,13 @@ export class TransferProgress<File extends TransferredFile> {
   }
 
   /** @param bytes how much of the file was sent in this attempt */
-  sent(file: File, bytes: number): void {
+  sent(file: LocalFile, bytes: number): void {
     this.inFlight.set(file, bytes);
     this.show();
   }
 
   /** @param isSent false if it did not have to be sent, or failed: then it counts neither for the rate nor for the time left */
-  finished(file: File, isSent: boolean): void {
+  finished(file: LocalFile, isSent: boolean): void {
     this.inFlight.delete(file);
     this.finishedFiles += 1;
     if (isSent) this.sentBytes += file.bytes;
@@ -88,10 +82,4 @@ export class TransferProgress<File extends TransferredFile> {
     const transfer = { files, finishedFiles, bytes, sentBytes, elapsedMs: now - this.startedAt };
     progress.update(transferLine(transfer, io.stderr.columns));
   }
-}
-
-interface ProgressContext {
-  readonly progress: Progress;
-  readonly clock: Clock;
-  readonly io: { readonly stderr: { readonly columns: number } };
 }

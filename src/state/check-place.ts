@@ -23,7 +23,7 @@ async function look(log: Log, { kind, path }: StateLocation): Promise<Inspection
 }
 
 /** Finds out whether a state exists and can be written. A place that cannot be used is an answer, not an error. */
-export async function inspect(openLog: () => Promise<Log>, location: StateLocation): Promise<Inspection> {
+export async function checkPlace(openLog: () => Promise<Log>, location: StateLocation): Promise<Inspection> {
   try {
     return await look(await openLog(), location);
   } catch (error) {
