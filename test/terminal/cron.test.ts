@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
 import { start } from '../support/program.ts';
-import { run } from '../support/run.ts';
+import { fasterClock, run } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -38,7 +38,9 @@ test('Ctrl-C twice while the job is being created exits immediately, and reconci
   const ran = await child;
   clearInterval(repeat);
   expect(ran.exitCode).toBe(130);
-  expect((await run(cron.create('daily', '--ensure', '--state', path), { env: service.env })).code).toBe(9);
+  // A lease takes three seconds.
+  const ensure = cron.create('daily', '--ensure', '--state', path);
+  expect((await run(ensure, { env: service.env, clock: fasterClock(20) })).code).toBe(9);
   const reconciled = await run(['cron', 'reconcile', '-o', 'json', '--state', path], { env: service.env });
   expect(reconciled.code).toBe(0);
   const ids = await cron.idsOf('daily');
