@@ -80,7 +80,7 @@ export class ApiResponse {
 }
 
 /**
- * Runs a reader from `contract` on an item of a list.
+ * Runs a reader from `contract` on items of a list.
  * @throws ShapeError in place of the reader's UnknownShape
  */
 export function readItem<Value>(operation: Operation, read: () => Value): Value {

@@ -1,16 +1,18 @@
+import { isInOtherSpace, type ListedAgent, readAgent } from '../contract/agents.ts';
 import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
+import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
-import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
+import { isWithoutId, NotFoundError, PartnerctlError, ShapeError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-import { listAll } from './list.ts';
+import { type ItemReader, listAll, listItems } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /*
@@ -19,34 +21,44 @@ import type { StreamedBody } from './streamed-body.ts';
  * OutcomeUnknownError if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
  */
 
-/** The limits of each request of a list. */
-type ReadLimits = Pick<CallOptions, 'retries' | 'timeoutMs'>;
-
 /** The limits of a call that must happen once. */
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
-/** Lists the spaces that the token can access, as the service describes them (endpoint 1). */
-export function listSpaces(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listSpaces, limits);
+/** What was read of a listed item, beside what the service sent. */
+export type Listed<Fields> = Fields & { readonly item: JsonObject };
+
+const SPACES: ItemReader<Listed<ListedSpace>> = {
+  read: (item, contract) => ({ ...readSpace(item, contract), item }),
+  idOf: ({ space_id }) => space_id,
+};
+
+const AGENTS: ItemReader<Listed<ListedAgent>> = {
+  read: (item, contract) => ({ ...readAgent(item, contract), item }),
+  idOf: ({ agent_id }) => agent_id,
+};
+
+/** Lists the spaces that the token can access (endpoint 1). */
+export function listSpaces(http: Http): Paged<Listed<ListedSpace>> {
+  return listAll(http, OPERATIONS.listSpaces, SPACES);
 }
 
 /**
- * Lists the agents of a space with their public integration metadata (endpoint 3). Reading it throws NotFoundError when
- * the service does not know the space.
+ * Lists what the service shows as the agents of a space, with their public integration metadata (endpoint 3). Reading it
+ * throws NotFoundError when the service does not know the space.
  */
-export function listAgents(http: Http, spaceId: string, limits: ReadLimits = {}): Paged<JsonObject> {
-  return new Paged(readAgents(http, spaceId, limits));
+export function listAgents(http: Http, spaceId: string): Paged<Listed<ListedAgent>> {
+  return new Paged(readAgents(http, spaceId));
 }
 
-async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): AsyncGenerator<readonly JsonObject[]> {
+async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonly Listed<ListedAgent>[]> {
   try {
-    yield* listAll(http, OPERATIONS.listAgents, { ...limits, values: { space_id: spaceId } }).pages;
+    yield* listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const { why, hint } = error.info;
     // A service that quotes the path has nothing there, rather than no such space.
     const addressHint = hint !== undefined && why?.includes('/agents') ? [hint] : [];
-    throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
+    throw new NotFoundError(`The service does not know the space ${JSON.stringify(space_id)} (404).`, {
       ...error.info,
       hint: [
         'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list',
@@ -56,9 +68,32 @@ async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): Asy
   }
 }
 
+/**
+ * Reads the agents of a space, without those that say that they are in another: a service may ignore the space in the path.
+ * @throws as `listAgents`; ShapeError after the last agent if all are in other spaces
+ */
+export async function* agentsOf(http: Http, spaceId: string): AsyncGenerator<Listed<ListedAgent>, void, void> {
+  let hasOwn = false;
+  let other: ListedAgent | undefined;
+  for await (const agent of listAgents(http, spaceId)) {
+    if (isInOtherSpace(agent, spaceId)) {
+      other ??= agent;
+      continue;
+    }
+    hasOwn = true;
+    yield agent;
+  }
+  if (hasOwn || !other) return;
+  throw new ShapeError(`The list of agents of the space ${spaceId} has only agents of other spaces.`, {
+    why: `The agent ${other.agent_id} says that it is in ${other.space_id}.`,
+    hint: `Compare with: partnerctl agents list ${spaceId}\nIf the service cannot list the agents of one space, name agents by their agent_id, and go on without the list: partnerctl contract set agents.list none`,
+    details: { operation: OPERATIONS.listAgents.name, space_id: spaceId },
+  });
+}
+
 /** Lists the scheduled jobs that the token can access, as the service describes them. */
-export function listJobs(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listCronJobs, limits);
+export function listJobs(http: Http): Paged<JsonObject> {
+  return listItems(http, OPERATIONS.listCronJobs);
 }
 
 /** A space to provision (spec §4.1). */

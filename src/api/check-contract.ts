@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import {
   InterruptedError,
   isBalanceTooLow,
@@ -12,9 +13,9 @@ import {
   PartnerctlError,
   ServiceError,
 } from '../errors.ts';
-import { listAgents, listJobs, listSpaces } from './calls.ts';
 import { HistoryReader, missingIn404 } from './history.ts';
 import type { Http } from './http.ts';
+import { listItems } from './list.ts';
 import { probeSession } from './session-probe.ts';
 
 /** The session whose history is read. */
@@ -130,7 +131,7 @@ async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<Re
   for (const space of spaces.slice(0, MAX_SPACES)) {
     const id = findId(space, http.contract, 'space.id');
     if (id === undefined) continue;
-    last = await readUpTo(listAgents(http, id).pages);
+    last = await readUpTo(listItems(http, OPERATIONS.listAgents, { values: { space_id: id } }).pages);
     if (last.items.length > 0 || last.error) break;
   }
   return last;
@@ -165,12 +166,12 @@ export async function checkContract(
     const found = read.error ? failedFindings(list, read.error) : readFindings(http.contract, list, read);
     for (const [leaf, finding] of found) findings.set(leaf, finding);
   };
-  const spaces = await readUpTo(listSpaces(http).pages);
+  const spaces = await readUpTo(listItems(http, OPERATIONS.listSpaces).pages);
   add('spaces.list', 'space', spaces);
   const agents = await readAgents(http, spaces.items);
   if (agents) add('agents.list', 'agent', agents);
   if (http.contract.operation('cron_jobs.list') !== undefined) {
-    add('cron_jobs.list', 'cron_job', await readUpTo(listJobs(http).pages));
+    add('cron_jobs.list', 'cron_job', await readUpTo(listItems(http, OPERATIONS.listCronJobs).pages));
   }
   if (session) {
     const read = await readUpTo(historyOf(http, session, now));

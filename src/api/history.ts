@@ -52,7 +52,7 @@ interface ReadPages {
   messages: Message[];
   pages: number;
   direction: ReturnType<typeof directionOf>;
-  last: Page | undefined;
+  last: Page<Message> | undefined;
   waitMs: number | undefined;
 }
 
@@ -75,10 +75,8 @@ export class HistoryReader {
     const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined, waitMs: undefined };
     let isFound = false;
     for await (const page of this.requestPages(position, options)) {
-      for (const message of this.decode(page, position)) {
-        read.messages.push(message);
-        isFound ||= message.message_id === after;
-      }
+      read.messages.push(...page.items);
+      isFound ||= page.items.some(({ message_id }) => message_id === after);
       read.pages += 1;
       read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
       read.last = page;
@@ -127,21 +125,21 @@ export class HistoryReader {
     return this.http.contract.parameter('messages.history.after_message_id') !== undefined;
   }
 
-  private requestPages(position: HistoryPosition, { limits }: HistoryOptions): AsyncGenerator<Page, void, void> {
+  private requestPages(
+    position: HistoryPosition,
+    { limits }: HistoryOptions,
+  ): AsyncGenerator<Page<Message>, void, void> {
     const { source_id, session_id, after_message_id } = position;
+    const { contract } = this.http;
     const isRest = after_message_id !== undefined && this.takesCursor();
     const values = { source_id, session_id };
     return readPages(this.http, {
       operation: OPERATIONS.readHistory,
       extent: isRest ? 'rest of a session' : 'session',
       options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
+      read: (entries) => readMessages(entriesOfSession(entries, position, contract), contract),
+      idOf: ({ message_id }) => message_id,
     });
-  }
-
-  private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {
-    // A page without items may have no body to read.
-    if (items.length === 0) return [];
-    return response.read((_, contract) => readMessages(entriesOfSession(items, position, contract), contract));
   }
 
   private warnAboutOrder(): void {

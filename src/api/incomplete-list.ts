@@ -1,6 +1,6 @@
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { ListOperation } from './fetch-page.ts';
+import type { ListOperation } from './pages.ts';
 
 /** Why a list cannot be read to its end. */
 export interface IncompleteList {

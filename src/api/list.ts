@@ -1,22 +1,56 @@
-import type { JsonObject } from '../contract/json.ts';
+import type { Contract } from '../contract/contract.ts';
+import { itemId } from '../contract/field-names.ts';
+import { findId } from '../contract/fields.ts';
+import { type JsonObject, jsonText } from '../contract/json.ts';
+import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
+import { readItem } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
-import type { ListOperation } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { type Page, readPages } from './pages.ts';
+import { type ListOperation, type Page, readPages } from './pages.ts';
+
+/** How the items of a list are read. */
+export interface ItemReader<Item> {
+  /** @throws UnknownShape */
+  readonly read: (item: JsonObject, contract: Contract) => Item;
+  /** What tells items apart. */
+  readonly idOf: (item: Item) => string;
+}
 
 /**
  * Lists every item, and holds two pages in memory at most. Reading it throws
  * ShapeError for a list that cannot be read to its end; the first page is not yielded before it is known how the list continues.
  */
-export function listAll(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
-  return new Paged(itemsOf(readPages(http, { operation, extent: 'list', options: () => options })));
+export function listAll<Item>(
+  http: Http,
+  operation: ListOperation,
+  { read, idOf }: ItemReader<Item>,
+  options: CallOptions = {},
+): Paged<Item> {
+  const readAll = (items: readonly JsonObject[]) =>
+    readItem(operation, () => items.map((item) => read(item, http.contract)));
+  return new Paged(
+    itemsOf(readPages(http, { operation, extent: 'list', options: () => options, read: readAll, idOf })),
+  );
+}
+
+/** Lists every item as the service sends it, even if it cannot be read. Reading it throws as `listAll`. */
+export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
+  const idOf = (item: JsonObject): string => {
+    try {
+      return findId(item, http.contract, itemId(operation.leaf)) ?? jsonText(item);
+    } catch (error) {
+      if (error instanceof UnknownShape) return jsonText(item);
+      throw error;
+    }
+  };
+  return listAll(http, operation, { read: (item) => item, idOf }, options);
 }
 
 /** Yields the items of pages, those of the first one only when it is known how the list continues. */
-async function* itemsOf(pages: AsyncIterable<Page>): AsyncGenerator<readonly JsonObject[]> {
-  let held: readonly JsonObject[] | undefined;
+async function* itemsOf<Item>(pages: AsyncIterable<Page<Item>>): AsyncGenerator<readonly Item[]> {
+  let held: readonly Item[] | undefined;
   let isFirst = true;
   try {
     for await (const { items, verdict } of pages) {

@@ -1,15 +1,17 @@
-import { itemId, listedName, resourceOf } from '../contract/field-names.ts';
-import { fieldsOf, findId } from '../contract/fields.ts';
-import { type JsonObject, jsonText } from '../contract/json.ts';
+import { readList } from '../contract/body.ts';
+import { listedName } from '../contract/field-names.ts';
+import { isEmptyObject, type JsonObject } from '../contract/json.ts';
+import type { ListLeaf } from '../contract/leaves.ts';
+import type { Operation } from '../contract/operations.ts';
+import type { PageResponse } from '../contract/page-signs.ts';
 import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
 import { decideNext, type Failure, isEnd, type PagingRule, type Verdict } from '../contract/paging.ts';
-import { UnknownShape } from '../contract/unknown-shape.ts';
-import { ShapeError } from '../errors.ts';
+import type { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
-import { type FetchedPage, fetchPage, type ListOperation, pathOfLink, pathWith, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
+import { pathOfLink, pathWith, readNextLink, rejectedStatus } from './page-request.ts';
 
 /** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
@@ -17,21 +19,37 @@ const MAX_PAGES = 10_000;
 /** Statuses for a page that does not exist. */
 const MISSING: readonly number[] = [404, 410, 416];
 
+/** The operation of a list. */
+export type ListOperation = Operation & { readonly leaf: ListLeaf };
+
 /** A list that the service serves in pages. */
-export interface PagedList {
+export interface PagedList<Item> {
   readonly operation: ListOperation;
   readonly extent: PagingRule['extent'];
   /** Called before each page. @param after the message after which a history is to be read on */
   readonly options: (after?: string) => CallOptions;
+  /** Reads the items of a page. @throws UnknownShape */
+  readonly read: (items: readonly JsonObject[]) => readonly Item[];
+  /** What tells items apart. */
+  readonly idOf: (item: Item) => string;
 }
 
 /** A page of a list. */
-export interface Page {
-  /** The items that no earlier page had. */
-  readonly items: readonly JsonObject[];
+export interface Page<Item> {
+  /** Without those of the page before, and of the first page. */
+  readonly items: readonly Item[];
   readonly response: ApiResponse;
   /** `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a history. */
   readonly verdict: Verdict;
+}
+
+/** A page as the service sent it. */
+interface FetchedPage<Item> {
+  readonly items: readonly Item[];
+  /** Those that are new. */
+  readonly fresh: readonly Item[];
+  readonly response: ApiResponse;
+  readonly paging: PageResponse;
 }
 
 type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
@@ -40,21 +58,22 @@ type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
  * Reads a list page by page, for as long as a page says that another one follows and that one has new items.
  * @throws PartnerctlError; ShapeError if the list cannot be read to its end, unless it is a history
  */
-export function readPages(http: Http, list: PagedList): AsyncGenerator<Page, void, void> {
+export function readPages<Item>(http: Http, list: PagedList<Item>): AsyncGenerator<Page<Item>, void, void> {
   return new PageReader(http, list).read();
 }
 
-class PageReader {
+class PageReader<Item> {
   private readonly http: Http;
-  private readonly list: PagedList;
+  private readonly list: PagedList<Item>;
   private readonly rule: PagingRule;
-  /** What tells the items of earlier pages apart. */
-  private readonly seen = new Set<string>();
-  /** Texts that differ from request to request. */
-  private readonly requested = new Set<string>();
+  /** The ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile repeats these. */
+  private readonly seen: { first: ReadonlySet<string>; last: ReadonlySet<string> } = {
+    first: new Set(),
+    last: new Set(),
+  };
   private firstPath = '';
 
-  constructor(http: Http, list: PagedList) {
+  constructor(http: Http, list: PagedList<Item>) {
     const { contract } = http;
     const { leaf } = list.operation;
     this.http = http;
@@ -68,28 +87,26 @@ class PageReader {
     };
   }
 
-  async *read(): AsyncGenerator<Page, void, void> {
+  async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(this.list.options());
     this.firstPath = page.response.path;
-    this.requested.add(this.firstPath);
     for (let step: PageStep | undefined; ; ) {
-      const { response, items: sent } = page;
-      // The items of the first page are remembered only if another one is requested: most lists have one.
-      const items = progress.pages === 0 ? sent : this.remember(sent);
+      const { response, items, fresh } = page;
       progress = {
-        items: progress.items + items.length,
+        items: progress.items + fresh.length,
         pages: progress.pages + 1,
-        emptyPages: sent.length === 0 ? progress.emptyPages + 1 : 0,
+        emptyPages: items.length === 0 ? progress.emptyPages + 1 : 0,
         step,
       };
-      if (progress.pages > MAX_PAGES) throw this.endless();
-      const verdict = decideNext(page.paging, progress, this.rule, this.lastIdOf(page));
+      if (progress.pages > MAX_PAGES) throw this.refuse(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
+      const last = items.at(-1);
+      const verdict = decideNext(page.paging, progress, this.rule, last && this.list.idOf(last));
       if (this.isList) await this.checkEnd(page, verdict);
-      yield { items, response, verdict };
+      yield { items: fresh, response, verdict };
       if (verdict.kind !== 'next') return;
-      if (progress.pages === 1) this.remember(sent);
-      const next = await this.requestNext(page, verdict.steps);
+      this.remember(page);
+      const next = await this.requestNext(page, verdict.steps, step);
       if ('failures' in next) {
         const missing = this.endAfter(page, verdict, progress, next.failures);
         if (missing) yield { items: [], response, verdict: missing };
@@ -107,79 +124,74 @@ class PageReader {
     return this.http.contract.operation(this.list.operation.leaf)?.method === 'GET';
   }
 
-  private fetch(options: CallOptions): Promise<FetchedPage> {
-    return fetchPage(this.http, this.list.operation, this.list.extent, options);
+  /** @throws as a failed call; ShapeError for a response that is no list */
+  private async fetch(options: CallOptions): Promise<FetchedPage<Item>> {
+    const { operation, extent, read, idOf } = this.list;
+    const response = await this.http.call(operation, options);
+    const { headers, status } = response;
+    const nextLink = await readNextLink(headers.link);
+    const isRest = extent === 'rest of a session';
+    const isFurther = isRest || options.link !== undefined || options.more !== undefined;
+    // Behind the last page, a service may have no content.
+    const isNothing = isFurther && status === 204;
+    const body = isNothing ? undefined : response.json();
+    const isEmpty = isNothing || (isRest && isEmptyObject(body));
+    const sent = isEmpty
+      ? []
+      : response.read((_, contract) => readList(body, operation.leaf, contract.items(operation.leaf)));
+    const items = isEmpty ? [] : response.read(() => read(sent));
+    const { first, last } = this.seen;
+    const fresh = items.filter((item) => !last.has(idOf(item)) && !first.has(idOf(item)));
+    return { items, fresh, response, paging: { body, headers, status, itemCount: sent.length, nextLink } };
   }
 
-  /** Returns the id of the last item. @throws ShapeError if the next page is requested by it, and it cannot be read */
-  private lastIdOf({ items, response }: FetchedPage): string | undefined {
-    const last = items.at(-1);
-    if (last === undefined) return undefined;
-    if (this.rule.next.kind !== 'after') return this.idOf(last);
-    const id = itemId(this.list.operation.leaf);
-    return response.read((_, contract) => fieldsOf(last, resourceOf(id), contract).readId(id));
-  }
-
-  /** Returns the id of an item; undefined if it has none, or several that disagree. */
-  private idOf(item: JsonObject): string | undefined {
-    try {
-      return findId(item, this.http.contract, itemId(this.list.operation.leaf));
-    } catch (error) {
-      if (error instanceof UnknownShape) return undefined;
-      throw error;
-    }
-  }
-
-  private keyOf(item: JsonObject): string {
-    return this.idOf(item) ?? jsonText(item);
-  }
-
-  /** Remembers the items of a page. @returns those that no earlier page had */
-  private remember(items: readonly JsonObject[]): readonly JsonObject[] {
-    const keyed = items.map((item) => ({ item, key: this.keyOf(item) }));
-    const fresh = keyed.filter(({ key }) => !this.seen.has(key));
-    for (const { key } of keyed) this.seen.add(key);
-    return fresh.map(({ item }) => item);
+  private remember({ items }: FetchedPage<Item>): void {
+    const ids = new Set(items.map(this.list.idOf));
+    this.seen.last = ids;
+    if (this.seen.first.size === 0) this.seen.first = ids;
   }
 
   /** Requests the next page in each way, until one brings it. @throws as a failed call */
   private async requestNext(
-    page: FetchedPage,
+    page: FetchedPage<Item>,
     steps: readonly PageStep[],
-  ): Promise<{ readonly page: FetchedPage; readonly step: PageStep } | { readonly failures: readonly Failure[] }> {
+    before: PageStep | undefined,
+  ): Promise<
+    { readonly page: FetchedPage<Item>; readonly step: PageStep } | { readonly failures: readonly Failure[] }
+  > {
     const failures: Failure[] = [];
     for (const step of steps) {
-      const { options, key } = this.requestOf(step, page);
-      const isNew = !this.requested.has(key);
-      this.requested.add(key);
-      const next = isNew ? await this.attempt(step, options) : 'repeated';
+      const isSame = step.kind === before?.kind && step.value === before.value;
+      const next = isSame ? 'repeated' : await this.attempt(step, this.requestOf(step, page));
       if (typeof next !== 'string') return { page: next, step };
       failures.push(next);
     }
     return { failures };
   }
 
-  /** Returns the request for a page, with a text that differs from that of any other page. @throws ShapeError for a bad link */
-  private requestOf(step: PageStep, page: FetchedPage): { readonly options: CallOptions; readonly key: string } {
+  /** @throws ShapeError for a link that leads elsewhere */
+  private requestOf(step: PageStep, page: FetchedPage<Item>): CallOptions {
     const { http, list, firstPath } = this;
-    if (step.kind === 'message') return { options: list.options(step.value), key: `after ${step.value}` };
+    if (step.kind === 'message') return list.options(step.value);
     if (step.kind === 'link') {
       const link = pathOfLink(http, page.response.path, step.value);
-      if (link !== undefined) return { options: { ...list.options(), link }, key: link };
+      if (link !== undefined) return { ...list.options(), link };
       throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
     }
     const parameters = { [step.parameter]: String(step.value) };
-    const link = pathWith(http, firstPath, parameters);
-    return { options: { ...list.options(), ...(this.isGet ? { link } : { more: parameters }) }, key: link };
+    return {
+      ...list.options(),
+      ...(this.isGet ? { link: pathWith(http, firstPath, parameters) } : { more: parameters }),
+    };
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async attempt({ kind }: PageStep, options: CallOptions): Promise<FetchedPage | Failure> {
+  private async attempt({ kind }: PageStep, options: CallOptions): Promise<FetchedPage<Item> | Failure> {
     try {
       const next = await this.fetch(options);
       // A filter may be applied after a page was read: the next one has the rest.
       if (next.items.length === 0) return kind === 'link' || kind === 'token' ? next : 'empty';
-      return next.items.some((item) => !this.seen.has(this.keyOf(item))) ? next : 'repeated';
+      return next.fresh.length > 0 ? next : 'repeated';
     } catch (error) {
       const status = kind === 'link' ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
@@ -188,7 +200,7 @@ class PageReader {
   }
 
   /** Checks whether the list may end with this page. @throws ShapeError if it does not */
-  private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
+  private async checkEnd(page: FetchedPage<Item>, verdict: Verdict): Promise<void> {
     if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
     if (verdict.kind !== 'unexplained') return;
     const message = `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
@@ -196,14 +208,14 @@ class PageReader {
   }
 
   /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
-  private async askOnceMore(page: FetchedPage): Promise<void> {
+  private async askOnceMore(page: FetchedPage<Item>): Promise<void> {
     const { length } = page.items;
     if (!this.isGet) return this.warn(length);
-    this.remember(page.items);
+    this.remember(page);
     const link = pathWith(this.http, page.response.path, { offset: `${length}`, skip: `${length}`, page: '2' });
     try {
-      const more = await this.fetch({ ...this.list.options(), link });
-      if (more.items.every((item) => this.seen.has(this.keyOf(item)))) return;
+      const { fresh } = await this.fetch({ ...this.list.options(), link });
+      if (fresh.length === 0) return;
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
       if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
@@ -215,7 +227,7 @@ class PageReader {
 
   /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError for a list that lacks it */
   private endAfter(
-    page: FetchedPage,
+    page: FetchedPage<Item>,
     verdict: NextVerdict,
     progress: Progress,
     failures: readonly Failure[],
@@ -256,17 +268,8 @@ class PageReader {
     );
   }
 
-  private endless(): ShapeError {
-    const { operation } = this.list;
-    const what = this.isList ? 'list' : 'history';
-    return new ShapeError(`The ${what} has more than ${MAX_PAGES.toLocaleString('en')} pages.`, {
-      hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
-      details: { operation: operation.name, leaf: `${operation.leaf}.next` },
-    });
-  }
-
   private refuse(
-    { response }: FetchedPage,
+    { response }: FetchedPage<Item>,
     message: string,
     signs: readonly string[],
     more: Pick<IncompleteList, 'tried' | 'next' | 'isRead'> = {},

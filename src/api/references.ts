@@ -1,35 +1,29 @@
-import { readAgent } from '../contract/agents.ts';
-import type { Contract } from '../contract/contract.ts';
+import type { ListedAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { readSpace } from '../contract/spaces.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
-import type { Paged } from '../platform/paged.ts';
-import { readItem } from './api-response.ts';
-import { listAgents, listSpaces } from './calls.ts';
+import { agentsOf, type Listed, listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './shape-errors.ts';
-import { SpaceAgents } from './space-agents.ts';
-import type { SpaceRow } from './space-rows.ts';
 
 /** How the command line names a space: by id, or by a field to look up in the list of spaces. */
-export type Reference =
-  | { readonly by: 'id'; readonly value: string }
-  | { readonly by: 'external_space_id' | 'name'; readonly value: string };
+export interface Reference {
+  readonly by: 'id' | 'external_space_id' | 'name';
+  readonly value: string;
+}
 
 /** How the command line names an agent. */
-export type AgentReference = { readonly by: 'id' | 'name'; readonly value: string };
-
-const PREFIXES = { 'ext:': 'external_space_id', 'name:': 'name' } as const;
+export interface AgentReference extends Reference {
+  readonly by: 'id' | 'name';
+}
 
 /** Parses `<space>`: a space_id, `ext:<external_space_id>`, or `name:<name>`. */
 export function parseReference(text: string): Reference {
-  for (const [prefix, by] of Object.entries(PREFIXES)) {
-    if (text.startsWith(prefix)) return { by, value: text.slice(prefix.length) };
-  }
-  return { by: 'id', value: text };
+  if (text.startsWith('ext:')) return { by: 'external_space_id', value: text.slice('ext:'.length) };
+  return text.startsWith('name:') ? { by: 'name', value: text.slice('name:'.length) } : { by: 'id', value: text };
 }
 
 /**
@@ -44,86 +38,52 @@ export function parseAgentReference(text: string): AgentReference {
   });
 }
 
-/** What a reference may name. */
-interface Candidate {
-  readonly id: string;
-  readonly name: string | undefined;
-  readonly external_space_id?: string | null | undefined;
-  readonly template_id?: string | undefined;
-  readonly source_id?: string | null | undefined;
-}
-
-/** What a reference names, with what the service sent. */
-interface Match extends Candidate {
-  readonly item: JsonObject;
-}
-
-/** A list in which a reference is looked up. */
-interface Lookup {
-  readonly resource: 'space' | 'agent';
-  readonly items: Paged<JsonObject>;
-  /** Returns undefined for an item of another list. */
-  readonly read: (item: JsonObject, contract: Contract) => Candidate | undefined;
-  /** The command that shows the whole list. */
-  readonly listCommand: string;
-  /** Checks the whole list. */
-  readonly check?: () => void;
-}
-
-const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as const;
-
 /**
  * Resolves a reference to a space_id. Looks up any reference other than an id in the list of spaces.
  * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an
  * item cannot be read, or if the list does not include the field
  */
 export async function resolveSpaceId(http: Http, reference: Reference): Promise<string> {
-  return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space.space_id;
+  return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space_id;
 }
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
-export async function findSpace(http: Http, { by, value }: Reference): Promise<SpaceRow> {
-  const read: Lookup['read'] = (item, contract) => {
-    const { space_id: id, name, external_space_id } = readSpace(item, contract);
-    return { id, name, external_space_id };
-  };
-  const lookup: Lookup = { resource: 'space', items: listSpaces(http), read, listCommand: 'partnerctl spaces list' };
-  const { item } = await findUnique(http, lookup, by, value);
-  return { space: readSpace(item, http.contract), item };
+export async function findSpace(http: Http, reference: Reference): Promise<Listed<ListedSpace>> {
+  return await findUnique(http, reference, {
+    list: 'listSpaces',
+    resource: 'space',
+    command: 'partnerctl spaces list',
+    rows: listSpaces(http),
+    toCandidate: ({ space_id, name, external_space_id }) => ({
+      id: space_id,
+      name,
+      external_space_id,
+      details: [external_space_id ? `ext:${external_space_id}` : undefined],
+    }),
+  });
 }
 
-/**
- * Resolves a reference to an agent_id. Looks up a name in the list of the space's agents.
- * @throws as `resolveSpaceId` and `SpaceAgents.check`, and NotFoundError if the space does not exist
- */
-export async function resolveAgentId(http: Http, spaceId: string, { by, value }: AgentReference): Promise<string> {
-  return by === 'id' ? value : (await resolveAgent(http, spaceId, { by, value })).id;
+/** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */
+export async function resolveAgentId(http: Http, spaceId: string, reference: AgentReference): Promise<string> {
+  return reference.by === 'id' ? reference.value : (await resolveAgent(http, spaceId, reference)).agent_id;
 }
 
-/** An agent, and its API chat source as the list shows it: null if it has none, undefined if the list does not say. */
-export type ResolvedAgent = Pick<Candidate, 'id' | 'source_id'>;
-
-/** Looks up an agent in the list of the space's agents. @throws as `resolveAgentId`, also for an unknown agent_id */
-export async function resolveAgent(http: Http, spaceId: string, { by, value }: AgentReference): Promise<ResolvedAgent> {
-  const own = new SpaceAgents(spaceId);
-  const read: Lookup['read'] = (item, contract) => {
-    const agent = readAgent(item, contract);
-    const { agent_id: id, name, template_id, source_id } = agent;
-    return by === 'id' || own.includes(agent) ? { id, name, template_id, source_id } : undefined;
-  };
-  const listCommand = `partnerctl agents list ${spaceId}`;
-  const lookup: Lookup = { resource: 'agent', items: listAgents(http, spaceId), read, listCommand };
-  return await findUnique(http, by === 'id' ? lookup : { ...lookup, check: () => own.check() }, by, value);
+/** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `agentsOf` */
+export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
+  return await findUnique(http, reference, {
+    list: 'listAgents',
+    resource: 'agent',
+    command: `partnerctl agents list ${spaceId}`,
+    rows: agentsOf(http, spaceId),
+    toCandidate: ({ agent_id, name, template_id }) => ({ id: agent_id, name, details: [template_id] }),
+  });
 }
 
 /** Looks for an agent in every space that the token can access. @throws NotFoundError if none has it */
-export async function findAgentAnywhere(http: Http, agentId: string): Promise<ResolvedAgent> {
-  for await (const space of listSpaces(http)) {
-    const { space_id } = readItem(OPERATIONS.listSpaces, () => readSpace(space, http.contract));
-    for await (const item of listAgents(http, space_id)) {
-      const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-      if (canonicalId(agent.agent_id) === canonicalId(agentId))
-        return { id: agent.agent_id, source_id: agent.source_id };
+export async function findAgentAnywhere(http: Http, agentId: string): Promise<ListedAgent> {
+  for await (const { space_id } of listSpaces(http)) {
+    for await (const agent of listAgents(http, space_id)) {
+      if (canonicalId(agent.agent_id) === canonicalId(agentId)) return agent;
     }
   }
   throw new NotFoundError(`No space that the token can access has the agent ${JSON.stringify(agentId)}.`, {
@@ -131,58 +91,69 @@ export async function findAgentAnywhere(http: Http, agentId: string): Promise<Re
   });
 }
 
-const MAX_CANDIDATES = 10;
-const EMPTY_LIST = {
-  space: 'There are no spaces that the token can access.',
-  agent: 'The space has no agents.',
-} as const;
+/** A list in which a reference is looked up. */
+interface Lookup<Row> {
+  readonly list: 'listSpaces' | 'listAgents';
+  readonly resource: 'space' | 'agent';
+  /** The command that shows the list. */
+  readonly command: string;
+  readonly rows: AsyncIterable<Row>;
+  readonly toCandidate: (row: Row) => Candidate;
+}
 
-/**
- * Reads the whole list, because a second match makes the reference ambiguous.
- * @throws NotFoundError, UsageError, ShapeError as `resolveSpaceId`
- */
-async function findUnique(http: Http, lookup: Lookup, by: Reference['by'], value: string): Promise<Match> {
-  const { resource, items, read, listCommand } = lookup;
+/** What a reference may name. */
+interface Candidate {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly external_space_id?: string | null | undefined;
+  /** What describes it beside its id and its name. */
+  readonly details: readonly (string | undefined)[];
+}
+
+const MAX_CANDIDATES = 10;
+
+/** Reads the whole list, because a second match makes the reference ambiguous. @throws as `resolveSpaceId` */
+async function findUnique<Row extends { readonly item: JsonObject }>(
+  http: Http,
+  { by, value }: Reference,
+  lookup: Lookup<Row>,
+): Promise<Row> {
+  const { resource, command, rows, toCandidate } = lookup;
   const field = by === 'id' ? `${resource}_id` : by;
   const wanted = by === 'id' ? canonicalId(value) : value;
-  const matches = new Map<string, Match>();
+  const matches = new Map<string, { readonly candidate: Candidate; readonly row: Row }>();
   const similar: Candidate[] = [];
   const others: Candidate[] = [];
   let hasField = false;
-  let without: JsonObject | undefined;
-  for await (const item of items) {
-    const candidate = readItem(LISTS[resource], () => read(item, http.contract));
-    if (!candidate) continue;
+  let first: Row | undefined;
+  for await (const row of rows) {
+    first ??= row;
+    const candidate = toCandidate(row);
     const found = by === 'id' ? canonicalId(candidate.id) : candidate[by];
-    if (found === undefined) without = item;
-    else hasField = true;
+    hasField ||= found !== undefined;
     // Pages shift while a list grows, so an item may appear twice.
-    if (found === wanted) matches.set(candidate.id, { ...candidate, item });
-    else if (isSimilar(found, value)) addTo(similar, candidate);
-    else addTo(others, candidate);
+    if (found === wanted) matches.set(candidate.id, { candidate, row });
+    const group = isSimilar(found, value) ? similar : others;
+    if (group.length < MAX_CANDIDATES) group.push(candidate);
   }
-  lookup.check?.();
   const [match, ...more] = matches.values();
-  if (match && more.length === 0) return match;
+  if (match && more.length === 0) return match.row;
   if (match) {
     throw new UsageError(`${matches.size} ${resource}s have the ${field} ${JSON.stringify(value)}.`, {
-      why: describeAll([match, ...more]),
+      why: describeAll([match, ...more].map(({ candidate }) => candidate)),
       hint: `Use the ${resource}_id of the one you mean.`,
       details: { candidates: [...matches.keys()] },
     });
   }
   const shown = similar.length > 0 ? similar : others;
   const details = { candidates: shown.map(({ id }) => id) };
-  if (without && !hasField && by !== 'id') throw unlistedField(http, lookup, by, { item: without, details });
+  if (first && !hasField && by !== 'id') throw withHint(unlistedField(http, lookup, by, first.item), { details });
+  const none = resource === 'space' ? 'There are no spaces that the token can access.' : 'The space has no agents.';
   throw new NotFoundError(`No ${resource} has the ${field} ${JSON.stringify(value)}.`, {
-    why: shown.length === 0 ? EMPTY_LIST[resource] : `Some that exist:\n${describeAll(shown)}`,
-    hint: `List all ${resource}s with: ${listCommand}`,
+    why: shown.length === 0 ? none : `Some that exist:\n${describeAll(shown)}`,
+    hint: `List all ${resource}s with: ${command}`,
     details,
   });
-}
-
-function addTo(candidates: Candidate[], candidate: Candidate): void {
-  if (candidates.length < MAX_CANDIDATES) candidates.push(candidate);
 }
 
 function isSimilar(found: string | null | undefined, wanted: string): boolean {
@@ -192,24 +163,20 @@ function isSimilar(found: string | null | undefined, wanted: string): boolean {
 }
 
 function describeAll(candidates: readonly Candidate[]): string {
-  return candidates
-    .slice(0, MAX_CANDIDATES)
-    .map(({ id, name, external_space_id: external, template_id }) =>
-      [id, name, external && `ext:${external}`, template_id].filter(Boolean).join(' · '),
-    )
-    .join('\n');
+  const lines = candidates.map(({ id, name, details }) => [id, name, ...details].filter(Boolean).join(' · '));
+  return lines.slice(0, MAX_CANDIDATES).join('\n');
 }
 
 /** Returns the error for a list without the field, which cannot prove that nothing matches. @param item one of it */
 function unlistedField(
   { contract }: Http,
-  { resource, listCommand }: Lookup,
+  { list, resource, command }: Omit<Lookup<unknown>, 'rows' | 'toCandidate'>,
   field: 'name' | 'external_space_id',
-  { item, details }: { readonly item: JsonObject; readonly details: Readonly<Record<string, unknown>> },
+  item: JsonObject,
 ): PartnerctlError {
   const leaf = field === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
   const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
   const shape = fieldsOf(item, resource, contract).unreadable(leaf, message);
-  const hint = `Or use the ${resource}_id. List the ${resource}s with: ${listCommand}`;
-  return withHint(itemError(shape, LISTS[resource]), { hint, details });
+  const hint = `Or use the ${resource}_id. List the ${resource}s with: ${command}`;
+  return withHint(itemError(shape, OPERATIONS[list]), { hint });
 }

@@ -4,10 +4,10 @@ import {
   findAgentAnywhere,
   parseAgentReference,
   parseReference,
-  type ResolvedAgent,
   resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
+import type { ListedAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 
@@ -59,13 +59,17 @@ export function sourceFlags(options: SourceOptions): readonly string[] {
   );
 }
 
-async function lookUpAgent(http: Http, { agent, space }: AgentInput): Promise<ResolvedAgent> {
+async function lookUpAgent(http: Http, { agent, space }: AgentInput): Promise<ListedAgent> {
   if (space === undefined) return await findAgentAnywhere(http, agent.value);
   return await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
 }
 
 /** The error for an agent without a source: a source is only ever created on request. */
-function noSourceError({ agent, space }: AgentInput, { id, source_id }: ResolvedAgent, toCommand: FormatCommand) {
+function noSourceError(
+  { agent, space }: AgentInput,
+  { agent_id: id, source_id }: ListedAgent,
+  toCommand: FormatCommand,
+) {
   const subject = agent.by === 'name' ? `${JSON.stringify(agent.value)} (${id})` : id;
   const typed = agent.by === 'name' ? `name:${agent.value}` : agent.value;
   const setup =

@@ -1,12 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { readItem } from '../api/api-response.ts';
-import { listAgents, listSpaces } from '../api/calls.ts';
+import { agentsOf, listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
-import { readAgent } from '../contract/agents.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { readSpace } from '../contract/spaces.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError, UsageError } from '../errors.ts';
 import { type ChatContext, followDeps, openPlaces } from './context.ts';
 import { createShared, followSession, type SessionEvent } from './follow-session.ts';
@@ -77,14 +72,10 @@ const TICKS_BETWEEN_LOOKS = 2;
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, spaceId: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
   const unknown: string[] = [];
-  const own = new SpaceAgents(spaceId);
-  for await (const item of listAgents(http, spaceId)) {
-    const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-    if (!own.includes(agent)) continue;
-    if (agent.source_id === undefined) unknown.push(agent.agent_id);
-    else if (agent.source_id !== null) sources.add(agent.source_id);
+  for await (const { agent_id, source_id } of agentsOf(http, spaceId)) {
+    if (source_id === undefined) unknown.push(agent_id);
+    else if (source_id !== null) sources.add(source_id);
   }
-  own.check();
   if (unknown.length > 0) {
     await warn(
       `The service shows no API chat source for ${unknown.join(', ')}, so their conversations are left out. Name them with --source.`,
@@ -119,10 +110,8 @@ async function selectionTest(
 async function* findNames(http: Http, sources: ReadonlySet<string>): AsyncGenerator<WatchEvent, void, void> {
   const missing = new Set(sources);
   try {
-    for await (const space of listSpaces(http)) {
-      const { space_id, name } = readItem(OPERATIONS.listSpaces, () => readSpace(space, http.contract));
-      for await (const item of listAgents(http, space_id)) {
-        const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+    for await (const { space_id, name } of listSpaces(http)) {
+      for await (const agent of listAgents(http, space_id)) {
         const source_id = agent.source_id ?? undefined;
         if (source_id === undefined || !missing.delete(source_id)) continue;
         yield { kind: 'named', source_id, names: { space: name, agent: agent.name } };

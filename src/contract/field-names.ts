@@ -195,9 +195,10 @@ export class FieldNames {
 
   /** Returns the keys under which an object may have a field, by rank. */
   candidates(leaf: FieldLeaf, keys: readonly string[]): readonly Candidate[] {
-    if (keys.length !== this.lastKeys.length || keys.some((key, index) => key !== this.lastKeys[index])) {
+    if (keys !== this.lastKeys) {
+      const isSame = keys.length === this.lastKeys.length && keys.every((key, index) => key === this.lastKeys[index]);
+      if (!isSame) this.known.clear();
       this.lastKeys = keys;
-      this.known.clear();
     }
     const known = this.known.get(leaf);
     if (known) return known;

@@ -66,6 +66,8 @@ export class Fields {
    * @throws UnknownShape if accepted names of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
+    const only = this.onlyCandidate(leaf);
+    if (only !== undefined) return plain(this.object[only.key]);
     let isNull = false;
     for (const rank of this.ranks(leaf)) {
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
@@ -128,6 +130,8 @@ export class Fields {
    * @throws UnknownShape as `value`
    */
   id(leaf: FieldLeaf): string | undefined {
+    const only = this.onlyCandidate(leaf);
+    if (only !== undefined) return asId(plain(this.object[only.key]));
     for (const rank of this.ranks(leaf)) {
       const ids = rank.filter(({ value }) => asId(value) !== undefined);
       if (ids.length > 0) return asId(this.agreed(leaf, ids));
@@ -203,6 +207,14 @@ export class Fields {
     if (isLeafName(place)) return { leaf: place, value: [...known, path].join(', ') };
     const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
     return { leaf, value: `${path}.${key}` };
+  }
+
+  /** The one key that has a field, as in most items of a list: it needs no search. Undefined if there may be others. */
+  private onlyCandidate(leaf: FieldLeaf): Candidate | undefined {
+    const [holder, ...nested] = this.holders;
+    if (holder === undefined || nested.length > 0 || this.names.rule(leaf).isChosen) return undefined;
+    const [only, ...others] = this.names.candidates(leaf, holder.keys);
+    return others.length === 0 && only?.rest.length === 0 ? only : undefined;
   }
 
   private agreed(leaf: FieldLeaf, values: readonly Found[]): unknown {

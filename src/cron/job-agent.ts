@@ -1,5 +1,4 @@
-import { readItem } from '../api/api-response.ts';
-import { listAgents } from '../api/calls.ts';
+import { agentsOf } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import {
   type AgentReference,
@@ -8,9 +7,6 @@ import {
   resolveAgentId,
   resolveSpaceId,
 } from '../api/references.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
-import { readAgent } from '../contract/agents.ts';
-import { OPERATIONS } from '../contract/operations.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
@@ -102,12 +98,7 @@ export async function findOwnerAgents(
   const ids = new Set<string>();
   const { by, value } = parseReference(space);
   const spaceId = await resolveSpaceId(http, { by, value });
-  const own = new SpaceAgents(spaceId);
-  for await (const item of listAgents(http, spaceId)) {
-    const listed = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-    if (own.includes(listed)) ids.add(comparableAgent(listed.agent_id));
-  }
-  own.check();
+  for await (const { agent_id } of agentsOf(http, spaceId)) ids.add(comparableAgent(agent_id));
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }
 

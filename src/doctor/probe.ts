@@ -1,5 +1,5 @@
-import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
+import { listItems } from '../api/list.ts';
 import { probeSession, type SessionProbe } from '../api/session-probe.ts';
 import { readAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
@@ -125,10 +125,12 @@ export async function probeService(http: Http, clock: Clock): Promise<Probe> {
   const { status, error } = first;
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (status === undefined || allWouldFail) return { ...first, lists: [], session: undefined };
-  const spaces = await readList(SPACES, listSpaces(http, LIMITS));
+  const spaces = await readList(SPACES, listItems(http, OPERATIONS.listSpaces, LIMITS));
   const space = firstOf(spaces.items, (item) => readSpace(item, http.contract).space_id);
-  const agents = space === undefined ? undefined : await readList(AGENTS, listAgents(http, space, LIMITS));
-  const jobs = await readList(JOBS, listJobs(http, LIMITS));
+  const ofSpace = { ...LIMITS, values: { space_id: space } };
+  const agents =
+    space === undefined ? undefined : await readList(AGENTS, listItems(http, OPERATIONS.listAgents, ofSpace));
+  const jobs = await readList(JOBS, listItems(http, OPERATIONS.listCronJobs, LIMITS));
   const reads = [spaces, ...(agents ? [agents] : []), jobs].map(({ read }) => read);
   const source = firstOf(agents?.items ?? [], (item) => readAgent(item, http.contract).source_id);
   return {

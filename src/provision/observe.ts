@@ -1,13 +1,12 @@
 import { readItem } from '../api/api-response.ts';
-import { listAgents, listSpaces } from '../api/calls.ts';
+import { agentsOf, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
-import { type ListedAgent, readAgent } from '../contract/agents.ts';
+import type { ListedAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
-import { type ListedSpace, readSpace } from '../contract/spaces.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import { isTokenRejected, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { SpaceFact } from './space-record.ts';
@@ -105,9 +104,8 @@ export class Observer {
     let first: JsonObject | undefined;
     let hasExternalIds = false;
     try {
-      for await (const item of listSpaces(this.http)) {
-        first ??= item;
-        const space = readItem(OPERATIONS.listSpaces, () => readSpace(item, this.http.contract));
+      for await (const space of listSpaces(this.http)) {
+        first ??= space.item;
         const { space_id, external_space_id: id } = space;
         hasExternalIds ||= id !== undefined;
         byId.set(space_id, space);
@@ -142,21 +140,17 @@ export class Observer {
   async listAgents(spaceId: string): Promise<readonly ListedAgent[] | undefined> {
     const { http } = this;
     const agents: ListedAgent[] = [];
-    const own = new SpaceAgents(spaceId);
     let nameless: JsonObject | undefined;
     try {
-      for await (const item of listAgents(http, spaceId)) {
-        const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-        if (!own.includes(agent)) continue;
+      for await (const agent of agentsOf(http, spaceId)) {
         agents.push(agent);
-        const isUnnamed = fieldsOf(item, 'agent', http.contract).value('agent.name') === null;
-        if (agent.name === undefined && !isUnnamed) nameless = item;
+        const isUnnamed = fieldsOf(agent.item, 'agent', http.contract).value('agent.name') === null;
+        if (agent.name === undefined && !isUnnamed) nameless = agent.item;
       }
     } catch (error) {
       return await this.withoutList(error, 'agents', agents.length > 0);
     }
     if (nameless) refuseItem(http, OPERATIONS.listAgents, nameless, 'agent.name');
-    own.check();
     return agents;
   }
 

@@ -1,8 +1,8 @@
-import type { Http } from '../api/http.ts';
+import { agentsOf, type Listed } from '../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { findSpace, parseReference } from '../api/references.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
-import { type AgentRow, listAgentRows, type SpaceRow } from '../api/space-rows.ts';
+import type { ListedAgent } from '../contract/agents.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { type ListContext, listJobsOf } from '../cron/list.ts';
 import type { JobRow, OwnerAgents } from '../cron/rows.ts';
@@ -11,25 +11,18 @@ import { NoOperationError, PartnerctlError } from '../errors.ts';
 import { readAgentSpaces } from './space-record.ts';
 
 /** An agent with its chat, and its jobs. */
-interface AgentView extends AgentRow {
+interface AgentView extends Listed<ListedAgent> {
   readonly jobs: readonly JobRow[];
 }
 
 /** A space, its agents with their chats, and their jobs. */
-export interface SpaceView extends SpaceRow {
+export interface SpaceView {
+  readonly space: Listed<ListedSpace>;
   readonly agents: readonly AgentView[];
   /** All of them, in the order of the list; undefined if they cannot be listed. */
   readonly jobs: readonly JobRow[] | undefined;
   /** Those of agents that are not in the space. */
   readonly otherJobs: readonly JobRow[];
-}
-
-async function readAgents(http: Http, spaceId: string): Promise<readonly AgentRow[]> {
-  const own = new SpaceAgents(spaceId);
-  const agents: AgentRow[] = [];
-  for await (const row of listAgentRows(http, spaceId)) if (own.includes(row)) agents.push(row);
-  own.check();
-  return agents;
 }
 
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
@@ -58,14 +51,15 @@ async function readJobs(context: ListContext, agents: OwnerAgents): Promise<read
 export async function showSpace(context: ListContext, typed: string): Promise<SpaceView> {
   const http = await context.http();
   context.progress.start('Reading the space');
-  const found = await findSpace(http, parseReference(typed));
-  const { space_id, external_space_id } = found.space;
-  const agents = await readAgents(http, space_id);
+  const space = await findSpace(http, parseReference(typed));
+  const { space_id, external_space_id } = space;
+  const agents: Listed<ListedAgent>[] = [];
+  for await (const agent of agentsOf(http, space_id)) agents.push(agent);
   const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
   const jobs = await readJobs(context, { ids, ...(external_space_id && { external_space_id }) });
   const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);
   return {
-    ...found,
+    space,
     agents: agents.map((agent) => {
       const own = comparableAgent(agent.agent_id);
       return { ...agent, jobs: jobs?.filter((job) => agentOf(job) === own) ?? [] };

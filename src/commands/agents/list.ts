@@ -1,11 +1,11 @@
-import type { AgentRow } from '../../api/space-rows.ts';
 import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
+import type { ListedAgent } from '../../contract/agents.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-const COLUMNS: readonly Column<AgentRow>[] = [
+const COLUMNS: readonly Column<ListedAgent>[] = [
   { header: 'AGENT', value: ({ agent_id }) => agent_id },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'TEMPLATE', value: ({ template_id }) => template_id },
@@ -23,20 +23,20 @@ export const list = () =>
     .argument('<space>', SPACE_HELP)
     .action(
       run(async (context, space) => {
-        const [{ parseReference, resolveSpaceId }, { listAgentRows }, { rememberIds }] = await Promise.all([
+        const [{ parseReference, resolveSpaceId }, { listAgents }, { rememberIds }] = await Promise.all([
           import('../../api/references.ts'),
-          import('../../api/space-rows.ts'),
+          import('../../api/calls.ts'),
           import('../../cli/known-ids.ts'),
         ]);
         const http = await context.http();
         context.progress.start('Listing agents');
-        const toKnownIds = ({ agent_id: value, name }: AgentRow): readonly KnownId[] => {
+        const toKnownIds = ({ agent_id: value, name }: ListedAgent): readonly KnownId[] => {
           const aliases = name ? [`name:${name}`] : [];
           return [{ kind: 'agent', value, description: name ?? '', aliases, within: space }];
         };
         const scope = { kinds: ['agent'], within: space } as const;
         const spaceId = await resolveSpaceId(http, parseReference(space));
-        const rows = rememberIds(context, listAgentRows(http, spaceId), scope, toKnownIds);
+        const rows = rememberIds(context, listAgents(http, spaceId), scope, toKnownIds);
         return listResult(rows, COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,

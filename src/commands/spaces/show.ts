@@ -38,9 +38,9 @@ function toLines({ space, agents, jobs, otherJobs }: SpaceView): readonly Report
   ];
 }
 
-function toJson({ item, agents, jobs }: SpaceView): object {
+function toJson({ space, agents, jobs }: SpaceView): object {
   return {
-    space: item,
+    space: space.item,
     agents: agents.map((agent) => agent.item),
     chat: agents.flatMap(({ agent_id, name, source_id }) => (source_id ? [{ source_id, agent_id, name }] : [])),
     cron: jobs?.map(({ json }) => json) ?? null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listAll } from '../../../src/api/list.ts';
+import { listItems } from '../../../src/api/list.ts';
 import { Contract, type ContractLayers } from '../../../src/contract/contract.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { json, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
@@ -17,7 +17,7 @@ async function read(script: Script, layers: ContractLayers = {}) {
   const items: unknown[] = [];
   let error: unknown;
   try {
-    for await (const item of listAll(http, OPERATIONS.listSpaces)) items.push(item);
+    for await (const item of listItems(http, OPERATIONS.listSpaces)) items.push(item);
   } catch (thrown) {
     error = thrown;
   }

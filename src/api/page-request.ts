@@ -1,55 +1,13 @@
-import { readList } from '../contract/body.ts';
 import { normalizeName } from '../contract/field-names.ts';
-import { isEmptyObject, type JsonObject } from '../contract/json.ts';
-import type { ListLeaf } from '../contract/leaves.ts';
-import type { Operation } from '../contract/operations.ts';
-import { PAGE_PARAMETERS, type PageResponse } from '../contract/page-signs.ts';
-import type { PagingRule } from '../contract/paging.ts';
+import { PAGE_PARAMETERS } from '../contract/page-signs.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
-import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-
-/** The operation of a list. */
-export type ListOperation = Operation & { readonly leaf: ListLeaf };
-
-/** A page as the service sent it. */
-export interface FetchedPage {
-  readonly items: readonly JsonObject[];
-  readonly response: ApiResponse;
-  readonly paging: PageResponse;
-}
-
-/**
- * Requests a page of a list.
- * @throws as a failed call; ShapeError for a response that is no list
- */
-export async function fetchPage(
-  http: Http,
-  operation: ListOperation,
-  extent: PagingRule['extent'],
-  options: CallOptions,
-): Promise<FetchedPage> {
-  const response = await http.call(operation, options);
-  const { headers, status } = response;
-  const isRest = extent === 'rest of a session';
-  const isFurther = isRest || options.link !== undefined || options.more !== undefined;
-  const nextLink = await readNextLink(headers.link);
-  // Behind the last page, a service may have no content.
-  if (isFurther && status === 204) {
-    return { items: [], response, paging: { body: undefined, headers, status, itemCount: 0, nextLink } };
-  }
-  const items = response.read((body, contract) =>
-    isRest && isEmptyObject(body) ? [] : readList(body, operation.leaf, contract.items(operation.leaf)),
-  );
-  return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };
-}
 
 /** In place of the next link in a header that cannot be parsed. It is no address, and so refused. */
 const UNREADABLE = 'unreadable:';
 
 /** Returns the next page of a Link header (RFC 8288). */
-async function readNextLink(header: string | undefined): Promise<string | undefined> {
+export async function readNextLink(header: string | undefined): Promise<string | undefined> {
   if (header === undefined) return undefined;
   const { default: LinkHeader } = await import('http-link-header');
   try {
@@ -106,20 +64,17 @@ export function pathOfLink(http: Address, current: string, link: string): string
   return /^https?:$/.test(target.protocol) && isBelow ? target.pathname + queryOfLink(from, target) : undefined;
 }
 
-/** Whether a parameter says by a number where a page begins, or how many items it has. */
-function isNumbered(name: string): boolean {
-  const { page, offset, size } = PAGE_PARAMETERS;
-  return [page, offset, size].some((pattern) => pattern.test(normalizeName(name)));
-}
+const NUMBERED = [PAGE_PARAMETERS.page, PAGE_PARAMETERS.offset, PAGE_PARAMETERS.size];
 
 /**
  * Returns the query of a link to the next page. Laravel leaves out the parameters of the request beside the number of the page,
  * and would answer with a page of another list. A link with a token stays as it is: the token may stand for them.
  */
 function queryOfLink(from: URL, target: URL): string {
-  const names = [...target.searchParams.keys()];
-  const hasNumbers = names.length > 0 && names.every(isNumbered);
-  if (!hasNumbers || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, '')) return target.search;
   const missing = [...from.searchParams].filter(([name]) => !target.searchParams.has(name));
-  return [target.search, ...(missing.length > 0 ? [new URLSearchParams(missing).toString()] : [])].join('&');
+  if (missing.length === 0 || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, ''))
+    return target.search;
+  const names = [...target.searchParams.keys()].map(normalizeName);
+  const hasNumbers = names.length > 0 && names.every((name) => NUMBERED.some((pattern) => pattern.test(name)));
+  return hasNumbers ? `${target.search}&${new URLSearchParams(missing)}` : target.search;
 }
