@@ -50,8 +50,7 @@ async function formatMarkdown(
   if (!stdout.isTTY) return text;
   const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
   const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
-  const style = { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold };
-  return `${await renderMarkdown(text, style, stdout.columns)}\n`;
+  return `${await renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
 }
 
 /**

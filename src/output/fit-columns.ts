@@ -16,20 +16,16 @@ const MIN_SHORTENED = 20;
 /** Text that is narrower would wrap almost every word. */
 const MIN_WRAPPED = 12;
 
-/** A column, and how wide it is, in terminal columns. */
-interface Measured {
+/** A column and its widths, in terminal columns. */
+interface FittedColumn {
   readonly column: ColumnLayout;
   /** The position among all columns. */
   readonly index: number;
+  readonly isEmpty: boolean;
   /** The width at which nothing is shortened or wrapped. */
   readonly natural: number;
   /** The width below which a word would be split, or a shortened value say nothing. */
   readonly min: number;
-  readonly isEmpty: boolean;
-}
-
-/** A column that a table shows, and its width. */
-interface FittedColumn extends Measured {
   readonly width: number;
 }
 
@@ -38,33 +34,33 @@ export interface Fitted {
   /** The columns side by side. */
   readonly beside: readonly FittedColumn[];
   /** The columns whose values go below their rows. */
-  readonly below: readonly Measured[];
+  readonly below: readonly FittedColumn[];
   /** The columns with values that the table does not show. */
-  readonly leftOut: readonly Measured[];
+  readonly leftOut: readonly FittedColumn[];
 }
 
-function widest(texts: readonly string[]): number {
+/** The width of the widest text; at least 1. */
+export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, stringWidth(text)), 1);
 }
 
-function measure(column: ColumnLayout, index: number, rows: readonly TextRow[]): Measured {
+function measure(column: ColumnLayout, index: number, rows: readonly TextRow[]): FittedColumn {
   const values = rows.map(({ texts }) => texts[index] ?? '');
   const natural = widest([column.header, ...values]);
   const isShortened = column.fit === 'start' || column.fit === 'end';
   const words = () => widest([column.header, ...values.flatMap((text) => text.split(' '))]);
   const wanted = isShortened ? MIN_SHORTENED : column.isTime ? natural : Math.max(MIN_WRAPPED, words());
-  const min = Math.min(natural, wanted);
-  return { column, index, natural, min, isEmpty: values.every((value) => value === '') };
+  const isEmpty = values.every((value) => value === '');
+  return { column, index, isEmpty, natural, min: Math.min(natural, wanted), width: natural };
 }
 
 function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }
 
-/** Narrows the widest columns until all fit. @param floor a column's minimum; all minimums together fit */
-function narrow(columns: readonly Measured[], floor: (column: Measured) => number, width: number): FittedColumn[] {
+/** Narrows the widest columns until all fit. @param floors the columns' minimums, which together fit */
+function narrow(columns: readonly FittedColumn[], floors: readonly number[], width: number): FittedColumn[] {
   const widths = columns.map(({ natural }) => natural);
-  const floors = columns.map(floor);
   for (let excess = sumOf(widths) - width; excess > 0; excess -= 1) {
     const above = widths.map((each, at) => (each > (floors[at] ?? 0) ? each : 0));
     const at = above.indexOf(Math.max(...above));
@@ -85,23 +81,20 @@ export function fitColumns(
   width: number,
 ): Fitted | undefined {
   const all = columns.map((column, index) => measure(column, index, rows));
-  const naturalWidth = ({ natural }: Measured): number => natural;
-  if (sumOf(all.map(naturalWidth)) <= width) {
-    return { beside: narrow(all, naturalWidth, width), below: [], leftOut: [] };
-  }
+  if (sumOf(all.map(({ natural }) => natural)) <= width) return { beside: all, below: [], leftOut: [] };
   const filled = all.filter(({ isEmpty }) => !isEmpty);
   const below = filled.filter(({ column }) => column.fit === 'below');
-  let beside = filled.filter((each) => !below.includes(each));
-  const unlessOptional = ({ column, natural, min }: Measured): number => (column.isOptional ? min : natural);
-  const isTooWide = (floor: (column: Measured) => number): boolean => sumOf(beside.map(floor)) > width;
-  while (isTooWide(unlessOptional) && beside.some(({ column }) => column.isOptional)) {
-    beside = beside.toSpliced(
-      beside.findLastIndex(({ column }) => column.isOptional),
-      1,
-    );
+  const candidates = filled.filter((each) => !below.includes(each));
+  const leftOut: FittedColumn[] = [];
+  const floorsOf = (shown: readonly FittedColumn[]) =>
+    shown.map(({ column, natural, min }) => (column.isOptional ? min : natural));
+  let beside = candidates;
+  for (const each of candidates.toReversed()) {
+    if (!each.column.isOptional || sumOf(floorsOf(beside)) <= width) continue;
+    leftOut.unshift(each);
+    beside = beside.filter((other) => other !== each);
   }
-  const floor = isTooWide(unlessOptional) ? ({ min }: Measured) => min : unlessOptional;
-  if (beside.length === 0 || isTooWide(floor)) return undefined;
-  const leftOut = filled.filter((each) => !below.includes(each) && !beside.includes(each));
-  return { beside: narrow(beside, floor, width), below, leftOut };
+  const floors = sumOf(floorsOf(beside)) > width ? beside.map(({ min }) => min) : floorsOf(beside);
+  if (beside.length === 0 || sumOf(floors) > width) return undefined;
+  return { beside: narrow(beside, floors, width), below, leftOut };
 }

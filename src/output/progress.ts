@@ -2,8 +2,8 @@ import type { Ora } from 'ora';
 import type { Clock } from '../platform/clock.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** The delay before the spinner appears, so that fast commands show none. */
-const DELAY_MS = 1000;
+/** The delay before the spinner appears, so that fast commands show none; then, the time between its updates. */
+const SECOND_MS = 1000;
 
 /** Shows what a command is waiting for. */
 export interface Progress {
@@ -12,8 +12,8 @@ export interface Progress {
    * @param limitMs counts down next to the text
    */
   start(text: string, limitMs?: number): void;
-  /** Replaces the text; an array sets one line per element. Does nothing before `start`. */
-  update(text: string | readonly string[]): void;
+  /** Replaces the text. Does nothing before `start`. */
+  update(text: string): void;
   /** Replaces the detail that follows the text. '' removes it. */
   detail(text: string): void;
   /** Shows a detail that counts down; ignores waits of up to a second. @param format receives the time left: `1 min 12 s` */
@@ -32,43 +32,16 @@ interface ProgressOptions {
   readonly redact?: (text: string) => string;
 }
 
+/** A note that follows the text, with the time left if it counts down; '' for none. */
+type Note = string | { readonly until: number; readonly format: (left: string) => string };
+
 interface Activity {
-  /** Cancels the delay before the spinner appears. */
-  readonly delay: AbortController;
+  readonly ended: AbortController;
   text: string;
-  /** The rest of its time limit, such as `5 s left`; '' without a limit. */
-  left: string;
-  detail: string;
+  limit: Note;
+  detail: Note;
+  isTicking?: boolean;
   spinner?: Ora;
-}
-
-function spinnerText({ text, left, detail }: Activity): string {
-  const details = [left, detail].filter((part) => part !== '').join('; ');
-  if (details === '') return text;
-  // Each line of a multi-line text is shortened to the terminal's width, so the details get their own line.
-  return text.includes('\n') ? `${text}\n  (${details})` : `${text} (${details})`;
-}
-
-function formatLeft(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-}
-
-/** Passes the time left to `showLeft` every second, and '' at the end. Aborting the returned controller stops it. */
-function countDown(ms: number, clock: Clock, showLeft: (left: string) => void): AbortController {
-  const ended = new AbortController();
-  const until = clock.monotonic() + ms;
-  const run = async (): Promise<void> => {
-    for (let left = ms; left > 0; left = until - clock.monotonic()) {
-      showLeft(formatLeft(left));
-      await clock.sleep(1000, ended.signal);
-    }
-    showLeft('');
-  };
-  run().catch(() => {
-    // It was stopped, because something else is shown by now.
-  });
-  return ended;
 }
 
 const SILENT: Progress = {
@@ -80,6 +53,11 @@ const SILENT: Progress = {
   pauseDuring: (act) => act(),
 };
 
+function formatLeft(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
 /**
  * Creates a spinner that appears after one second. Loads the spinner library only then.
  * @param stream the terminal
@@ -90,69 +68,71 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   let current: Activity | undefined;
   let pauses = 0;
-  let limitCountdown: AbortController | undefined;
-  let detailCountdown: AbortController | undefined;
 
   const clean = (text: string): string => sanitizeLine(redact(text));
 
-  const show = (change: Partial<Pick<Activity, 'text' | 'left' | 'detail'>>): void => {
+  const countDown = (ms: number, format: (left: string) => string): Note => ({ until: clock.monotonic() + ms, format });
+
+  const leftOf = (note: Note): number => (typeof note === 'string' ? 0 : note.until - clock.monotonic());
+
+  const describe = ({ text, limit, detail }: Activity): string => {
+    const notes = [limit, detail].map((note) => {
+      if (typeof note === 'string') return note;
+      return leftOf(note) > 0 ? clean(note.format(formatLeft(leftOf(note)))) : '';
+    });
+    const shown = notes.filter((note) => note !== '').join('; ');
+    return shown === '' ? text : `${text} (${shown})`;
+  };
+
+  /** Updates the notes every second, as long as one counts down. */
+  const tick = async (activity: Activity): Promise<void> => {
+    if (activity.isTicking) return;
+    activity.isTicking = true;
+    while (Math.max(leftOf(activity.limit), leftOf(activity.detail)) > 0) {
+      await clock.sleep(SECOND_MS, activity.ended.signal);
+      if (activity.spinner) activity.spinner.text = describe(activity);
+    }
+    activity.isTicking = false;
+  };
+
+  const show = (change: Partial<Pick<Activity, 'text' | 'limit' | 'detail'>>): void => {
     if (!current) return;
     Object.assign(current, change);
-    if (current.spinner) current.spinner.text = spinnerText(current);
+    if (current.spinner) current.spinner.text = describe(current);
+    tick(current).catch(() => {
+      // It was stopped.
+    });
   };
 
   const appear = async (started: Activity): Promise<void> => {
-    await clock.sleep(DELAY_MS, started.delay.signal);
+    await clock.sleep(SECOND_MS, started.ended.signal);
     const { default: ora } = await import('ora');
-    if (current !== started) return;
+    if (started.ended.signal.aborted) return;
     // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
-    started.spinner = ora({
-      stream,
-      isEnabled: true,
-      hideCursor: false,
-      discardStdin: false,
-      color: false,
-      text: spinnerText(started),
-    });
+    const look = { hideCursor: false, discardStdin: false, color: false } as const;
+    started.spinner = ora({ stream, isEnabled: true, ...look, text: describe(started) });
     if (pauses === 0) started.spinner.start();
-  };
-
-  const stopCountdowns = (): void => {
-    limitCountdown?.abort();
-    detailCountdown?.abort();
   };
 
   return {
     start(text, limitMs) {
-      stopCountdowns();
-      const started = { text: clean(text), left: '', detail: '' };
-      if (current) {
-        show(started);
-      } else {
-        current = { delay: new AbortController(), ...started };
+      const limit = limitMs === undefined ? '' : countDown(limitMs, (left) => `${left} left`);
+      const started = { text: clean(text), limit, detail: '' };
+      if (!current) {
+        current = { ended: new AbortController(), ...started };
         appear(current).catch(() => {
-          // stop() canceled the delay, or the library failed to load: continue without a spinner.
+          // It was stopped, or the library failed to load: continue without a spinner.
         });
       }
-      if (limitMs === undefined) return;
-      limitCountdown = countDown(limitMs, clock, (left) => show({ left: left && `${left} left` }));
+      show(started);
     },
-    update(text) {
-      const cleanText = typeof text === 'string' ? clean(text) : text.map(clean).join('\n');
-      show({ text: cleanText });
-    },
-    detail(text) {
-      detailCountdown?.abort();
-      show({ detail: clean(text) });
-    },
+    update: (text) => show({ text: clean(text) }),
+    detail: (text) => show({ detail: clean(text) }),
     countdown(ms, format) {
-      detailCountdown?.abort();
-      if (!current || ms <= 1000) return;
-      detailCountdown = countDown(ms, clock, (left) => show({ detail: left && clean(format(left)) }));
+      if (ms > SECOND_MS) show({ detail: countDown(ms, format) });
     },
     stop() {
-      stopCountdowns();
-      current?.delay.abort();
+      current?.ended.abort();
       current?.spinner?.stop();
       current = undefined;
     },

@@ -7,21 +7,15 @@ import {
   listResult,
   type ObjectResult,
   objectResult,
-  type Row,
 } from './command-result.ts';
-import { consume } from './formats/sequence.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** The hint of a failed query omits longer results. */
 const MAX_RESULT_IN_HINT = 2_000;
 
-function invalidQuery(expression: string, error: unknown): UsageError {
-  return new UsageError(`--query is not a valid JMESPath expression: ${expression}`, {
-    why: error instanceof Error ? error.message : String(error),
-    hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
-    cause: error,
-  });
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -34,22 +28,17 @@ function failedQuery(
   failure: PartnerctlError | undefined,
 ): PartnerctlError {
   const message = `--query does not apply to the result: ${expression}`;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const text = stringifyJson(result);
   const resultText = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
   const details = { answer: result };
   if (failure) return withHint(failure, { hint: `${message}\n${why}${resultText}`, details });
-  return new LocalError(message, {
-    why,
-    hint: `The command itself succeeded.${resultText}`,
-    details,
-    cause: error,
-  });
+  return new LocalError(message, { why, hint: `The command itself succeeded.${resultText}`, details, cause: error });
 }
 
 /** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
 function calledFunctions(node: unknown): string[] {
-  if (typeof node !== 'object' || node === null) return [];
+  if (!isObject(node) && !Array.isArray(node)) return [];
   if ('type' in node && node.type === 'Literal') return [];
   const own = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
   return [...own, ...Object.values(node).flatMap(calledFunctions)];
@@ -86,20 +75,12 @@ export async function compileQuery(
       }
     };
   } catch (error) {
-    throw invalidQuery(expression, error);
+    throw new UsageError(`--query is not a valid JMESPath expression: ${expression}`, {
+      why: messageOf(error),
+      hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
+      cause: error,
+    });
   }
-}
-
-/** Converts a whole result to its JSON form. Reads all rows. */
-export async function toJsonForm(result: ListResult | ObjectResult): Promise<unknown> {
-  if (result.kind === 'object') return result.json;
-  if (result.document) {
-    await consume(result.rows);
-    return result.document();
-  }
-  const rows: Pick<Row, 'json' | 'sortIndex'>[] = [];
-  for await (const { json, sortIndex } of result.rows) rows.push({ json, sortIndex });
-  return rows.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ json }) => json);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -127,8 +108,7 @@ function toRows(items: readonly unknown[]): CommandResult {
     return listResult(items, keys.map(toColumn), { empty: '' });
   }
   if (items.length > 0 && items.every(Array.isArray)) {
-    const columnCount = Math.max(...items.map((item) => item.length));
-    const columns = Array.from({ length: columnCount }, (_, index) => ({
+    const columns = Array.from({ length: Math.max(...items.map(({ length }) => length)) }, (_, index) => ({
       header: '',
       value: (item: readonly unknown[]) => toCell(item[index]),
     }));

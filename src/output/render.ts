@@ -12,7 +12,7 @@ import {
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
-import { consume } from './formats/sequence.ts';
+import { consume, toJsonForm } from './formats/rows.ts';
 import { writeTsv } from './formats/tsv.ts';
 import { sanitizeText } from './sanitize.ts';
 
@@ -58,60 +58,37 @@ async function writeNotice(text: string, { stderr }: RenderIo): Promise<void> {
   if (text !== '') await stderr.write(`${await wrapIn(sanitizeText(text), stderr)}\n`);
 }
 
-function widthOf({ isTTY, columns }: Sink, { wide }: RenderOptions): number {
-  return isTTY && !wide ? columns : Number.POSITIVE_INFINITY;
-}
-
-async function writeLong(text: string, { stdout, page }: RenderIo): Promise<void> {
-  if (text !== '') await (page ? page(text) : stdout.write(text));
-}
-
-async function renderReport(
-  { rows, report, empty }: ListResult & { readonly report: NonNullable<ListResult['report']> },
-  options: RenderOptions,
-  io: RenderIo,
-): Promise<void> {
-  await consume(rows);
-  const { formatReport } = await import('./report.ts');
-  // Never longer than the terminal is wide: --wide is for what tables shorten.
-  const width = widthOf(io.stdout, { ...options, wide: false });
-  const text = await formatReport(report(), { width, color: options.color, redact: io.redact });
-  await writeLong(text, io);
-  if (text === '' && !options.quiet) await writeNotice(empty, io);
-}
-
-async function renderTable(list: ListResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  // Tables, reports, YAML, and queries load on demand, so that scripts start fast.
-  const { formatTable } = await import('./table.ts');
-  const width = widthOf(io.stdout, options);
-  const now = Number.isFinite(width) ? options.now : undefined;
-  const { text, cut } = await formatTable(list, {
-    width,
-    color: options.color,
-    isWide: options.wide,
-    now,
-    redact: io.redact,
-  });
-  await writeLong(text, io);
-  if (options.quiet) return;
-  if (text === '') await writeNotice(list.empty, io);
-  if (io.stderr.isTTY) await writeNotice(cut, io);
-  if (list.summary) await writeNotice(list.summary(), io);
-}
-
-async function renderObject(result: ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const { stdout, redact } = io;
-  const { formatObject } = await import('./table.ts');
-  const layout = { width: widthOf(stdout, options), color: options.color, isWide: options.wide, redact };
-  const text = await formatObject(result, layout);
-  if (text !== '') await stdout.write(text);
+/** Writes a list or an object as text. Its modules load on demand, so that scripts start fast. */
+async function renderText(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const { stdout, stderr, redact, page = stdout.write } = io;
+  const { color, wide: isWide, quiet } = options;
+  const screenWidth = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
+  const layout = { width: isWide ? Number.POSITIVE_INFINITY : screenWidth, color, isWide, redact };
+  if (result.kind === 'object') {
+    const { formatObject } = await import('./table.ts');
+    return stdout.write(await formatObject(result, layout));
+  }
+  let shown: { readonly text: string; readonly cut?: string };
+  if (result.report) {
+    await consume(result.rows);
+    const { formatReport } = await import('./report.ts');
+    // Never longer than the terminal is wide: --wide is for what tables shorten.
+    shown = { text: await formatReport(result.report(), { ...layout, width: screenWidth }) };
+  } else {
+    const { formatTable } = await import('./table.ts');
+    shown = await formatTable(result, { ...layout, now: Number.isFinite(layout.width) ? options.now : undefined });
+  }
+  if (shown.text !== '') await page(shown.text);
+  if (quiet) return;
+  if (shown.text === '') await writeNotice(result.empty, io);
+  if (shown.cut && stderr.isTTY) await writeNotice(shown.cut, io);
+  if (!result.report && result.summary) await writeNotice(result.summary(), io);
 }
 
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout } = io;
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
-    if (result.text !== '') await stdout.write(result.isWrapped ? await wrapIn(result.text, stdout) : result.text);
-    return;
+    return stdout.write(result.isWrapped ? await wrapIn(result.text, stdout) : result.text);
   }
   switch (formatOf(result, options, stdout)) {
     case 'json':
@@ -123,10 +100,7 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     case 'yaml':
       return (await import('./formats/yaml.ts')).writeYaml(result, stdout);
     case 'table':
-      if (result.kind === 'object') return renderObject(result, options, io);
-      return result.report
-        ? renderReport({ ...result, report: result.report }, options, io)
-        : renderTable(result, options, io);
+      return renderText(result, options, io);
   }
 }
 
@@ -137,7 +111,7 @@ async function renderBody(result: BodyResult, options: RenderOptions, io: Render
     const { toScriptResult } = await import('./query.ts');
     return renderData(toScriptResult(bodyToJson(result)), options, io);
   }
-  await writeBody(result, io.stdout, io.redact);
+  await writeBody(result, io.stdout);
   const isLineOpen = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
   // A pipe may lead to the same terminal (`| cat`). Begin the error on a line of its own.
   if (result.failure && isLineOpen && io.stderr.isTTY) await io.stderr.write('\n');
@@ -161,7 +135,7 @@ async function renderQuery(
   options: RenderOptions,
   io: RenderIo,
 ): Promise<void> {
-  const { compileQuery, toJsonForm, toHumanResult, toScriptResult } = await import('./query.ts');
+  const { compileQuery, toHumanResult, toScriptResult } = await import('./query.ts');
   const select = await compileQuery(query);
   const { stdout } = io;
   const format = options.format === 'auto' ? (stdout.isTTY ? 'table' : 'tsv') : options.format;

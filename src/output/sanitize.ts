@@ -9,54 +9,22 @@ import type { Cell } from './command-result.ts';
 // Zl and Zp: line and paragraph separators. Cs: lone surrogates.
 const HARMFUL = '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}]';
 
-// Visible format characters: signs in front of digits or letters.
-const VISIBLE_FORMAT = '[\\u0600-\\u0605\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u{110bd}\\u{110cd}]';
-
-const PICTOGRAPH = '\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|\\ufe0f)?';
-
-// Sequences in which an invisible character belongs to a visible one: emoji joined by ZWJ, regional flags made of tag
-// characters, and a character with variants followed by one variation selector.
-const JOINED_EMOJI = `${PICTOGRAPH}(?:\\u200d${PICTOGRAPH})+`;
-const TAG_FLAG = '\\u{1f3f4}[\\u{e0030}-\\u{e0039}\\u{e0061}-\\u{e007a}]{1,6}\\u{e007f}';
-const EMOJI_VARIANT = '[\\p{Emoji}][\\ufe0e\\ufe0f]';
-const HAN_VARIANT = '\\p{Script=Han}[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]';
-
 // Scripts that need joiners between letters for correct spelling: Persian, Kurdish, Hindi, Bengali, Sinhala, and others.
-const JOINING_SCRIPTS = [
-  'Arab',
-  'Syrc',
-  'Deva',
-  'Beng',
-  'Guru',
-  'Gujr',
-  'Orya',
-  'Taml',
-  'Telu',
-  'Knda',
-  'Mlym',
-  'Sinh',
-];
-const JOINING_LETTER = `[${JOINING_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`;
-const JOINED_LETTERS = `(?<=${JOINING_LETTER})[\\u200c\\u200d](?=${JOINING_LETTER})`;
+const JOINING_SCRIPTS = 'Arab Syrc Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh'.split(' ');
+const LETTER = `[${JOINING_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`;
 
-const LEGITIMATE = [JOINED_EMOJI, TAG_FLAG, EMOJI_VARIANT, HAN_VARIANT, JOINED_LETTERS, VISIBLE_FORMAT].join('|');
+// Sequences in which an invisible character belongs to a visible one: emoji, letters with a joiner, and variants of Han.
+const LEGITIMATE = `\\p{RGI_Emoji}|${LETTER}[\\u200c\\u200d](?=${LETTER})|\\p{Script=Han}[\\u{e0100}-\\u{e01ef}]`;
 
 const ANY_HARMFUL = new RegExp(HARMFUL, 'u');
-const LEGITIMATE_OR_HARMFUL = new RegExp(`(${LEGITIMATE})|${HARMFUL}`, 'gu');
+const LEGITIMATE_OR_HARMFUL = new RegExp(`(${LEGITIMATE})|${HARMFUL}`, 'gv');
 
-const SHORT_ESCAPES = new Map([
-  ['\n', '\\n'],
-  ['\t', '\\t'],
-  ['\r', '\\r'],
-  ['\b', '\\b'],
-]);
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '\b': '\\b' };
 
 function escapeCharacter(character: string): string {
-  const short = SHORT_ESCAPES.get(character);
-  if (short !== undefined) return short;
   const code = character.codePointAt(0) ?? 0;
   const hex = code.toString(16);
-  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  if (code <= 0xff) return SHORT_ESCAPES[character] ?? `\\x${hex.padStart(2, '0')}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 

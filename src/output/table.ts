@@ -1,9 +1,8 @@
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
 import { createPaint, type Paint } from './color.ts';
-import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Row } from './command-result.ts';
-import { type Fitted, fitColumns, GAP, type TextRow } from './fit-columns.ts';
+import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Row, Style } from './command-result.ts';
+import { type Fitted, fitColumns, GAP, type TextRow, widest } from './fit-columns.ts';
 import { withRelativeTimes } from './relative-time.ts';
 import { cellText } from './sanitize.ts';
 import { shorten, wrapLine } from './wrap.ts';
@@ -20,6 +19,11 @@ export interface LayoutOptions {
   readonly redact?: ((text: string) => string) | undefined;
 }
 
+interface Layout {
+  readonly width: number;
+  readonly paint: Paint;
+}
+
 /** Narrower records would wrap almost every word. */
 const MIN_RECORD_WIDTH = 20;
 
@@ -33,37 +37,33 @@ const FRAMELESS: Table.TableConstructorOptions = {
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
 
-/** What is shown of columns, or of the cells of a row. */
-function shownOf<Each>(
-  each: readonly Each[],
-  columns: readonly ColumnLayout[],
-  { isWide = false }: LayoutOptions,
-): readonly Each[] {
-  return isWide ? each : each.filter((_, index) => !columns[index]?.isWide);
-}
-
+/** The texts of a row's cells, without those of columns that are not shown. */
 function toTextRow(
   cells: readonly ResultCell[],
   columns: readonly ColumnLayout[],
-  { redact, now }: LayoutOptions,
+  { redact, now, isWide = false }: LayoutOptions,
 ): TextRow {
-  const texts = cells.map(({ value }, index) => {
+  const shown = cells.filter((_, at) => isWide || !columns[at]?.isWide);
+  const times = columns.filter((column) => isWide || !column.isWide).map(({ isTime }) => isTime);
+  const texts = shown.map(({ value }, at) => {
     const text = cellText(value, redact);
-    return now !== undefined && columns[index]?.isTime ? withRelativeTimes(text, now) : text;
+    return now !== undefined && times[at] ? withRelativeTimes(text, now) : text;
   });
-  return { texts, tones: cells.map(({ tone }) => tone) };
+  return { texts, tones: shown.map(({ tone }) => tone) };
+}
+
+/** The columns to show, with clean headers. */
+function shownColumns(columns: readonly ColumnLayout[], { isWide = false, redact }: LayoutOptions): ColumnLayout[] {
+  const shown = columns.filter((column) => isWide || !column.isWide);
+  return shown.map((column) => ({ ...column, header: cellText(column.header, redact) }));
 }
 
 /** Lays out an item as lines of `LABEL: value` with aligned values, which wrap between words. Leaves out empty values. */
-function layOutRecord(
-  labels: readonly string[],
-  { texts, tones }: TextRow,
-  { width, paint }: { readonly width: number; readonly paint: Paint },
-): string[] {
+function layOutRecord(labels: readonly string[], { texts, tones }: TextRow, { width, paint }: Layout): string[] {
   const shown = labels.map((label, index) => ({ label: label && `${label}:`, text: texts[index] ?? '', index }));
   const filled = shown.filter(({ text }) => text !== '');
-  const widest = Math.max(0, ...filled.map(({ label }) => stringWidth(label)));
-  const indent = widest === 0 ? 0 : widest + 1;
+  const labelWidth = Math.max(0, ...filled.map(({ label }) => stringWidth(label)));
+  const indent = labelWidth === 0 ? 0 : labelWidth + 1;
   return filled.flatMap(({ label, text, index }) =>
     wrapLine(text, Math.max(width, MIN_RECORD_WIDTH) - indent).map((line, at) => {
       const lead = at === 0 ? paint(label, 'dim') + ' '.repeat(indent - stringWidth(label)) : ' '.repeat(indent);
@@ -72,44 +72,28 @@ function layOutRecord(
   );
 }
 
-const PICTOGRAPH = /\p{Extended_Pictographic}/u;
-
-/**
- * The width of a cell as cli-table3 may measure it, which knows an older Unicode version: it would cut a text that it takes for
- * wider than its column.
- */
-function drawnWidth(cell: string): number {
-  const widths = cell.split('\n').map((line) => {
-    const isPlain = /^[ -~]*$/.test(line);
-    return isPlain
-      ? line.length
-      : Array.from(line, (each) => (PICTOGRAPH.test(each) ? 2 : Math.max(each.length, stringWidth(each)))).reduce(
-          (a, b) => a + b,
-          0,
-        );
-  });
-  return Math.max(...widths);
-}
-
-/** A row of a table: what it shows side by side, and the lines below. */
+/** A row of a table: the lines of its cells side by side, and the lines below. */
 interface DrawnRow {
-  readonly cells: readonly { readonly text: string; readonly style: Parameters<Paint>[1] }[];
+  readonly cells: readonly { readonly lines: readonly string[]; readonly style: Style | undefined }[];
   readonly below: readonly string[];
 }
 
 /** Draws rows as columns without a frame. */
 function draw(rows: readonly DrawnRow[], paint: Paint): string[] {
-  const colWidths = (rows[0]?.cells ?? []).map((_, at) =>
-    rows.reduce((width, { cells }) => Math.max(width, drawnWidth(cells[at]?.text ?? '')), 1),
-  );
+  const widths = (rows[0]?.cells ?? []).map((_, at) => widest(rows.flatMap(({ cells }) => cells[at]?.lines ?? [])));
   const lines: string[] = [];
   for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
     const chunk = rows.slice(from, from + CHUNK_SIZE);
-    const table = new Table({ ...FRAMELESS, colWidths });
-    table.push(...chunk.map(({ cells }) => cells.map(({ text, style }) => paint(text, style))));
+    const table = new Table(FRAMELESS);
+    const drawCell = ({ lines: [first = '', ...rest], style }: DrawnRow['cells'][number], at: number): string =>
+      [
+        paint(first, style) + ' '.repeat((widths[at] ?? 0) - stringWidth(first)),
+        ...rest.map((line) => paint(line, style)),
+      ].join('\n');
+    table.push(...chunk.map(({ cells }) => cells.map(drawCell)));
     const drawn = table.toString().split('\n');
     for (const { cells, below } of chunk) {
-      const height = Math.max(...cells.map(({ text }) => text.split('\n').length));
+      const height = Math.max(...cells.map((cell) => cell.lines.length));
       lines.push(...drawn.splice(0, height).map((line) => line.trimEnd()), ...below);
     }
   }
@@ -120,32 +104,36 @@ function drawTable(
   columns: readonly ColumnLayout[],
   rows: readonly TextRow[],
   { beside, below }: Fitted,
-  { width, paint }: { readonly width: number; readonly paint: Paint },
+  { width, paint }: Layout,
 ): string[] {
-  const fitted = (texts: readonly string[]) =>
+  const fitted = (texts: readonly string[], styles: readonly (Style | undefined)[]): DrawnRow['cells'] =>
     beside.map(({ column: { fit }, index, width: columnWidth }) => {
       const text = texts[index] ?? '';
-      if (fit === 'start' || fit === 'end') return shorten(text, columnWidth, fit);
-      return stringWidth(text) <= columnWidth ? text : wrapAnsi(text, columnWidth);
+      const isShortened = fit === 'start' || fit === 'end';
+      const lines = isShortened ? [shorten(text, columnWidth, fit)] : wrapLine(text, columnWidth);
+      return { lines, style: styles[index] };
     });
   const headers = columns.map(({ header }) => header);
   const labels = below.map(({ index }) => (below.length === 1 ? '' : (headers[index] ?? '')));
-  const heading = fitted(headers).map((text) => ({ text, style: 'heading' as const }));
+  const heading = {
+    cells: fitted(
+      headers,
+      headers.map(() => 'heading' as const),
+    ),
+    below: [],
+  };
   const drawn = rows.map(({ texts, tones }): DrawnRow => {
-    const note = {
+    const notes = {
       texts: below.map(({ index }) => texts[index] ?? ''),
       tones: below.map(({ index }) => tones[index]),
     };
-    return {
-      cells: fitted(texts).map((text, at) => ({ text, style: tones[beside[at]?.index ?? at] })),
-      below: layOutRecord(labels, note, { width: width - GAP.length, paint }).map((line) => `${GAP}${line}`),
-    };
+    const lines = layOutRecord(labels, notes, { width: width - GAP.length, paint });
+    return { cells: fitted(texts, tones), below: lines.map((line) => GAP + line) };
   });
-  const hasHeading = headers.some((header) => header !== '');
-  return draw(hasHeading ? [{ cells: heading, below: [] }, ...drawn] : drawn, paint);
+  return draw(headers.some((header) => header !== '') ? [heading, ...drawn] : drawn, paint);
 }
 
-function joinHeaders(columns: readonly { readonly column: ColumnLayout }[]): string {
+function joinHeaders(columns: Fitted['leftOut']): string {
   const headers = columns.map(({ column }) => column.header);
   return `${new Intl.ListFormat('en-US').format(headers)} ${headers.length === 1 ? 'is' : 'are'}`;
 }
@@ -153,7 +141,7 @@ function joinHeaders(columns: readonly { readonly column: ColumnLayout }[]): str
 /** Says what a table does not show, and how to see it; '' if it shows everything. */
 function describeCut({ beside, leftOut }: Fitted): string {
   const shortened = beside.filter(
-    ({ column: { fit }, width, natural }) => width < natural && (fit === 'start' || fit === 'end'),
+    ({ column: { fit }, width, natural }) => width < natural && /start|end/.test(fit ?? ''),
   );
   const parts = [
     ...(shortened.length > 0 ? [`${joinHeaders(shortened)} shortened`] : []),
@@ -163,20 +151,13 @@ function describeCut({ beside, leftOut }: Fitted): string {
 }
 
 function toText(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Reads all rows of a list, in the order to show. */
-async function readRows(
-  rows: AsyncIterable<Row>,
-  columns: readonly ColumnLayout[],
-  options: LayoutOptions,
-): Promise<TextRow[]> {
-  const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
-  const shown = shownOf(columns, columns, options);
-  for await (const { sortIndex, cells } of rows) {
-    read.push({ sortIndex, row: toTextRow(shownOf(cells, columns, options), shown, options) });
-  }
+async function readRows({ rows, columns }: Pick<ListResult, 'columns' | 'rows'>, options: LayoutOptions) {
+  const read: (Pick<Row, 'sortIndex'> & { readonly row: TextRow })[] = [];
+  for await (const { sortIndex, cells } of rows) read.push({ sortIndex, row: toTextRow(cells, columns, options) });
   return read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
 }
 
@@ -189,9 +170,8 @@ export async function formatTable(
   list: Pick<ListResult, 'columns' | 'rows'>,
   options: LayoutOptions,
 ): Promise<{ readonly text: string; readonly cut: string }> {
-  const all = list.columns.map((column) => ({ ...column, header: cellText(column.header, options.redact) }));
-  const columns = shownOf(all, all, options);
-  const rows = await readRows(list.rows, all, options);
+  const columns = shownColumns(list.columns, options);
+  const rows = await readRows(list, options);
   if (rows.length === 0 || columns.length === 0) return { text: '', cut: '' };
   const layout = { width: options.width, paint: await createPaint(options.color) };
   const fitted = fitColumns(columns, rows, options.width);
@@ -201,9 +181,8 @@ export async function formatTable(
 }
 
 /** Formats an object as lines of `LABEL: value`. Times are exact, and nothing is shortened. */
-export async function formatObject(object: ObjectResult, options: LayoutOptions): Promise<string> {
-  const columns = shownOf(object.columns, object.columns, options);
-  const labels = columns.map(({ header }) => cellText(header, options.redact));
-  const row = toTextRow(shownOf(object.cells, object.columns, options), columns, { ...options, now: undefined });
+export async function formatObject({ columns, cells }: ObjectResult, options: LayoutOptions): Promise<string> {
+  const labels = shownColumns(columns, options).map(({ header }) => header);
+  const row = toTextRow(cells, columns, { ...options, now: undefined });
   return toText(layOutRecord(labels, row, { width: options.width, paint: await createPaint(options.color) }));
 }

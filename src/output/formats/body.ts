@@ -18,29 +18,20 @@ export function bodyToJson({ bytes, json, head }: BodyResult): unknown {
   return head ? { ...head, body } : body;
 }
 
-function headText({ status, headers }: NonNullable<BodyResult['head']>): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP ${status}`, ...lines].map((line) => `${sanitizeLine(line)}\n`).join('');
-}
-
-/** Formats a body for a terminal. */
-function formatBody({ bytes, json }: BodyResult, redact: (text: string) => string): string {
-  if (json) return `${stringifyJson(json.value, 2)}\n`;
-  const text = decode(bytes);
-  if (text === undefined) {
-    return `(${bytes.length.toLocaleString('en')} bytes of binary data: redirect the output to a file)\n`;
-  }
-  const sanitized = sanitizeText(redact(text));
-  return sanitized.endsWith('\n') ? sanitized : `${sanitized}\n`;
-}
-
 /** Writes a body: formatted in a terminal, unchanged elsewhere. */
-export async function writeBody(result: BodyResult, out: Sink, redact = (text: string) => text): Promise<void> {
-  const { bytes, head } = result;
-  if (head) await out.write(`${headText(head)}\n`);
+export async function writeBody({ bytes, json, head }: BodyResult, out: Sink): Promise<void> {
+  if (head) {
+    const headers = Object.entries(head.headers).map(([name, value]) => `${name}: ${value}`);
+    const lines = [`HTTP ${head.status}`, ...headers].map((line) => `${sanitizeLine(line)}\n`);
+    await out.write(`${lines.join('')}\n`);
+  }
   if (bytes.length === 0) return;
-  if (out.isTTY) return out.write(formatBody(result, redact));
   const text = decode(bytes);
+  if (out.isTTY) {
+    if (json) return out.write(`${stringifyJson(json.value, 2)}\n`);
+    if (text !== undefined) return out.write(`${sanitizeText(text).replace(/\n$/, '')}\n`);
+    return out.write(`(${bytes.length.toLocaleString('en')} bytes of binary data: redirect the output to a file)\n`);
+  }
   // Latin-1 preserves every byte, and lets the sink find a token among them.
   return text === undefined ? out.write(Buffer.from(bytes).toString('latin1'), 'latin1') : out.write(text);
 }

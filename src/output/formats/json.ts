@@ -1,7 +1,7 @@
 import type { Sink } from '../../platform/io.ts';
 import { pagesOf } from '../../platform/paged.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { consume, writeSequence } from './sequence.ts';
+import { toJsonForm, writeSequence } from './rows.ts';
 import { stringifyJson } from './stringify-json.ts';
 
 const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
@@ -11,10 +11,8 @@ const FRAME = { open: '[\n', between: ',\n', close: '\n]\n', empty: '[]\n' };
  * terminal, items are indented instead.
  */
 export async function writeJson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (result.kind === 'object') return out.write(`${stringifyJson(result.json, 2)}\n`);
-  if (result.document) {
-    await consume(result.rows);
-    return out.write(`${stringifyJson(result.document(), 2)}\n`);
+  if (result.kind === 'object' || result.document) {
+    return out.write(`${stringifyJson(await toJsonForm(result), 2)}\n`);
   }
   const onOneLine = ({ json }: { json: unknown }) => stringifyJson(json);
   const indented = ({ json }: { json: unknown }) => `  ${stringifyJson(json, 2).replaceAll('\n', '\n  ')}`;

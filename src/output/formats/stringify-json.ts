@@ -1,8 +1,6 @@
 // Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
-// paragraph separators, byte order mark, noncharacters. (It escapes C0 and lone surrogates.) All are in the basic plane.
-// GitHub Actions would run `##[` as a command.
-const UNSAFE_IN_JSON =
-  /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff]|#(?=\p{Default_Ignorable_Code_Point}*#\p{Default_Ignorable_Code_Point}*\[)/gu;
+// paragraph separators, byte order mark. (It escapes C0 and lone surrogates.) GitHub Actions would run `##[` as a command.
+const UNSAFE_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff]|#(?=#\[)/gu;
 
 /** A check that is ten times as fast, and rules out most texts. */
 const MAY_BE_UNSAFE = /[#\x7f-\uffff]/;

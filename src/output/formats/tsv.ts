@@ -1,6 +1,6 @@
 import type { Sink } from '../../platform/io.ts';
 import { pagesOf } from '../../platform/paged.ts';
-import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
+import type { Cell, ListResult, ObjectResult, Row } from '../command-result.ts';
 import { cellText } from '../sanitize.ts';
 
 /** Formats cells as a line. */
@@ -8,8 +8,8 @@ export function tsvLine(cells: readonly Cell[]): string {
   return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
 }
 
-function line(cells: readonly ResultCell[]): string {
-  return tsvLine(cells.map(({ value }) => value));
+function rowLines({ cells, tsvLines }: Pick<Row, 'cells' | 'tsvLines'>): string {
+  return tsvLines ? tsvLines.map(tsvLine).join('') : tsvLine(cells.map(({ value }) => value));
 }
 
 /**
@@ -17,9 +17,9 @@ function line(cells: readonly ResultCell[]): string {
  * object is one row.
  */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (result.kind === 'object') return out.write(line(result.cells));
+  if (result.kind === 'object') return out.write(rowLines(result));
   for await (const page of pagesOf(result.rows)) {
-    const text = page.map(({ cells, tsvLines }) => (tsvLines ? tsvLines.map(tsvLine).join('') : line(cells))).join('');
+    const text = page.map(rowLines).join('');
     if (text !== '') await out.write(text);
   }
 }

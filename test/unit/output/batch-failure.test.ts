@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { InterruptedError, LocalError } from '../../../src/errors.ts';
 import { batchFailure } from '../../../src/output/batch-failure.ts';
 
@@ -11,20 +11,18 @@ const MESSAGES = {
 };
 const DONE = { label: 'a.yaml:1', outcome: 'done' as const };
 
-describe('batchFailure', () => {
-  it.each([
-    ['agents[0].template_id: is unknown', 'agents[0].template_id: is unknown'],
-    ['name: is taken', 'name: is taken'],
-    ['the connection was reset', 'The connection was reset'],
-  ])('starts a reason as a sentence, but keeps the name of a field: %s', (why, shown) => {
-    const error = new LocalError('The service refused the call.', { why });
-    const failure = batchFailure([DONE, { label: 'b.yaml:1', outcome: 'failed', error }], MESSAGES, undefined);
-    expect(failure?.info.why).toBe(`b.yaml:1: The service refused the call. ${shown}`);
+it('The failure of a batch names each failed item and its reason, and what to do', () => {
+  const error = new LocalError('The service refused the call.', { why: 'the connection was reset' });
+  const failure = batchFailure([DONE, { label: 'b.yaml:1', outcome: 'failed', error }], MESSAGES, undefined);
+  expect(failure).toMatchObject({
+    exitCode: 10,
+    message: '1 of 2 documents failed.',
+    info: { why: 'b.yaml:1: The service refused the call. The connection was reset', hint: 'Fix the cause.' },
   });
+});
 
-  it('says how to continue after an interruption, even of a single item', () => {
-    const error = new InterruptedError('Interrupted.', 130);
-    const failure = batchFailure([{ label: 'a.yaml:1', outcome: 'failed', error }], MESSAGES, error);
-    expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again to continue.' } });
-  });
+it('An interruption says how to continue, even of a single item', () => {
+  const error = new InterruptedError('Interrupted.', 130);
+  const failure = batchFailure([{ label: 'a.yaml:1', outcome: 'failed', error }], MESSAGES, error);
+  expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again to continue.' } });
 });

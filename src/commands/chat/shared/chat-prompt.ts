@@ -1,7 +1,6 @@
 import type { ChatPrompt } from '../../../chat/open.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
-import type { MarkdownStyle } from '../../../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { wrapText } from '../../../output/wrap.ts';
 import { formatNotice } from './message-output.ts';
@@ -10,20 +9,14 @@ const READY_LABEL = '› ';
 const AWAITING_LABEL = '… ';
 const INDENT = '  ';
 
-async function createStyle(hasColor: boolean): Promise<MarkdownStyle> {
-  if (!hasColor) return { ...(await import('../../../output/markdown.ts')).UNSTYLED, keepsBreaks: true };
-  const { Chalk } = await import('chalk');
-  const { bold, italic, cyan: code, dim } = new Chalk({ level: 1 });
-  return { bold, italic, code, dim, heading: bold.underline, keepsBreaks: true };
-}
-
 /** Creates the function that formats a message: the author, and the text with its Markdown rendered. */
 async function messageFormatter({ hasColor, io }: Context): Promise<(message: Message) => Promise<string>> {
-  const { renderMarkdown } = await import('../../../output/markdown.ts');
-  const style = await createStyle(hasColor);
+  const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../../../output/markdown.ts')]);
+  const chalk = new Chalk({ level: hasColor ? 1 : 0 });
   return async ({ role, text }) => {
-    const body = await renderMarkdown(text ?? '', style, io.stderr.columns - INDENT.length);
-    return `${style.bold(sanitizeLine(role))}\n${body.replace(/^/gm, INDENT)}\n`;
+    const width = io.stderr.columns - INDENT.length;
+    const body = await renderMarkdown(text ?? '', { chalk, width, keepsBreaks: true });
+    return `${chalk.bold(sanitizeLine(role))}\n${body.replace(/^/gm, INDENT)}\n`;
   };
 }
 
