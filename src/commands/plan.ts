@@ -36,12 +36,11 @@ export const plan = () =>
     .addOption(exitCodeOption())
     .action(
       run(async (context, files, options) => {
-        const [{ readManifests }, { planDocuments }, { parseVariables }] = await Promise.all([
+        const [{ readManifests }, { planDocuments }] = await Promise.all([
           import('./provisioning/open.ts'),
           import('./provisioning/run.ts'),
-          import('../provision/variables.ts'),
         ]);
-        const documents = await readManifests(context, files, parseVariables(options.var));
+        const documents = await readManifests(context, files, options.var);
         return planDocuments(context, documents, options);
       }),
     );

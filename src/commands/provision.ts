@@ -70,15 +70,12 @@ export const provision = () =>
           const hint = 'Give a YAML file, a directory, or - for standard input.';
           throw new UsageError('No manifest is given.', { hint });
         }
-        const [{ readManifests }, { checkDocuments, planDocuments, provisionDocuments }, { parseVariables }] =
-          await Promise.all([
-            import('./provisioning/open.ts'),
-            import('./provisioning/run.ts'),
-            import('../provision/variables.ts'),
-          ]);
-        const variables = parseVariables(options.var);
+        const [{ readManifests }, { checkDocuments, planDocuments, provisionDocuments }] = await Promise.all([
+          import('./provisioning/open.ts'),
+          import('./provisioning/run.ts'),
+        ]);
         if (!check && !dryRun) await context.confirmWrite(confirm);
-        const documents = await readManifests(context, files, variables);
+        const documents = await readManifests(context, files, options.var);
         if (dryRun) return planDocuments(context, documents, options);
         return check ? checkDocuments(context, documents) : provisionDocuments(context, documents, options);
       }),

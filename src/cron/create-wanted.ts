@@ -24,7 +24,7 @@ export interface CreateHooks extends Pick<CreateDeps, 'onUnavailable' | 'onWait'
 }
 
 /** What `createJobs` needs to create jobs at the service. */
-export function createDeps(
+function createDeps(
   { http, log, clock, signal }: JobAccess & Pick<CreateDeps, 'signal'>,
   lists: JobLists,
   { onUnavailable, onWait, onPost }: CreateHooks,
@@ -50,18 +50,23 @@ interface EachOutcome {
   readonly outcome: CreateOutcome;
 }
 
-/** Creates the jobs, and yields each result as soon as it is known. */
+/** Creates the jobs, and yields each result as soon as it is known. @param lists by default, lists of its own */
 export async function* createWanted(
   context: CreateContext,
   http: Http,
   wanted: readonly WantedJob[],
-  { ensure, dryRun, ...hooks }: CreateHooks & { readonly ensure: boolean; readonly dryRun: boolean },
+  {
+    ensure,
+    dryRun,
+    lists,
+    ...hooks
+  }: CreateHooks & { readonly ensure: boolean; readonly dryRun: boolean; readonly lists?: JobLists },
 ): AsyncGenerator<CronResult> {
   const { clock, abortSignal: signal } = context;
   const describe = createScheduleDescriber();
   const jobs = wanted.map(({ job }) => job);
   const access = { http, log: await context.log(), clock, signal };
-  const deps = createDeps(access, jobListsOf(access, { dryRun }), hooks);
+  const deps = createDeps(access, lists ?? jobListsOf(access, { dryRun }), hooks);
   const outcomes = emitted<EachOutcome>((emit) =>
     createJobs(deps, jobs, {
       ensure,

@@ -3,21 +3,12 @@ import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import { emitted, mapConcurrent } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
-import { inStep, missingAgentIdError, stopsProvisioning, unrecordedError } from './failures.ts';
+import { inStep, stopsProvisioning, unrecordedError } from './failures.ts';
 import { type InstallDeps, installMissing } from './install.ts';
-import { createPlannedJobs, describeJobs } from './jobs.ts';
-import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import {
-  failRest,
-  failStep,
-  plannedSteps,
-  type SpacePlan,
-  type Step,
-  skipRest,
-  unstartedPlan,
-  withSteps,
-} from './plan.ts';
-import { look, type ProvisionOptions } from './plan-manifests.ts';
+import { createPlannedJobs } from './jobs.ts';
+import type { ManifestDocument } from './manifest.ts';
+import { endPlan, plannedSteps, type SpacePlan } from './plan.ts';
+import { describeUnstarted, look, type ProvisionOptions } from './plan-manifests.ts';
 import { agentKey, factRecord, type SpaceFact } from './space-record.ts';
 
 export interface ProvisionDeps extends InstallDeps {
@@ -26,48 +17,82 @@ export interface ProvisionDeps extends InstallDeps {
   readonly facts: ReadonlyMap<string, SpaceFact>;
 }
 
-function hasSkippedJob({ steps }: SpacePlan): boolean {
-  return steps.some(({ op, status }) => op === 'create_job' && status === 'skipped');
-}
+type ApplyOptions = ProvisionOptions & { readonly failFast: boolean };
 
 /** Carries out documents. What a failure of one means for the others is kept here. */
 class Provisioner {
   private readonly deps: ProvisionDeps;
-  private readonly options: ProvisionOptions & { readonly failFast: boolean };
+  private readonly options: ApplyOptions;
   /** Why nothing more is started. */
   private stop: { readonly reason: unknown } | undefined;
   private stateCheck: Promise<void> | undefined;
 
-  constructor(deps: ProvisionDeps, options: Provisioner['options']) {
+  constructor(deps: ProvisionDeps, options: ApplyOptions) {
     this.deps = deps;
     this.options = options;
   }
 
   /** Provisions the space of a document, its agents, and their chats. Failures are in the plan. */
   async apply(document: ManifestDocument): Promise<SpacePlan> {
-    const { interrupt } = this.deps;
-    if (this.stop || interrupt.aborted) return await this.describe(unstartedPlan(document, 'skipped'));
-    const plan = await this.carryOut(document);
-    const { failFast } = this.options;
-    if (plan.error !== undefined && (failFast || stopsProvisioning(plan.error))) this.stop ??= { reason: plan.error };
+    if (this.stop || this.deps.interrupt.aborted) return await describeUnstarted(this.deps, document, 'skipped');
+    let plan: SpacePlan;
+    try {
+      plan = await look(this.deps, document, this.options);
+    } catch (error) {
+      plan = await describeUnstarted(this.deps, document, 'failed', error);
+    }
+    if (plan.error === undefined) await this.carryOut(plan);
+    this.stopAfter(plan);
     return plan;
   }
 
-  /** Creates the jobs of the applied documents. */
-  async createJobs(plans: readonly SpacePlan[]): Promise<readonly SpacePlan[]> {
-    const { interrupt, createJobs } = this.deps;
-    const stop = interrupt.aborted ? { reason: interrupt.reason as unknown } : this.stop;
-    if (stop) return plans.map((plan) => failRest(plan, stop.reason));
+  /** Records which space it is, and which agents it has, unless the state has that. */
+  async record(plan: SpacePlan): Promise<void> {
+    const { log, facts, http } = this.deps;
+    const { space_id, agents, document } = plan;
+    if (space_id === null) return;
+    const { external_space_id } = document.manifest;
+    const earlier = facts.get(external_space_id);
+    const current = agents.flatMap(({ wanted, agent_id, source_id }) => {
+      const { template_id } = wanted;
+      return agent_id === null ? [] : [{ key: agentKey(wanted), agent_id, template_id, source_id }];
+    });
+    const ids = new Set(current.map(({ agent_id }) => agent_id));
+    const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];
+    const fact: SpaceFact = { origin: http.baseUrl, external_space_id, space_id, agents: [...older, ...current] };
+    if (JSON.stringify(fact) === JSON.stringify(earlier)) return;
+    const { type, fields } = factRecord(fact);
     try {
-      const done = await createPlannedJobs(plans, createJobs, true);
-      // What ended the run is also the error of the documents whose jobs were not started.
-      const end = interrupt.aborted
-        ? (interrupt.reason as unknown)
-        : done.find(({ error }) => error !== undefined)?.error;
-      return done.map((plan) => (plan.error === undefined && hasSkippedJob(plan) ? { ...plan, error: end } : plan));
+      await log.append([log.newRecord(type, fields)]);
     } catch (error) {
-      return plans.map((plan) => failRest(plan, error));
+      // What existed before can be found again.
+      const isNew = plan.steps.some(({ status }) => status === 'created');
+      if (isNew) endPlan(plan, unrecordedError(space_id, error));
+      this.stopAfter(plan);
     }
+  }
+
+  /** Creates the jobs of the applied documents. */
+  async createJobs(plans: readonly SpacePlan[]): Promise<void> {
+    const { interrupt, createJobs } = this.deps;
+    const reasonToStop = (): unknown => (interrupt.aborted ? interrupt.reason : this.stop?.reason);
+    let error = reasonToStop();
+    if (error === undefined) {
+      try {
+        await createPlannedJobs(plans, createJobs);
+        // What ended the run is also the error of the documents whose jobs were not started.
+        error = reasonToStop() ?? plans.find((plan) => plan.error !== undefined)?.error;
+      } catch (failure) {
+        error = failure;
+      }
+    }
+    const isOpen = ({ steps }: SpacePlan) =>
+      steps.some(({ op, status }) => op === 'create_job' && (status === 'planned' || status === 'skipped'));
+    for (const plan of plans) if (plan.error === undefined && isOpen(plan)) endPlan(plan, error);
+  }
+
+  private stopAfter({ error }: SpacePlan): void {
+    if (error !== undefined && (this.options.failFast || stopsProvisioning(error))) this.stop ??= { reason: error };
   }
 
   /** Before the first write: what is created could not be recorded. @throws LocalError */
@@ -76,98 +101,36 @@ class Provisioner {
     return this.stateCheck;
   }
 
-  private async describe(plan: SpacePlan): Promise<SpacePlan> {
-    return await describeJobs(plan, this.deps.describe, this.deps.clock.now());
-  }
-
-  private async carryOut(document: ManifestDocument): Promise<SpacePlan> {
-    let plan: SpacePlan;
+  private async carryOut(plan: SpacePlan): Promise<void> {
     try {
-      plan = await look(this.deps, document, this.options);
+      if (plan.steps.some(({ status }) => status === 'planned')) await this.checkState();
+      await installMissing(this.deps, plan, this.options);
+      await this.setUpChats(plan);
     } catch (error) {
-      return await this.describe(unstartedPlan(document, 'failed', error));
+      endPlan(plan, error);
     }
-    if (plan.error !== undefined) return plan;
-    if (plannedSteps(plan).length > 0) {
-      try {
-        await this.checkState();
-      } catch (error) {
-        return failRest(plan, error);
-      }
-    }
-    plan = await installMissing(this.deps, plan, this.options);
-    if (plan.error === undefined) plan = await this.setUpChats(plan);
-    return await this.record(plan);
   }
 
   /** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. */
-  private async setUpChats(applied: SpacePlan): Promise<SpacePlan> {
-    const { manifest } = applied.document;
-    let plan = applied;
-    for (const { agent: index } of plannedSteps(applied, 'setup_chat')) {
-      const step = plannedSteps(plan, 'setup_chat').find(({ agent }) => agent === index);
-      const wanted = manifest.agents[index ?? -1];
-      if (!step || !wanted) continue;
+  private async setUpChats(plan: SpacePlan): Promise<void> {
+    for (const step of plannedSteps(plan, 'setup_chat')) {
+      const { name, agent } = step;
+      if (this.stop) throw this.stop.reason;
       try {
-        if (this.stop) throw this.stop.reason;
-        plan = await this.setUpChat(plan, step, wanted);
-      } catch (error) {
-        return failStep(
-          plan,
-          step,
-          inStep(`The API chat of the agent ${JSON.stringify(step.name)} is not set up`, error),
+        const asked = wantedChat(agent.wanted) ?? {};
+        const [space, id] = [plan.space_id ?? '', agent.agent_id ?? ''];
+        const source = await setUpChatSource(this.deps.http, space, id, { ...CHAT_DEFAULTS, ...asked });
+        const isNewAgent = plan.steps.some(
+          (each) => each.op === 'install_agent' && each.agent === agent && each.status === 'created',
         );
+        step.id = source.source_id;
+        step.status = (source.created ?? isNewAgent) ? 'created' : 'unchanged';
+        agent.source_id = source.source_id;
+        plan.differences = [...plan.differences, ...sourceDifferences(name, source, asked)];
+      } catch (error) {
+        step.status = 'failed';
+        throw inStep(`The API chat of the agent ${JSON.stringify(name)} is not set up`, error);
       }
-    }
-    return plan;
-  }
-
-  private async setUpChat(plan: SpacePlan, step: Step, wanted: ManifestAgent): Promise<SpacePlan> {
-    const asked = wantedChat(wanted) ?? {};
-    const spaceId = plan.space_id ?? '';
-    const agentId = plan.agents[step.agent ?? -1]?.agent_id ?? null;
-    if (agentId === null) throw missingAgentIdError(spaceId, `chat setup ${spaceId} <agent_id>`);
-    const isNewAgent = plan.steps.some(
-      ({ op, agent, status }) => op === 'install_agent' && agent === step.agent && status === 'created',
-    );
-    const source = await setUpChatSource(this.deps.http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
-    const { source_id, created = isNewAgent } = source;
-    const done: Step = { ...step, id: source_id, status: created ? 'created' : 'unchanged' };
-    return {
-      ...withSteps(plan, (each) => (each === step ? done : each)),
-      agents: plan.agents.map((agent, index) => (index === step.agent ? { ...agent, source_id } : agent)),
-      differences: [...plan.differences, ...sourceDifferences(step.name, source, asked)],
-    };
-  }
-
-  /** Records which space it is, and which agents it has, unless the state has that. */
-  private async record(plan: SpacePlan): Promise<SpacePlan> {
-    const { log, facts, http } = this.deps;
-    const { space_id, agents, document } = plan;
-    if (space_id === null) return plan;
-    const { manifest } = document;
-    const earlier = facts.get(manifest.external_space_id);
-    const current = manifest.agents.flatMap((agent, index) => {
-      const { agent_id = null, source_id = null } = agents[index] ?? {};
-      return agent_id === null ? [] : [{ key: agentKey(agent), agent_id, template_id: agent.template_id, source_id }];
-    });
-    const ids = new Set(current.map(({ agent_id }) => agent_id));
-    const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];
-    const fact: SpaceFact = {
-      origin: http.baseUrl,
-      external_space_id: manifest.external_space_id,
-      space_id,
-      agents: [...older, ...current],
-    };
-    if (JSON.stringify(fact) === JSON.stringify(earlier)) return plan;
-    const { type, fields } = factRecord(fact);
-    try {
-      await log.append([log.newRecord(type, fields)]);
-      return plan;
-    } catch (error) {
-      // What existed before can be found again.
-      const isNew = plan.steps.some(({ status }) => status === 'created');
-      return isNew ? skipRest(plan, unrecordedError(space_id, error)) : plan;
     }
   }
 }
@@ -180,16 +143,24 @@ class Provisioner {
 export function applyManifests(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
-  options: ProvisionOptions & { readonly failFast: boolean },
+  options: ApplyOptions,
 ): AsyncGenerator<SpacePlan> {
   const provisioner = new Provisioner(deps, options);
   const concurrency = options.failFast ? 1 : options.concurrency;
   return emitted(async (emit) => {
     const withJobs: SpacePlan[] = [];
-    for await (const plan of mapConcurrent(documents, concurrency, (document) => provisioner.apply(document))) {
+    const endings: Promise<void>[] = [];
+    const end = async (plan: SpacePlan): Promise<void> => {
+      await provisioner.record(plan);
       if (plan.error === undefined && plannedSteps(plan, 'create_job').length > 0) withJobs.push(plan);
       else emit(plan);
+    };
+    for await (const plan of mapConcurrent(documents, concurrency, (document) => provisioner.apply(document))) {
+      // The records of spaces share a write. The next space need not wait for it.
+      endings.push(end(plan));
     }
-    for (const plan of withJobs.length > 0 ? await provisioner.createJobs(withJobs) : []) emit(plan);
+    await Promise.all(endings);
+    await provisioner.createJobs(withJobs);
+    for (const plan of withJobs) emit(plan);
   });
 }

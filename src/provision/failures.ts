@@ -1,4 +1,6 @@
 import { stopsRun } from '../api/call-errors.ts';
+import type { ProvisionResponse } from '../contract/provisioning.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import {
   InterruptedError,
   OutcomeUnknownError,
@@ -22,21 +24,7 @@ export function inStep(step: string, error: unknown): unknown {
   return new RunFailure(`${step}: ${error.message}`, error, {});
 }
 
-/** The failure of a step that needs the id of an agent. @param command the command that performs the step */
-export function missingAgentIdError(spaceId: string, command: string): ShapeError {
-  return new ShapeError('the service did not return the agent_id.', {
-    hint: `Find the agent with: partnerctl agents list ${spaceId}\nThen run: partnerctl ${command}`,
-  });
-}
-
-/** Names the agents that a failed request was to install, where the space has others: the service counts only those. */
-export function namingAgents(error: unknown, missing: readonly string[], all: number): unknown {
-  if (missing.length === all || error instanceof OutcomeUnknownError) return error;
-  const names = missing.map((name) => JSON.stringify(name)).join(', ');
-  return inStep(`${missing.length === 1 ? 'The agent' : 'The agents'} ${names} cannot be installed`, error);
-}
-
-/** The failure of a response that came, and that a repeat would get again: a redirect, or one that cannot be read. */
+/** The failure of a response that a repeat would get again: a redirect, or one that cannot be read. */
 export function unusableResponse(error: unknown): PartnerctlError | undefined {
   const cause = error instanceof OutcomeUnknownError ? error.info.cause : undefined;
   if (!(cause instanceof PartnerctlError)) return undefined;
@@ -45,34 +33,54 @@ export function unusableResponse(error: unknown): PartnerctlError | undefined {
 }
 
 /**
- * The final error of a POST that may have been carried out, after the retries. The call is safe to repeat (spec §4.6), so its
- * outcome is no reason to stop: another run reads what exists.
+ * The final error of the POST. One that may have been carried out is safe to repeat (spec §4.6), so its outcome is no reason
+ * to stop: another run reads what exists.
+ * @param missing the names of the agents in the request, where the space has others: the service counts only those
  */
-export function lostPostError(error: unknown): unknown {
-  if (!(error instanceof OutcomeUnknownError)) return error;
-  const unusable = unusableResponse(error);
-  if (unusable) return withHint(unusable, { hint: RERUN_HINT });
-  const message = 'The service failed, and the space may or may not have been provisioned.';
-  return new ServiceError(message, { ...error.info, hint: RERUN_HINT });
+export function postError(error: unknown, missing: readonly string[]): unknown {
+  if (error instanceof OutcomeUnknownError) {
+    const unusable = unusableResponse(error);
+    if (unusable) return withHint(unusable, { hint: RERUN_HINT });
+    const message = 'The service failed, and the space may or may not have been provisioned.';
+    return new ServiceError(message, { ...error.info, hint: RERUN_HINT });
+  }
+  if (missing.length === 0) return error;
+  const names = missing.map((name) => JSON.stringify(name)).join(', ');
+  return inStep(`${missing.length === 1 ? 'The agent' : 'The agents'} ${names} cannot be installed`, error);
 }
 
 /** The failure of a read after a POST that may have been carried out. */
 export function readAfterLostPostError(error: unknown): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   const lost = 'The response to an earlier request was lost: the space may or may not have been provisioned.';
-  return withHint(error, { hint: `${lost} ${RERUN_HINT}`, details: {} });
+  return withHint(error, { hint: `${lost} ${RERUN_HINT}` });
 }
 
-/** The error for agents that were installed, and whose ids are not known. @param reason why not */
-export function missingIdsError(spaceId: string, names: readonly string[], reason: PartnerctlError): PartnerctlError {
+/**
+ * The error for agents that were installed, and whose ids neither the response nor the list shows.
+ * @param reason why the list cannot be read
+ */
+export function missingIdsError(
+  { space_id, unreadable }: ProvisionResponse,
+  names: readonly string[],
+  reason?: PartnerctlError,
+): PartnerctlError {
   const subject = names.length === 1 ? 'the id of the agent' : 'the ids of the agents';
   const list = names.map((name) => JSON.stringify(name)).join(', ');
-  const why = [reason.message, reason.info.why].filter((line) => line !== undefined).join('\n');
-  const hint = [reason.info.hint, RERUN_HINT].filter((line) => line !== undefined).join('\n');
-  return new RunFailure(`The space is provisioned as ${spaceId}, but ${subject} ${list} cannot be read.`, reason, {
-    why,
-    hint,
-  });
+  const shape = unreadable
+    ? new ShapeError(`${unreadable.message} The response lists ${unreadable.seen}.`, {
+        hint: unreadable.fix && describeFix(unreadable.fix),
+      })
+    : new ShapeError('Neither the response nor the list of agents has them.');
+  const { message, info } = reason ?? shape;
+  return new RunFailure(
+    `The space is provisioned as ${space_id}, but ${subject} ${list} cannot be read.`,
+    reason ?? shape,
+    {
+      why: [message, info.why].filter((line) => line !== undefined).join('\n'),
+      hint: [info.hint, RERUN_HINT].filter((line) => line !== undefined).join('\n'),
+    },
+  );
 }
 
 /** The error for agents that were installed in another space than the known one. */

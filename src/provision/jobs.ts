@@ -1,37 +1,35 @@
-import type { CronJob } from '../cron/job.ts';
-import { type ListedJob, matchIdentity } from '../cron/listed-job.ts';
+import { comparableAgent } from '../contract/values.ts';
+import { type CronJob, toNfc } from '../cron/job.ts';
+import type { ListedJob } from '../cron/listed-job.ts';
 import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/result.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import type { Difference } from './differences.ts';
-import { inStep, missingAgentIdError, stopsProvisioning } from './failures.ts';
+import { inStep, stopsProvisioning } from './failures.ts';
 import { cronJobsOf } from './manifest.ts';
-import type { SpacePlan, Step, StepStatus, Unmanaged } from './plan.ts';
+import { type JobStep, plannedSteps, type SpacePlan, type Step, type Unmanaged } from './plan.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
 
 /** Adds to the steps of a plan what its jobs are: their schedules in words, and their next runs. */
-export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule, now: number): Promise<SpacePlan> {
-  const described: CronResult[] = [];
-  for (const [index, agent] of plan.document.manifest.agents.entries()) {
-    const agent_id = plan.agents[index]?.agent_id ?? null;
-    for (const job of cronJobsOf(agent)) {
-      const item = { index: described.length, source: undefined, job: { ...job, agent_id }, key: null };
-      described.push(await initialCronResult(item, now, describe));
+export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule, now: number): Promise<void> {
+  const steps = plan.steps.filter((step): step is JobStep => step.op === 'create_job').values();
+  for (const { wanted, agent_id } of plan.agents) {
+    for (const job of cronJobsOf(wanted)) {
+      const item = { index: 0, source: undefined, job: { ...job, agent_id }, key: null };
+      const step = steps.next().value;
+      if (step) setJob(step, await initialCronResult(item, now, describe));
     }
   }
-  const next = described.values();
-  const steps = plan.steps.map((step) => (step.op === 'create_job' ? withJob(step, next.next().value) : step));
-  return { ...plan, steps };
 }
 
-function withJob(step: Step, job: CronResult | undefined): Step {
-  if (!job) return step;
-  const { description, next_runs } = job;
-  return { ...step, job, detail: { schedule: toWireSchedule(job.job.schedule), in_words: description, next_runs } };
+function setJob(step: JobStep, job: CronResult): void {
+  const { description: in_words, next_runs } = job;
+  step.job = job;
+  step.detail = { schedule: toWireSchedule(job.job.schedule), in_words, next_runs };
 }
 
-const STATUSES: Readonly<Record<CronResult['status'], StepStatus>> = {
+const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   created: 'created',
   exists: 'unchanged',
   adopted: 'unchanged',
@@ -42,33 +40,25 @@ const STATUSES: Readonly<Record<CronResult['status'], StepStatus>> = {
   skipped: 'skipped',
 };
 
-/** The step after its job was created, or was looked up. */
-function settle({ document: { manifest } }: SpacePlan, step: Step, result: CronResult): Step {
-  const agent = JSON.stringify(manifest.agents[step.agent ?? 0]?.name);
-  const what = `The job ${JSON.stringify(step.name)} of the agent ${agent} is not created`;
-  const error = result.status === 'failed' ? inStep(what, result.error) : result.error;
-  const job = { ...result, error };
-  const settled = withJob({ ...step, status: STATUSES[result.status], id: result.cron_job_id }, job);
-  return error === undefined ? settled : { ...settled, error };
-}
-
-function jobDifferences({ name, job }: Step): Difference[] {
-  return (job?.differences ?? []).map(({ field, before, after }) => ({
-    resource: 'job',
-    name,
-    field,
-    service: before ?? null,
-    manifest: after ?? null,
-  }));
+/** Records in a step that its job was created, or was looked up. @returns its differences */
+function settle(step: JobStep, result: CronResult): Difference[] {
+  const { name, agent } = step;
+  const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
+  setJob(step, result.status === 'failed' ? { ...result, error: inStep(what, result.error) } : result);
+  step.status = STATUSES[result.status];
+  step.id = result.cron_job_id;
+  return result.differences.map(({ field, before = null, after = null }) => {
+    return { resource: 'job', name, field, service: before, manifest: after };
+  });
 }
 
 /**
  * The error of a document whose jobs failed. Its type is that of a job that may have been created, because its name stays
  * blocked until it is reconciled; else of a failure that ends the run; else of the first failure.
  */
-function jobsError(steps: readonly Step[]): unknown {
-  const jobs = steps.filter(({ op }) => op === 'create_job');
-  const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
+function jobsError({ steps }: SpacePlan): unknown {
+  const jobs = steps.flatMap((step) => (step.op === 'create_job' ? [step.job?.error] : []));
+  const errors = jobs.filter((error) => error !== undefined);
   const unknown = errors.find((error) => error instanceof OutcomeUnknownError);
   const stop = errors.find(stopsProvisioning);
   const decisive = unknown ?? stop ?? errors[0];
@@ -80,63 +70,43 @@ function jobsError(steps: readonly Step[]): unknown {
     : new RunFailure(message, decisive, { why });
 }
 
-/**
- * Creates the jobs of all plans at once, or, for a plan, looks them up. Jobs of agents that are yet to be installed stay
- * planned.
- * @param isDone whether the agents are installed: then an agent without an id is a failure
- */
-export async function createPlannedJobs(
-  plans: readonly SpacePlan[],
-  create: CreateJobs,
-  isDone: boolean,
-): Promise<readonly SpacePlan[]> {
-  const jobs: CronJob[] = [];
-  const jobOf = ({ job, op, status }: Step, agent_id: string | null): CronJob | undefined => {
-    const isReady = op === 'create_job' && status === 'planned' && agent_id !== null;
-    return job && isReady ? { ...job.job, agent_id } : undefined;
-  };
-  for (const { steps, agents } of plans) {
-    for (const step of steps) {
-      const agent_id = agents[step.agent ?? 0]?.agent_id ?? null;
-      const job = jobOf(step, agent_id);
-      if (job) jobs.push(job);
-    }
+/** Creates the jobs of all plans at once, or looks them up. Those of agents that are yet to be installed stay planned. */
+export async function createPlannedJobs(plans: readonly SpacePlan[], create: CreateJobs): Promise<void> {
+  const ready = plans.flatMap((plan) =>
+    plannedSteps(plan, 'create_job').flatMap((step) => {
+      const { agent_id } = step.agent;
+      return step.job && agent_id !== null ? [{ plan, step, job: { ...step.job.job, agent_id } }] : [];
+    }),
+  );
+  const results = ready.length > 0 ? await create(ready.map(({ job }) => job)) : [];
+  for (const [index, { plan, step }] of ready.entries()) {
+    const result = results[index];
+    if (result) plan.differences = [...plan.differences, ...settle(step, result)];
   }
-  const results = (jobs.length > 0 ? await create(jobs) : []).values();
-  return plans.map((plan) => {
-    const steps = plan.steps.map((step): Step => {
-      const agent_id = plan.agents[step.agent ?? 0]?.agent_id ?? null;
-      if (jobOf(step, agent_id)) {
-        const result = results.next().value;
-        return result ? settle(plan, step, result) : step;
-      }
-      if (!isDone || !step.job || step.status !== 'planned') return step;
-      const error = missingAgentIdError(plan.space_id ?? '', 'cron create --agent <agent_id> …');
-      return settle(plan, step, { ...step.job, status: 'failed', error });
-    });
-    const error = plan.error ?? jobsError(steps);
-    const differences = [...plan.differences, ...steps.flatMap(jobDifferences)];
-    return { ...plan, steps, differences, ...(error !== undefined && { error }) };
-  });
+  for (const plan of plans) plan.error ??= jobsError(plan);
 }
 
-/** The plan with the jobs of its agents that the manifest does not have. @param listed all jobs that the token can list */
-export function withUnmanagedJobs(plan: SpacePlan, listed: readonly ListedJob[]): SpacePlan {
-  const { document, agents, unmanaged } = plan;
-  const own = agents.map(({ agent_id }, index) => ({ agent_id, agent: document.manifest.agents[index] }));
-  const known = [
-    ...own.map(({ agent_id, agent }) => ({ agent_id, name: agent?.name ?? null, jobs: agent?.cron ?? [] })),
-    ...unmanaged.map(({ id, name }) => ({ agent_id: id, name, jobs: [] })),
-  ];
-  const others = known.flatMap(({ agent_id, name: agent, jobs }) => {
-    if (agent_id === null) return [];
-    const isOfAgent = (job: ListedJob) => matchIdentity(job, agent_id, job.name ?? '') === 'yes';
-    const isWanted = (job: ListedJob) => jobs.some(({ name }) => matchIdentity(job, agent_id, name) === 'yes');
-    return listed
-      .filter((job) => isOfAgent(job) && !isWanted(job))
-      .map(({ cron_job_id: id, name = null }): Unmanaged => {
-        return { resource: 'job', id, name, ...(agent !== null && { agent }) };
-      });
-  });
-  return { ...plan, unmanaged: [...unmanaged, ...others] };
+/** Adds the jobs that agents of the space have, and the manifest does not. @param listed all jobs that the token can list */
+export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedJob[]): void {
+  const jobsOf = new Map<string, ListedJob[]>();
+  for (const job of listed) {
+    const id = comparableAgent(job.agent_id ?? job.agent_text ?? '');
+    jobsOf.set(id, [...(jobsOf.get(id) ?? []), job]);
+  }
+  for (const plan of plans) {
+    const agents = [
+      ...plan.agents.map(({ agent_id, wanted: { name, cron = [] } }) => ({ agent_id, name, jobs: cron })),
+      ...plan.unmanaged.map(({ id, name }) => ({ agent_id: id, name, jobs: [] })),
+    ];
+    const others = agents.flatMap(({ agent_id, name: agent, jobs }) => {
+      if (agent_id === null) return [];
+      const names = new Set(jobs.map(({ name }) => toNfc(name)));
+      return (jobsOf.get(comparableAgent(agent_id)) ?? [])
+        .filter(({ name = '' }) => !names.has(toNfc(name)))
+        .map(({ cron_job_id: id, name = null }): Unmanaged => {
+          return { resource: 'job', id, name, ...(agent !== null && { agent }) };
+        });
+    });
+    plan.unmanaged = [...plan.unmanaged, ...others];
+  }
 }

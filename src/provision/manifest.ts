@@ -8,27 +8,26 @@ const ROUTING =
   'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. ' +
   'session_workflow: each message starts a workflow run of its own.';
 
+function flag(title: string, description: string) {
+  return v.exactOptional(v.pipe(v.boolean(), v.title(title), v.description(description)));
+}
+
+function routingMode(description: string) {
+  return v.exactOptional(v.pipe(v.picklist(ROUTING_MODES), v.title('Routing mode'), v.description(description)));
+}
+
 /** What `chat setup` takes as flags (spec §4.2). */
 const chat = v.pipe(
   v.strictObject({
     name: v.exactOptional(
       nonBlankText('API chat name', `The display name of a new source. Default: ${CHAT_DEFAULTS.name}.`),
     ),
-    reply_capable: v.exactOptional(
-      v.pipe(
-        v.boolean(),
-        v.title('Reply capable'),
-        v.description(`Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`),
-      ),
+    reply_capable: flag(
+      'Reply capable',
+      `Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`,
     ),
-    routing_mode: v.exactOptional(
-      v.pipe(
-        v.picklist(ROUTING_MODES),
-        v.title('Routing mode'),
-        v.description(
-          `How a new source routes messages. ${ROUTING} Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
-        ),
-      ),
+    routing_mode: routingMode(
+      `How a new source routes messages. ${ROUTING} Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
     ),
   }),
   v.title('API chat'),
@@ -42,20 +41,8 @@ const agent = v.pipe(
   v.strictObject({
     template_id: identifier('Template', 'The approved template to install.'),
     name: nonBlankText('Agent name', 'The name of the installed agent.'),
-    auto_create_api_chat: v.exactOptional(
-      v.pipe(
-        v.boolean(),
-        v.title('Create API chat'),
-        v.description('Whether an API chat source is created for the new agent.'),
-      ),
-    ),
-    api_chat_routing_mode: v.exactOptional(
-      v.pipe(
-        v.picklist(ROUTING_MODES),
-        v.title('Routing mode'),
-        v.description(`How the new API chat source routes messages. ${ROUTING}`),
-      ),
-    ),
+    auto_create_api_chat: flag('Create API chat', 'Whether an API chat source is created for the new agent.'),
+    api_chat_routing_mode: routingMode(`How the new API chat source routes messages. ${ROUTING}`),
     chat: v.exactOptional(chat),
     cron: v.exactOptional(
       v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('Jobs that the agent runs on a schedule.')),
@@ -86,13 +73,7 @@ export const manifestSchema = v.pipe(
         description: v.exactOptional(
           v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),
         ),
-        is_org_wide: v.exactOptional(
-          v.pipe(
-            v.boolean(),
-            v.title('Organization-wide'),
-            v.description('Whether the whole organization has access to the space.'),
-          ),
-        ),
+        is_org_wide: flag('Organization-wide', 'Whether the whole organization has access to the space.'),
       }),
       v.title('Space'),
       v.description('The customer workspace.'),
@@ -122,10 +103,7 @@ export interface ManifestDocument {
   readonly manifest: Manifest;
 }
 
-/**
- * The cron jobs of an agent, with parsed schedules.
- * @throws ScheduleError; never for a manifest that was read without problems
- */
-export function cronJobsOf({ cron = [] }: Pick<ManifestAgent, 'cron'>): Omit<CronJob, 'agent_id'>[] {
+/** The cron jobs of an agent, with parsed schedules. They were checked when the manifest was read. */
+export function cronJobsOf({ cron = [] }: ManifestAgent): Omit<CronJob, 'agent_id'>[] {
   return cron.map((job) => ({ name: job.name, instructions: job.instructions, schedule: toSchedule(job) }));
 }

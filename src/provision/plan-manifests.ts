@@ -23,16 +23,23 @@ export interface ProvisionOptions {
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
 export async function look(
-  { observer, describe, clock }: Pick<PlanDeps, 'observer' | 'describe' | 'clock'>,
+  { observer, describe, clock }: PlanDeps,
   document: ManifestDocument,
   options: Pick<ProvisionOptions, 'installRenamed'>,
 ): Promise<SpacePlan> {
   const plan = planSpace(document, await observer.observe(document), options);
-  return await describeJobs(plan, describe, clock.now());
+  await describeJobs(plan, describe, clock.now());
+  return plan;
 }
 
-function nameDocument({ source, manifest }: ManifestDocument): string {
-  return `${JSON.stringify(manifest.external_space_id)} (${source})`;
+/** A plan of which nothing is started: see `unstartedPlan`. */
+export async function describeUnstarted(
+  { describe, clock }: Pick<PlanDeps, 'describe' | 'clock'>,
+  ...args: Parameters<typeof unstartedPlan>
+): Promise<SpacePlan> {
+  const plan = unstartedPlan(...args);
+  await describeJobs(plan, describe, clock.now());
+  return plan;
 }
 
 /**
@@ -45,30 +52,18 @@ export async function planManifests(
   options: ProvisionOptions,
   onPlanned: (count: number) => void,
 ): Promise<readonly SpacePlan[]> {
-  const plans: (SpacePlan | { readonly thrown: unknown; readonly document: ManifestDocument })[] = [];
   await deps.observer.prepare();
+  const plans: SpacePlan[] = [];
   const looks = mapConcurrent(documents, options.concurrency, (document) =>
-    look(deps, document, options).catch((thrown: unknown) => ({ thrown, document })),
+    look(deps, document, options).catch((error: unknown) => ({ ...unstartedPlan(document, 'failed'), thrown: error })),
   );
-  for await (const plan of looks) {
-    plans.push(plan);
-    onPlanned(plans.length);
+  for await (const plan of looks) onPlanned(plans.push(plan));
+  plans.sort((one, other) => one.document.index - other.document.index);
+  for (const plan of plans) {
+    if (!('thrown' in plan)) continue;
+    const { source, manifest } = plan.document;
+    throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, plan.thrown);
   }
-  const inOrder = plans.map((plan) => {
-    if ('thrown' in plan) throw inStep(`Cannot plan ${nameDocument(plan.document)}`, plan.thrown);
-    return plan;
-  });
-  inOrder.sort((one, other) => one.document.index - other.document.index);
-  return await createPlannedJobs(inOrder, deps.createJobs, false);
-}
-
-/** The documents as only checked: everything is planned, as nothing is known. */
-export async function listChecked(
-  documents: readonly ManifestDocument[],
-  describe: DescribeSchedule,
-  now: number,
-): Promise<readonly SpacePlan[]> {
-  return await Promise.all(
-    documents.map((document) => describeJobs(unstartedPlan(document, 'planned'), describe, now)),
-  );
+  await createPlannedJobs(plans, deps.createJobs);
+  return plans;
 }

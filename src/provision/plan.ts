@@ -2,7 +2,14 @@ import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { CronResult } from '../cron/result.ts';
 import { DuplicateError } from '../errors.ts';
-import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
+import {
+  agentDifferences,
+  type Difference,
+  hasName,
+  spaceDifferences,
+  templateDifferences,
+  wantedChat,
+} from './differences.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -11,24 +18,51 @@ import { agentKey, type SpaceFact } from './space-record.ts';
  * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not started.
  * A `blocked` step waits for a person.
  */
-export type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';
+type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';
 
-/** One thing that a manifest describes. `plan` shows the steps, `provision` carries them out and shows them again. */
-export interface Step {
-  readonly op: 'create_space' | 'install_agent' | 'setup_chat' | 'create_job';
+/** An agent of a manifest, and what is known of it. */
+export interface PlannedAgent {
+  readonly wanted: ManifestAgent;
+  agent_id: string | null;
+  source_id: string | null;
+}
+
+interface AnyStep {
   /** The name of the space, the agent, or the job; of the agent, for its chat. */
   readonly name: string;
-  /** The index of the agent in the manifest; null for the space. */
-  readonly agent: number | null;
   /** The other fields that `plan -o json` shows. */
-  readonly detail: Readonly<Record<string, unknown>>;
-  readonly status: StepStatus;
+  detail: Readonly<Record<string, unknown>>;
+  status: StepStatus;
   /** The id at the service, if it is known. */
-  readonly id: string | null;
-  readonly error?: unknown;
-  /** Of a job: the result as `cron create` shows it. */
-  readonly job?: CronResult;
+  id: string | null;
 }
+
+interface SpaceStep extends AnyStep {
+  readonly op: 'create_space';
+}
+
+interface InstallStep extends AnyStep {
+  readonly op: 'install_agent';
+  readonly agent: PlannedAgent;
+}
+
+interface ChatStep extends AnyStep {
+  readonly op: 'setup_chat';
+  readonly agent: PlannedAgent;
+}
+
+export interface JobStep extends AnyStep {
+  readonly op: 'create_job';
+  readonly agent: PlannedAgent;
+  /** The result as `cron create` shows it: see `describeJobs`. */
+  job?: CronResult;
+}
+
+/**
+ * One thing that a manifest describes. `plan` shows the steps; `provision` carries them out, changing their status, and shows
+ * them again.
+ */
+export type Step = SpaceStep | InstallStep | ChatStep | JobStep;
 
 /** Something that exists in the space, and that the manifest does not have. */
 export interface Unmanaged {
@@ -41,30 +75,24 @@ export interface Unmanaged {
   readonly agent?: string;
 }
 
-/** What is known of an agent of the manifest. */
-interface AgentState {
-  readonly agent_id: string | null;
-  readonly source_id: string | null;
-}
-
 /** What is to be done, or was done, for a document. */
 export interface SpacePlan {
   readonly document: ManifestDocument;
-  readonly space_id: string | null;
+  space_id: string | null;
   /** The space, its agents, their chats, their jobs; each in the order of the manifest. */
   readonly steps: readonly Step[];
   /** In the order of the manifest. */
-  readonly agents: readonly AgentState[];
+  readonly agents: readonly PlannedAgent[];
   /** What differs at the service, and no call changes. */
-  readonly differences: readonly Difference[];
-  readonly unmanaged: readonly Unmanaged[];
-  /** Why the document cannot be carried out, or was not; that of its first step that failed, as a rule. */
-  readonly error?: unknown;
+  differences: readonly Difference[];
+  unmanaged: readonly Unmanaged[];
+  /** Why the document cannot be carried out, or was not. */
+  error?: unknown;
 }
 
-/** An agent of the manifest and the one that it is at the service; undefined if that is missing. */
-export interface AgentPair {
+interface AgentPair {
   readonly wanted: ManifestAgent;
+  /** Undefined if it is missing. */
   readonly present: ListedAgent | undefined;
 }
 
@@ -72,9 +100,8 @@ export interface AgentPair {
 function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestAgent[]): readonly ListedAgent[] {
   if (agents) return agents;
   const recorded = new Map(fact?.agents.map((agent) => [agent.key, agent]));
-  return wanted.flatMap((agent) => {
-    const { agent_id, source_id } = recorded.get(agentKey(agent)) ?? {};
-    const { name, template_id } = agent;
+  return wanted.flatMap(({ name, template_id }) => {
+    const { agent_id, source_id } = recorded.get(agentKey({ name, template_id })) ?? {};
     return agent_id === undefined ? [] : [{ agent_id, name, template_id, source_id: source_id ?? undefined }];
   });
 }
@@ -83,10 +110,10 @@ function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestA
  * Pairs each agent of a manifest with an existing one, which is used once: the one that the state recorded for it, the one of
  * its name and template, or, where the service shows no templates, of its name.
  */
-function pairAgents(
+export function pairAgents(
   wanted: readonly ManifestAgent[],
   present: readonly ListedAgent[],
-  fact: SpaceFact | undefined,
+  fact?: SpaceFact,
 ): { readonly pairs: readonly AgentPair[]; readonly free: readonly ListedAgent[] } {
   const free = [...present];
   const found = new Map<ManifestAgent, ListedAgent>();
@@ -106,24 +133,22 @@ function pairAgents(
   return { pairs: wanted.map((each) => ({ wanted: each, present: found.get(each) })), free };
 }
 
-function named({ agent_id, name }: ListedAgent): string {
-  return `${name === undefined ? '' : `${JSON.stringify(name)} `}(${agent_id})`;
-}
-
 /**
  * The error for a missing agent while the space has one of its template that the manifest does not name: it was probably
  * renamed in the manifest, and a second agent would greet the customer beside the first.
  */
 function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], fact: SpaceFact | undefined) {
   const templates = new Map(fact?.agents.map(({ agent_id, template_id }) => [agent_id, template_id]));
+  const templateOf = ({ agent_id, template_id }: ListedAgent) => template_id ?? templates.get(agent_id);
   for (const { wanted, present } of pairs) {
-    const other = free.find(
-      ({ agent_id, template_id }) => (template_id ?? templates.get(agent_id)) === wanted.template_id,
-    );
+    const other = free.find((agent) => templateOf(agent) === wanted.template_id);
     if (present || !other) continue;
     const name = JSON.stringify(wanted.name);
-    const own = other.name === undefined ? other.agent_id : JSON.stringify(other.name);
-    return new DuplicateError(`The agent ${name} is missing. It may be ${named(other)}, renamed in the manifest.`, {
+    const [own, named] =
+      other.name === undefined
+        ? [other.agent_id, `(${other.agent_id})`]
+        : [JSON.stringify(other.name), `${JSON.stringify(other.name)} (${other.agent_id})`];
+    return new DuplicateError(`The agent ${name} is missing. It may be ${named}, renamed in the manifest.`, {
       why: `Both have the template ${wanted.template_id}, and ${own} is not in the manifest. The API cannot rename an agent.`,
       hint: `To keep ${own}, use its present name in the manifest. To install ${name} beside it, add --install-renamed.`,
       details: { agent: wanted.name, agent_id: other.agent_id, name: other.name ?? null },
@@ -132,47 +157,40 @@ function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], 
   return undefined;
 }
 
-function spaceStep({ space: { name, description, is_org_wide } }: Manifest, space_id: string | null): Step {
-  const detail = {
-    ...(description !== undefined && { description }),
-    ...(is_org_wide !== undefined && { is_org_wide }),
-  };
-  return {
-    op: 'create_space',
-    name,
-    agent: null,
-    detail,
-    status: space_id === null ? 'planned' : 'unchanged',
-    id: space_id,
-  };
-}
-
 /**
  * The fields of an agent that the provisioning call takes. Where the manifest describes a chat, a call of its own sets it up:
  * provisioning would create the source without its name and settings, and a source can never be changed.
  */
 export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omit<ManifestAgent, 'chat' | 'cron'> {
   if (!chat) return agent;
-  const { template_id, name } = agent;
-  return { template_id, name };
+  return { template_id: agent.template_id, name: agent.name };
 }
 
-function agentStep({ wanted, present }: AgentPair, agent: number): Step {
-  const { name, ...detail } = installedFields(wanted);
-  const status = present ? 'unchanged' : 'planned';
-  return { op: 'install_agent', name, agent, detail, status, id: present?.agent_id ?? null };
+function toStatus(id: string | null): StepStatus {
+  return id === null ? 'planned' : 'unchanged';
 }
 
-function chatSteps({ wanted, present }: AgentPair, agent: number): Step[] {
-  const chat = wantedChat(wanted);
+function spaceStep({ space: { name, ...detail } }: Manifest, id: string | null): Step {
+  return { op: 'create_space', name, detail, status: toStatus(id), id };
+}
+
+function installStep(agent: PlannedAgent): Step {
+  const { name, ...detail } = installedFields(agent.wanted);
+  const id = agent.agent_id;
+  return { op: 'install_agent', name, agent, detail, status: toStatus(id), id };
+}
+
+function chatSteps(agent: PlannedAgent): Step[] {
+  const chat = wantedChat(agent.wanted);
   if (!chat) return [];
-  const { name: source_name, reply_capable, routing_mode } = { ...CHAT_DEFAULTS, ...chat };
-  const detail = { source_name, reply_capable, routing_mode };
-  const id = present?.source_id ?? null;
-  return [{ op: 'setup_chat', name: wanted.name, agent, detail, status: id === null ? 'planned' : 'unchanged', id }];
+  const { name: source_name, ...settings } = { ...CHAT_DEFAULTS, ...chat };
+  const id = agent.source_id;
+  const detail = { source_name, ...settings };
+  return [{ op: 'setup_chat', name: agent.wanted.name, agent, detail, status: toStatus(id), id }];
 }
 
-function jobSteps({ cron = [] }: ManifestAgent, agent: number): Step[] {
+function jobSteps(agent: PlannedAgent): Step[] {
+  const { cron = [] } = agent.wanted;
   return cron.map(({ name }) => ({ op: 'create_job', name, agent, detail: {}, status: 'planned', id: null }));
 }
 
@@ -191,38 +209,32 @@ export function planSpace(
 ): SpacePlan {
   const { manifest } = document;
   const { space, fact } = observation;
-  const present = space ? presentAgents(observation, manifest.agents) : [];
-  const { pairs, free } = pairAgents(manifest.agents, present, fact);
-  const error = installRenamed ? undefined : renameError(pairs, free, fact);
-  const recorded = new Map(fact?.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
+  const space_id = space?.space_id ?? null;
+  const { pairs, free } = pairAgents(manifest.agents, space ? presentAgents(observation, manifest.agents) : [], fact);
   // The list may not show the source that an earlier run set up.
-  const known = pairs.map(({ wanted, present: agent }) => ({
-    wanted,
-    present: agent && {
-      ...agent,
-      source_id: agent.source_id === undefined ? recorded.get(agent.agent_id) : agent.source_id,
-    },
-  }));
+  const recordedSources = new Map(fact?.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
+  const agents = pairs.map(({ wanted, present }): PlannedAgent => {
+    if (!present) return { wanted, agent_id: null, source_id: null };
+    const { agent_id, source_id = recordedSources.get(agent_id) } = present;
+    return { wanted, agent_id, source_id: source_id ?? null };
+  });
   const steps = [
-    spaceStep(manifest, space?.space_id ?? null),
-    ...known.map(agentStep),
-    ...known.flatMap(chatSteps),
-    ...known.flatMap(({ wanted }, index) => jobSteps(wanted, index)),
+    spaceStep(manifest, space_id),
+    ...agents.map(installStep),
+    ...agents.flatMap(chatSteps),
+    ...agents.flatMap(jobSteps),
   ];
-  return {
-    document,
-    space_id: space?.space_id ?? null,
-    steps: error ? steps.map((step) => (step.status === 'planned' ? { ...step, status: 'blocked' } : step)) : steps,
-    agents: known.map(({ present: agent }) => ({
-      agent_id: agent?.agent_id ?? null,
-      source_id: agent?.source_id ?? null,
-    })),
-    differences: space
-      ? [...spaceDifferences(manifest, space), ...pairs.flatMap((pair) => agentDifferences(pair, free))]
-      : [],
-    unmanaged: free.map(toUnmanaged),
-    ...(error && { error }),
-  };
+  const differences = space && [
+    ...spaceDifferences(manifest, space),
+    ...pairs.flatMap(({ wanted, present }) =>
+      present ? agentDifferences(wanted, present) : templateDifferences(wanted, free),
+    ),
+  ];
+  const plan = { document, space_id, steps, agents, differences: differences ?? [], unmanaged: free.map(toUnmanaged) };
+  const error = installRenamed ? undefined : renameError(pairs, free, fact);
+  if (!error) return plan;
+  for (const step of steps) if (step.status === 'planned') step.status = 'blocked';
+  return { ...plan, error };
 }
 
 /** A plan of which nothing was started: the run was stopped, or only the manifest was checked. */
@@ -233,42 +245,20 @@ export function unstartedPlan(
 ): SpacePlan {
   const observation = { space: undefined, agents: undefined, fact: undefined };
   const plan = planSpace(document, observation, { installRenamed: true });
-  return { ...plan, steps: plan.steps.map((step) => ({ ...step, status })), ...(error !== undefined && { error }) };
+  for (const step of plan.steps) step.status = status;
+  return { ...plan, ...(error !== undefined && { error }) };
 }
 
-/** The steps that are to be done. */
-export function plannedSteps({ steps }: SpacePlan, ...ops: readonly Step['op'][]): readonly Step[] {
-  return steps.filter(({ status, op }) => status === 'planned' && (ops.length === 0 || ops.includes(op)));
+/** The steps of a kind that are to be done. */
+export function plannedSteps<Op extends Step['op']>({ steps }: SpacePlan, op: Op): Extract<Step, { op: Op }>[] {
+  return steps.filter((step): step is Extract<Step, { op: Op }> => step.op === op && step.status === 'planned');
 }
 
-/** The plan with some steps replaced. */
-export function withSteps(plan: SpacePlan, change: (step: Step) => Step): SpacePlan {
-  return { ...plan, steps: plan.steps.map(change) };
-}
-
-/** Marks a step as failed, and leaves out those after it. */
-export function failStep(plan: SpacePlan, failed: Step, error: unknown): SpacePlan {
-  const steps = plan.steps.map((step): Step => {
-    if (step === failed) return { ...step, status: 'failed', error };
-    return step.status === 'planned' ? { ...step, status: 'skipped' } : step;
-  });
-  return { ...plan, steps, error };
-}
-
-/** Marks what is still to be done as failed for a reason: the space and its agents are one request. */
-export function failRest(plan: SpacePlan, error: unknown): SpacePlan {
-  const [first] = plannedSteps(plan);
-  if (!first) return { ...plan, error };
-  const failed = failStep(plan, first, error);
-  const isOfRequest = ({ op }: Step) => op === 'create_space' || op === 'install_agent';
-  if (!isOfRequest(first)) return failed;
-  return withSteps(failed, (step) =>
-    isOfRequest(step) && step.status === 'skipped' ? { ...step, status: 'failed' } : step,
-  );
-}
-
-/** Leaves out what is still to be done for a reason: what was done before failed in part. */
-export function skipRest(plan: SpacePlan, error: unknown): SpacePlan {
-  const skipped = withSteps(plan, (step) => (step.status === 'planned' ? { ...step, status: 'skipped' } : step));
-  return { ...skipped, error };
+/** Ends a plan with an error. The space and its agents, which are one request, have failed; what follows is left out. */
+export function endPlan(plan: SpacePlan, error: unknown): void {
+  for (const step of plan.steps) {
+    const isOfRequest = step.op === 'create_space' || step.op === 'install_agent';
+    if (step.status === 'planned') step.status = isOfRequest ? 'failed' : 'skipped';
+  }
+  plan.error = error;
 }

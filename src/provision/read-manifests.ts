@@ -1,5 +1,6 @@
 import { toNfc } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName } from '../cron/job-schema.ts';
+import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { YamlDocument } from '../yaml/document.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
@@ -44,8 +45,7 @@ function checkJobs(document: YamlDocument<Manifest>): void {
 /**
  * Parses and checks manifests (spec §4.1): every document of every source.
  * @param lookup the value of a variable; undefined if it is not set
- * @returns the valid documents in order, and the problems by source, line, and column. Nothing may be sent while there
- *   is a problem.
+ * @returns the valid documents in order, and the problems. Nothing may be sent while there is a problem.
  */
 export function parseManifests(
   sources: readonly YamlSource[],
@@ -62,4 +62,18 @@ export function parseManifests(
     },
   });
   return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
+}
+
+/** Parses the values of --var. @throws UsageError for one without a name, or a name that is given twice */
+export function parseVariables(texts: readonly string[]): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>();
+  for (const text of texts) {
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
+    }
+    if (variables.has(name)) throw new UsageError(`--var ${name} is given twice.`, { hint: 'Give it once.' });
+    variables.set(name, value);
+  }
+  return variables;
 }

@@ -1,47 +1,25 @@
-import { endedAs } from '../../cli/ci/findings.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
 import { cronResultJson } from '../cron/shared/result-view.ts';
 
-/* How the steps of documents are shown: before, as a plan, and after, as what provision did. */
-
-/** Whether the steps are still to be done. */
-export type Tense = 'planned' | 'created';
+/* The steps of documents in JSON (design §3): before, as a plan, and after, as what provision did. */
 
 export type Action = 'create' | 'change' | 'none' | 'blocked';
 export type Status = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';
 
-function spaceStep({ steps }: SpacePlan): Step | undefined {
-  return steps.find(({ op }) => op === 'create_space');
+export function actionOf({ steps: [space, ...others], error }: SpacePlan): Action {
+  if (error !== undefined) return 'blocked';
+  if (space?.status === 'planned') return 'create';
+  return others.some(({ status }) => status === 'planned') ? 'change' : 'none';
 }
 
-export function actionOf(plan: SpacePlan): Action {
-  if (plan.error !== undefined) return 'blocked';
-  if (spaceStep(plan)?.status === 'planned') return 'create';
-  return plan.steps.some(({ status }) => status === 'planned') ? 'change' : 'none';
-}
-
-export function statusOf(plan: SpacePlan): Status {
-  const { steps, error } = plan;
+export function statusOf({ steps, error }: SpacePlan): Status {
   if (error !== undefined) return 'failed';
   const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
   if (isAny('planned')) return 'planned';
-  if (spaceStep(plan)?.status === 'created') return 'created';
+  if (steps[0]?.status === 'created') return 'created';
   if (isAny('created')) return 'reused';
   return isAny('skipped') ? 'skipped' : 'unchanged';
-}
-
-/** The statuses that people see under another word than scripts. */
-const STATUS_WORDS: Readonly<Partial<Record<Status, string>>> = { reused: 'changed', planned: 'valid' };
-
-/** What became of a document, in a word for people. */
-export function statusWord(plan: SpacePlan): string {
-  const status = statusOf(plan);
-  return endedAs(STATUS_WORDS[status] ?? status, plan.error);
-}
-
-export function agentName({ document }: SpacePlan, { agent }: Step): string {
-  return document.manifest.agents[agent ?? -1]?.name ?? '';
 }
 
 export const RESOURCES = {
@@ -75,7 +53,7 @@ export function planJson(plan: SpacePlan): object {
     actions: planned.map((step) => ({
       op: step.op,
       name: step.name,
-      ...(step.op === 'create_job' && { agent: agentName(plan, step) }),
+      ...(step.op === 'create_job' && { agent: step.agent.wanted.name }),
       ...step.detail,
     })),
     differences,
@@ -97,29 +75,28 @@ export function planSummary(plans: readonly SpacePlan[]) {
   };
 }
 
-function jobJson({ job, status }: Step): object[] {
-  if (!job) return [];
-  // A job of which nothing was started has the status of its step.
-  return [{ ...cronResultJson(job), ...(job.status === 'skipped' && { status }) }];
+/** The status of a job as `cron create` shows it; of its step, if nothing of it was started. */
+export function jobStatus(step: Step): string | undefined {
+  if (step.op !== 'create_job') return undefined;
+  return step.job?.status === 'skipped' ? step.status : step.job?.status;
 }
 
 /** A document as `provision -o json` shows it. */
 export function resultJson(plan: SpacePlan): object {
-  const { document, space_id, steps, agents, differences, error } = plan;
-  const { manifest, source } = document;
+  const { document, space_id, steps, differences, error } = plan;
   return {
-    source,
-    external_space_id: manifest.external_space_id,
+    source: document.source,
+    external_space_id: document.manifest.external_space_id,
     space_id,
     status: statusOf(plan),
-    agents: manifest.agents.map(({ name, template_id }, index) => ({
-      agent_id: agents[index]?.agent_id ?? null,
-      name,
-      template_id,
-      status: steps.find(({ op, agent }) => op === 'install_agent' && agent === index)?.status,
-      source_id: agents[index]?.source_id ?? null,
-    })),
-    cron: steps.flatMap(jobJson),
+    agents: steps.flatMap((step) => {
+      if (step.op !== 'install_agent') return [];
+      const { agent_id, source_id, wanted } = step.agent;
+      return [{ agent_id, name: wanted.name, template_id: wanted.template_id, status: step.status, source_id }];
+    }),
+    cron: steps.flatMap((step) =>
+      step.op === 'create_job' && step.job ? [{ ...cronResultJson(step.job), status: jobStatus(step) }] : [],
+    ),
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: toErrorObject(error) }),
   };

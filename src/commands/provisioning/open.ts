@@ -1,18 +1,16 @@
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
-import { type CreateDeps, createJobs } from '../../cron/create.ts';
-import { createDeps } from '../../cron/create-wanted.ts';
-import { toCreatedResult } from '../../cron/created-result.ts';
+import { createWanted } from '../../cron/create-wanted.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
-import { type CronResult, createScheduleDescriber, type DescribeSchedule } from '../../cron/result.ts';
+import { type CronResult, createScheduleDescriber } from '../../cron/result.ts';
 import { type JobLists, jobListsOf } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
 import { Observer } from '../../provision/observe.ts';
-import { parseManifests } from '../../provision/read-manifests.ts';
+import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
@@ -20,14 +18,15 @@ import { createGapWarner, createHooks } from '../cron/shared/notices.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.
- * @param variables those of --var
- * @throws InputError that shows every mistake with file, line, and column
+ * @param texts the values of --var
+ * @throws InputError that shows every mistake with file, line, and column; UsageError for a value of --var
  */
 export async function readManifests(
   context: Context,
   files: readonly string[],
-  variables: ReadonlyMap<string, string>,
+  texts: readonly string[],
 ): Promise<readonly ManifestDocument[]> {
+  const variables = parseVariables(texts);
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const used = new Set<string>();
@@ -63,7 +62,7 @@ export async function openProvisioning(
   progress.start('Reading the spaces');
   const facts = readFacts(await log.read(), http.baseUrl);
   let isReported = false;
-  const observer = new Observer(http, documents, facts, async (list, reason) => {
+  const observer = new Observer(http, facts, async (list, reason) => {
     if (isReported) return;
     isReported = true;
     const known = isPlan
@@ -71,45 +70,23 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const access = { http, log, clock, signal: context.abortSignal };
-  const lists = jobListsOf(access, { dryRun: isPlan });
-  const describe = createScheduleDescriber();
+  const lists = jobListsOf({ http, log, clock }, { dryRun: isPlan });
+  const warnOfGap = createGapWarner(context);
+  const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
+    const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
+    const results: CronResult[] = [];
+    const options = { ...createHooks(context), lists, ensure: true, dryRun: isPlan };
+    for await (const result of createWanted(context, http, wanted, options)) {
+      await warnOfGap(result);
+      results[result.index] = result;
+    }
+    return results;
+  };
   return {
-    http,
-    clock,
-    lists,
-    random,
+    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe: createScheduleDescriber() },
     retries: flags.retries ?? DEFAULT_RETRIES,
     interrupt: signals.interrupt,
-    observer,
-    log,
-    facts,
-    describe,
-    createJobs: (jobs) => {
-      const deps = createDeps(access, lists, createHooks(context));
-      return createAll(context, { ...deps, describe }, jobs, isPlan);
-    },
   };
-}
-
-/** Creates the jobs of all documents, or tells what would be done. One result for each job, in order. */
-async function createAll(
-  context: Context,
-  { describe, ...deps }: CreateDeps & { readonly describe: DescribeSchedule },
-  jobs: readonly CronJob[],
-  isPlan: boolean,
-): Promise<readonly CronResult[]> {
-  const warnOfGap = createGapWarner(context);
-  const outcomes = await createJobs(deps, jobs, { ensure: true, dryRun: isPlan });
-  const results: CronResult[] = [];
-  for (const [index, job] of jobs.entries()) {
-    const outcome = outcomes[index];
-    if (!outcome) continue;
-    const result = await toCreatedResult({ index, source: undefined, job }, outcome, context, describe);
-    await warnOfGap(result);
-    results.push(result);
-  }
-  return results;
 }
 
 /** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */

@@ -1,30 +1,18 @@
 import { failedItem, failureLines } from '../../cli/ci/findings.ts';
 import { EXIT, type ExitCode, InterruptedError, type PartnerctlError } from '../../errors.ts';
 import { batchFailure } from '../../output/batch-failure.ts';
-import type { CiView, Finding, SummarySection } from '../../output/command-result.ts';
+import type { CiView, Finding } from '../../output/command-result.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
-import { actionOf, planSummary, resultSummary, statusOf, statusWord, type Tense } from './json.ts';
-import { detailLines, planSign, planTotal, resultCounts, SIGNS } from './report.ts';
+import { actionOf, planSummary, resultSummary, statusOf } from './json.ts';
+import { detailLines, isIdle, planTotal, resultCounts, statusWord, type Tense } from './report.ts';
 
 /**
  * The failures of a document. The reason of a job's failure is left out, because it may quote the instructions. The error of
  * the document is that of its jobs, if any failed.
  */
 function failuresOf({ document: { source }, steps, error }: SpacePlan): Finding[] {
-  const jobs = steps.flatMap((step) => (step.op === 'create_job' ? failedItem(step.error, source, true) : []));
+  const jobs = steps.flatMap((step) => (step.op === 'create_job' ? failedItem(step.job?.error, source, true) : []));
   return jobs.length > 0 ? jobs : failedItem(error, source);
-}
-
-function toSection(plan: SpacePlan, tense: Tense): SummarySection {
-  const { document, error } = plan;
-  const ended =
-    tense === 'planned' ? (planSign(plan) === SIGNS.none ? 'nothing to do' : actionOf(plan)) : statusWord(plan);
-  return {
-    name: document.manifest.external_space_id,
-    detail: `${document.source}, ${ended}`,
-    isFailure: error !== undefined && !(error instanceof InterruptedError),
-    lines: [...failuresOf(plan).flatMap(failureLines), ...detailLines(plan, tense, true)],
-  };
 }
 
 /** What a CI system shows. */
@@ -35,7 +23,16 @@ export function ciView(tense: Tense): CiView<SpacePlan> {
         ...failure,
         message: `${plan.document.manifest.external_space_id}: ${failure.message}`,
       })),
-    section: (plan) => toSection(plan, tense),
+    section: (plan) => {
+      const { document, error } = plan;
+      const action = isIdle(plan) ? 'nothing to do' : actionOf(plan);
+      return {
+        name: document.manifest.external_space_id,
+        detail: `${document.source}, ${tense === 'planned' ? action : statusWord(plan)}`,
+        isFailure: error !== undefined && !(error instanceof InterruptedError),
+        lines: [...failuresOf(plan).flatMap(failureLines), ...detailLines(plan, tense, true)],
+      };
+    },
   };
 }
 
@@ -48,18 +45,17 @@ export function failureOf(
   tense: Tense,
   interruption?: unknown,
 ): PartnerctlError | undefined {
+  const isPlan = tense === 'planned';
   const items = plans.map((plan) => {
     const { source, manifest } = plan.document;
-    const isSkipped = tense === 'created' && statusOf(plan) === 'skipped';
+    const isSkipped = !isPlan && statusOf(plan) === 'skipped';
     const outcome = plan.error !== undefined ? 'failed' : isSkipped ? 'skipped' : 'done';
     return { label: `${source} (${manifest.external_space_id})`, outcome, error: plan.error } as const;
   });
-  const isPlan = tense === 'planned';
+  const blocked = items.filter(({ outcome }) => outcome === 'failed').length;
   const messages = {
     noun: 'documents',
-    ...(isPlan && {
-      message: `${items.filter(({ outcome }) => outcome === 'failed').length} of ${items.length} documents cannot be carried out.`,
-    }),
+    ...(isPlan && { message: `${blocked} of ${items.length} documents cannot be carried out.` }),
     summary: isPlan ? planTotal(plans) : `${resultCounts(plans)}.`,
     details: isPlan ? planSummary(plans) : resultSummary(plans),
     resumeHint: 'Run it again to continue: it reads what exists before it writes.',

@@ -1,46 +1,40 @@
+import { endedAs } from '../../cli/ci/findings.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
-import type { ReportLine } from '../../output/command-result.ts';
+import type { ReportLine, TonedText } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
-import {
-  actionOf,
-  agentName,
-  countSteps,
-  planSummary,
-  RESOURCES,
-  resultSummary,
-  type Status,
-  statusOf,
-  statusWord,
-  sum,
-  type Tense,
-} from './json.ts';
+import { actionOf, countSteps, planSummary, RESOURCES, resultSummary, type Status, statusOf, sum } from './json.ts';
 
-/** `2026-11-23T18:00:00+01:00` as people read it. */
-function formatRun(iso: string): string {
-  return iso.replace('T', ' ').replace(/:00([+-])/, ' $1');
-}
+/* The steps of documents as people see them: one mark for one meaning, before and after; see the help of `plan`. */
+
+/** Whether the steps are still to be done. */
+export type Tense = 'planned' | 'created';
 
 /** What a step creates, without its name. */
-export function stepDetail({ op, detail, job }: Step): string {
-  const mode = detail.api_chat_routing_mode ?? detail.routing_mode;
-  if (op === 'create_job') {
-    const [next] = job?.next_runs ?? [];
-    return `${job?.description ?? ''}${next === undefined ? '' : `; next run ${formatRun(next)}`}`;
+export function stepDetail(step: Step): string {
+  const { op, detail } = step;
+  switch (op) {
+    case 'create_space':
+      return [
+        ...(detail.description === undefined ? [] : [`description ${JSON.stringify(detail.description)}`]),
+        ...(detail.is_org_wide === undefined ? [] : [`${detail.is_org_wide ? '' : 'not '}organization-wide`]),
+      ].join(', ');
+    case 'install_agent': {
+      const mode = detail.api_chat_routing_mode === undefined ? '' : ` (${detail.api_chat_routing_mode})`;
+      const chat = detail.auto_create_api_chat ? `, with API chat${mode}` : ', without API chat';
+      return `from ${detail.template_id}${detail.auto_create_api_chat === undefined ? '' : chat}`;
+    }
+    case 'setup_chat': {
+      const replies = detail.reply_capable ? 'with replies' : 'without replies';
+      return `${JSON.stringify(detail.source_name)}, ${detail.routing_mode}, ${replies}`;
+    }
+    case 'create_job': {
+      // `2026-11-23T18:00:00+01:00` as people read it.
+      const next = step.job?.next_runs[0]?.replace('T', ' ').replace(/:00([+-])/, ' $1');
+      return `${step.job?.description}${next === undefined ? '' : `; next run ${next}`}`;
+    }
   }
-  if (op === 'setup_chat') {
-    return `${JSON.stringify(detail.source_name)}, ${mode}, ${detail.reply_capable ? 'with replies' : 'without replies'}`;
-  }
-  if (op === 'install_agent') {
-    const chat = detail.auto_create_api_chat ? `with API chat${mode ? ` (${mode})` : ''}` : 'without API chat';
-    return `from ${detail.template_id}${detail.auto_create_api_chat === undefined ? '' : `, ${chat}`}`;
-  }
-  const orgWide = detail.is_org_wide ? 'organization-wide' : 'not organization-wide';
-  return [
-    ...(detail.description === undefined ? [] : [`description ${JSON.stringify(detail.description)}`]),
-    ...(detail.is_org_wide === undefined ? [] : [orgWide]),
-  ].join(', ');
 }
 
 const VERBS = {
@@ -50,73 +44,59 @@ const VERBS = {
   create_job: { planned: 'create job', created: 'created job' },
 } as const;
 
-/** The indentation of what belongs to a space. */
-const INDENT = 4;
+/** A line of what belongs to a space. */
+function detailLine(marker: string, tone: ReportLine['tone'], text: TonedText): ReportLine {
+  return { indent: 4, marker, tone, text };
+}
 
-function stepLine(plan: SpacePlan, step: Step, tense: Tense): ReportLine {
-  const owner = step.op === 'create_job' ? ` of ${JSON.stringify(agentName(plan, step))}` : '';
+function stepLine(step: Step, tense: Tense): ReportLine {
+  const owner = step.op === 'create_job' ? ` of ${JSON.stringify(step.agent.wanted.name)}` : '';
   const detail = stepDetail(step);
-  const suffix = detail === '' ? '' : `${step.op === 'install_agent' ? ' ' : ': '}${detail}`;
-  return {
-    indent: INDENT,
-    marker: '+',
-    tone: 'good',
-    text: [
-      { text: `${VERBS[step.op][tense]} ${JSON.stringify(step.name)}${owner}` },
-      { text: suffix, tone: 'plain' },
-      { text: step.id === null ? '' : ` (${step.id})`, tone: 'dim' },
-    ],
-  };
+  const separator = detail === '' ? '' : step.op === 'install_agent' ? ' ' : ': ';
+  return detailLine('+', 'good', [
+    { text: `${VERBS[step.op][tense]} ${JSON.stringify(step.name)}${owner}` },
+    { text: `${separator}${detail}`, tone: 'plain' },
+    { text: step.id === null ? '' : ` (${step.id})`, tone: 'dim' },
+  ]);
 }
 
 function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`];
 }
 
-function countedThings({ spaces, agents, chats, jobs }: ReturnType<typeof countSteps>): string[] {
-  return [...counted(spaces, 'space'), ...counted(agents, 'agent'), ...counted(chats, 'chat'), ...counted(jobs, 'job')];
+/** `1 space, 2 agents` */
+function countedSteps(plans: readonly SpacePlan[], status: Step['status']): string {
+  const { spaces, agents, chats, jobs } = countSteps(plans, status);
+  return [
+    ...counted(spaces, 'space'),
+    ...counted(agents, 'agent'),
+    ...counted(chats, 'chat'),
+    ...counted(jobs, 'job'),
+  ].join(', ');
 }
 
 function unchangedLines(plan: SpacePlan): ReportLine[] {
-  const isSame = ({ op, name }: Step) =>
-    !plan.differences.some((each) => each.resource === RESOURCES[op] && each.name === name);
-  const same = { ...plan, steps: plan.steps.filter(isSame) };
-  const things = countedThings(countSteps([same], 'unchanged'));
-  if (things.length === 0) return [];
-  return [
-    {
-      indent: INDENT,
-      marker: '=',
-      tone: 'dim',
-      text: `unchanged: ${things.join(', ').replace('1 space', 'the space')}`,
-    },
-  ];
+  const differs = ({ op, name }: Step) =>
+    plan.differences.some((each) => each.resource === RESOURCES[op] && each.name === name);
+  const things = countedSteps([{ ...plan, steps: plan.steps.filter((step) => !differs(step)) }], 'unchanged');
+  return things === '' ? [] : [detailLine('=', 'dim', `unchanged: ${things.replace('1 space', 'the space')}`)];
 }
 
 /** A difference without its subject: `"old" → "new"`. */
 export function differenceDetail({ resource, service, manifest }: Difference): string {
-  const shown = (value: unknown) => {
-    if (value === null) return resource === 'job' ? '(not recorded)' : '(none)';
-    return JSON.stringify(value);
-  };
-  return `${shown(service)} → ${shown(manifest)}`;
+  const nothing = resource === 'job' ? '(not recorded)' : '(none)';
+  return [service, manifest].map((value) => (value === null ? nothing : JSON.stringify(value))).join(' → ');
 }
 
 /** @param isPublic whether others read it: then the instructions of a job are left out */
 function differenceLine(difference: Difference, isPublic: boolean): ReportLine {
   const { resource, name, field } = difference;
-  const quoted = JSON.stringify(name);
-  const subject = { space: 'space', agent: `agent ${quoted}`, chat: `chat of ${quoted}`, job: `job ${quoted}` }[
-    resource
-  ];
+  const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
   const isHidden = isPublic && resource === 'job' && field === 'instructions';
-  const detail = isHidden ? 'differ' : differenceDetail(difference);
-  return {
-    indent: INDENT,
-    marker: '!',
-    tone: 'warn',
-    text: [{ text: `${subject} ${field}: ` }, { text: detail, tone: 'plain' }],
-  };
+  return detailLine('!', 'warn', [
+    { text: `${resource}${subject} ${field}: ` },
+    { text: isHidden ? 'differ' : differenceDetail(difference), tone: 'plain' },
+  ]);
 }
 
 /** What identifies something that the manifest does not have, besides its name. */
@@ -126,16 +106,10 @@ export function unmanagedDetail({ id, template_id, agent }: Unmanaged): string {
 }
 
 function unmanagedLine(unmanaged: Unmanaged): ReportLine {
-  const { resource, name } = unmanaged;
-  return {
-    indent: INDENT,
-    marker: '?',
-    tone: 'warn',
-    text: [
-      { text: `${resource} ${JSON.stringify(name ?? '')} ` },
-      { text: `(${unmanagedDetail(unmanaged)}): not in the manifest`, tone: 'plain' },
-    ],
-  };
+  return detailLine('?', 'warn', [
+    { text: `${unmanaged.resource} ${JSON.stringify(unmanaged.name ?? '')} ` },
+    { text: `(${unmanagedDetail(unmanaged)}): not in the manifest`, tone: 'plain' },
+  ]);
 }
 
 /** The message of an error, and the first line of its reason. */
@@ -144,79 +118,31 @@ export function errorText(error: unknown): string {
   return withReason(error.message, error.info.why?.split('\n')[0]);
 }
 
-/** The reason why a document cannot be carried out, or was not, and what to do. */
+/** Why a document cannot be carried out, or was not, and what to do. */
 function errorLines(error: unknown, tense: Tense): ReportLine[] {
   if (error === undefined) return [];
   const hints = tense === 'planned' && error instanceof PartnerctlError ? (error.info.hint?.split('\n') ?? []) : [];
   return [
-    { indent: INDENT, marker: 'x', tone: 'bad', text: errorText(error) },
-    ...hints.map((text): ReportLine => ({ indent: INDENT + 2, marker: 'hint:', tone: 'dim', text })),
+    detailLine('x', 'bad', errorText(error)),
+    ...hints.map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })),
   ];
 }
 
 /** The chats that existed, whose sources messages are sent to. Those that were set up now are steps of their own. */
-function sourceLines({ document, agents, steps }: SpacePlan): ReportLine[] {
-  const isNew = (index: number) =>
-    steps.some(({ op, agent, status }) => op === 'setup_chat' && agent === index && status === 'created');
-  return document.manifest.agents.flatMap(({ name }, index): ReportLine[] => {
-    const source = agents[index]?.source_id ?? null;
-    if (source === null || isNew(index)) return [];
-    return [{ indent: INDENT + 2, tone: 'dim', text: `chat of ${JSON.stringify(name)}: ${source}` }];
-  });
+function sourceLines({ agents, steps }: SpacePlan): ReportLine[] {
+  const created = steps.flatMap((step) => (step.op === 'setup_chat' && step.status === 'created' ? [step.agent] : []));
+  return agents
+    .filter((agent) => agent.source_id !== null && !created.includes(agent))
+    .map(({ wanted, source_id }) => {
+      return { indent: 6, tone: 'dim', text: `chat of ${JSON.stringify(wanted.name)}: ${source_id}` };
+    });
 }
 
-type Sign = Pick<ReportLine, 'marker' | 'tone'>;
-
-/** One mark for one meaning, before and after: see the help of `plan`. */
-export const SIGNS = {
-  create: { marker: '+', tone: 'good' },
-  change: { marker: '~', tone: 'good' },
-  none: { marker: '=', tone: 'dim' },
-  blocked: { marker: 'x', tone: 'bad' },
-  skipped: { marker: '-', tone: 'dim' },
-} as const satisfies Record<string, Sign>;
-
-/** The sign of a space to which nothing is or was added. */
-function idleSign({ differences, unmanaged }: SpacePlan): Sign {
-  if (differences.length > 0) return { marker: '!', tone: 'warn' };
-  return unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : SIGNS.none;
-}
-
-export function planSign(plan: SpacePlan): Sign {
-  const action = actionOf(plan);
-  return action === 'none' ? idleSign(plan) : SIGNS[action];
-}
-
-const STATUS_SIGNS: Readonly<Record<Exclude<Status, 'unchanged'>, Sign>> = {
-  created: SIGNS.create,
-  reused: SIGNS.change,
-  planned: SIGNS.none,
-  failed: SIGNS.blocked,
-  skipped: SIGNS.skipped,
-};
-
-function resultSign(plan: SpacePlan, status: Status): Sign {
-  return status === 'unchanged' ? idleSign(plan) : STATUS_SIGNS[status];
-}
-
-function headerLine({ document, space_id }: SpacePlan, sign: Sign, more = ''): ReportLine {
-  const ids = [space_id, document.source].filter((part) => part !== null);
-  return {
-    indent: 0,
-    ...sign,
-    text: [
-      { text: document.manifest.external_space_id, tone: 'heading' },
-      { text: ids.map((part) => `  ${part}`).join(''), tone: 'dim' },
-      { text: more && `  ${more}`, tone: 'plain' },
-    ],
-  };
-}
-
-/** The lines below the one that names the space. */
+/** The lines below the one that names the space. @param isPublic whether others read them */
 export function detailLines(plan: SpacePlan, tense: Tense, isPublic = false): ReportLine[] {
   const { steps, differences, unmanaged, error } = plan;
   return [
-    ...steps.filter(({ status }) => status === tense).map((step) => stepLine(plan, step, tense)),
+    ...steps.filter(({ status }) => status === tense).map((step) => stepLine(step, tense)),
     ...unchangedLines(plan),
     ...(tense === 'created' ? sourceLines(plan) : []),
     ...differences.map((each) => differenceLine(each, isPublic)),
@@ -225,74 +151,121 @@ export function detailLines(plan: SpacePlan, tense: Tense, isPublic = false): Re
   ];
 }
 
+type Sign = Pick<ReportLine, 'marker' | 'tone'>;
+
+const NONE: Sign = { marker: '=', tone: 'dim' };
+
+const SIGNS: Readonly<Record<string, Sign>> = {
+  create: { marker: '+', tone: 'good' },
+  created: { marker: '+', tone: 'good' },
+  change: { marker: '~', tone: 'good' },
+  reused: { marker: '~', tone: 'good' },
+  blocked: { marker: 'x', tone: 'bad' },
+  failed: { marker: 'x', tone: 'bad' },
+  skipped: { marker: '-', tone: 'dim' },
+  planned: NONE,
+};
+
+/** @param outcome the action or the status of the plan */
+function signOf({ differences, unmanaged }: SpacePlan, outcome: string): Sign {
+  const sign = SIGNS[outcome];
+  if (sign) return sign;
+  if (differences.length > 0) return { marker: '!', tone: 'warn' };
+  return unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : NONE;
+}
+
+/** Whether there is nothing to do for a document, and nothing to say about it. */
+export function isIdle(plan: SpacePlan): boolean {
+  return signOf(plan, actionOf(plan)) === NONE;
+}
+
+function headerLine({ document, space_id }: SpacePlan, sign: Sign, word = ''): ReportLine {
+  const ids = [space_id, document.source].filter((part) => part !== null);
+  return {
+    indent: 0,
+    ...sign,
+    text: [
+      { text: document.manifest.external_space_id, tone: 'heading' },
+      { text: ids.map((part) => `  ${part}`).join(''), tone: 'dim' },
+      { text: word && `  ${word}`, tone: 'plain' },
+    ],
+  };
+}
+
 function leftovers(plans: readonly SpacePlan[]): string[] {
-  const differences = sum(plans, 'differences');
   const unmanaged = sum(plans, 'unmanaged');
   return [
-    ...(differences === 0 ? [] : [`${counted(differences, 'difference').join('')} cannot be changed through the API`]),
+    ...counted(sum(plans, 'differences'), 'difference').map((text) => `${text} cannot be changed through the API`),
     ...(unmanaged === 0 ? [] : [`${unmanaged} not in the manifest`]),
   ];
 }
 
 /** What a plan does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces with nothing to do.` */
 export function planTotal(plans: readonly SpacePlan[]): string {
-  const things = countedThings(countSteps(plans, 'planned'));
+  const things = countedSteps(plans, 'planned');
   const { none, blocked } = planSummary(plans);
   const parts = [
-    ...(things.length === 0 ? [] : [`${things.join(', ')} to create`]),
-    ...(blocked === 0 ? [] : [`${counted(blocked, 'space').join('')} blocked`]),
-    ...(none === 0 ? [] : [`${counted(none, 'space').join('')} with nothing to do`]),
+    ...(things === '' ? [] : [`${things} to create`]),
+    ...counted(blocked, 'space').map((text) => `${text} blocked`),
+    ...counted(none, 'space').map((text) => `${text} with nothing to do`),
     ...leftovers(plans),
   ];
   return `Plan: ${parts.join('; ')}.`;
 }
 
-/** A plan as people see it: for each space, in the order of the input, what will happen. Unchanged spaces are one line. */
+/** A plan: for each space, in the order of the input, what will happen. Unchanged spaces are one line. */
 export function planReport(plans: readonly SpacePlan[]): ReportLine[] {
   if (plans.length === 0) return [];
-  const unchanged = plans.filter((plan) => planSign(plan) === SIGNS.none);
-  const ids = unchanged.map(({ document }) => document.manifest.external_space_id).join(', ');
+  const ids = plans.filter(isIdle).map(({ document }) => document.manifest.external_space_id);
   return [
     ...plans
-      .filter((plan) => !unchanged.includes(plan))
-      .flatMap((plan) => [headerLine(plan, planSign(plan)), ...detailLines(plan, 'planned')]),
-    ...(unchanged.length === 0
-      ? []
-      : [{ indent: 0, ...SIGNS.none, text: `${counted(unchanged.length, 'space').join('')} unchanged: ${ids}` }]),
+      .filter((plan) => !isIdle(plan))
+      .flatMap((plan) => [headerLine(plan, signOf(plan, actionOf(plan))), ...detailLines(plan, 'planned')]),
+    ...counted(ids.length, 'space').map((text) => ({
+      indent: 0,
+      ...NONE,
+      text: `${text} unchanged: ${ids.join(', ')}`,
+    })),
     { indent: 0, tone: 'heading', text: planTotal(plans) },
   ];
 }
 
+/** The statuses that people see under another word than scripts. */
+const STATUS_WORDS: Readonly<Partial<Record<Status, string>>> = { reused: 'changed', planned: 'valid' };
+
+/** What became of a document, in a word for people. */
+export function statusWord(plan: SpacePlan): string {
+  const status = statusOf(plan);
+  return endedAs(STATUS_WORDS[status] ?? status, plan.error);
+}
+
 /** What provision did in all: `1 space, 2 agents, 1 job created; 3 spaces unchanged` */
 export function resultCounts(plans: readonly SpacePlan[]): string {
-  const things = countedThings(countSteps(plans, 'created'));
-  const { unchanged = 0, failed: ended = 0, skipped = 0, planned = 0 } = resultSummary(plans);
+  const things = countedSteps(plans, 'created');
+  const { unchanged = 0, failed = 0, skipped = 0, planned = 0 } = resultSummary(plans);
   const interrupted = plans.filter(({ error }) => error instanceof InterruptedError).length;
-  const failed = ended - interrupted;
-  const parts = [
-    ...(things.length === 0 ? [] : [`${things.join(', ')} created`]),
-    ...(failed === 0 ? [] : [`${counted(failed, 'space').join('')} failed`]),
-    ...(interrupted === 0 ? [] : [`${counted(interrupted, 'space').join('')} interrupted`]),
-    ...(skipped === 0 ? [] : [`${counted(skipped, 'space').join('')} skipped`]),
-    ...(unchanged === 0 ? [] : [`${counted(unchanged, 'space').join('')} unchanged`]),
-    ...(planned === 0 ? [] : [`${counted(planned, 'document').join('')} valid`]),
+  return [
+    ...(things === '' ? [] : [`${things} created`]),
+    ...counted(failed - interrupted, 'space').map((text) => `${text} failed`),
+    ...counted(interrupted, 'space').map((text) => `${text} interrupted`),
+    ...counted(skipped, 'space').map((text) => `${text} skipped`),
+    ...counted(unchanged, 'space').map((text) => `${text} unchanged`),
+    ...counted(planned, 'document').map((text) => `${text} valid`),
     ...leftovers(plans),
-  ];
-  return parts.join('; ');
+  ].join('; ');
 }
 
 export function resultTotal(plans: readonly SpacePlan[]): string {
   return `Done: ${resultCounts(plans)}.`;
 }
 
-/** What provision did, as people see it: as a plan shows it beforehand. */
+/** What provision did: as a plan shows it beforehand. */
 export function resultReport(plans: readonly SpacePlan[]): ReportLine[] {
   if (plans.length === 0) return [];
   const lines = plans.flatMap((plan) => {
     const status = statusOf(plan);
-    const isBrief = status === 'skipped' || status === 'planned';
-    const header = headerLine(plan, resultSign(plan, status), statusWord(plan));
-    return [header, ...(isBrief ? [] : detailLines(plan, 'created'))];
+    const header = headerLine(plan, signOf(plan, status), statusWord(plan));
+    return status === 'skipped' || status === 'planned' ? [header] : [header, ...detailLines(plan, 'created')];
   });
   return [...lines, { indent: 0, tone: 'heading', text: resultTotal(plans) }];
 }

@@ -4,42 +4,38 @@ import { createScheduleDescriber } from '../../cron/result.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type CommandResult, listResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
-import { withUnmanagedJobs } from '../../provision/jobs.ts';
-import { cronJobsOf, type ManifestDocument } from '../../provision/manifest.ts';
+import { addUnmanagedJobs } from '../../provision/jobs.ts';
+import type { ManifestDocument } from '../../provision/manifest.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
-import { listChecked, type ProvisionOptions, planManifests } from '../../provision/plan-manifests.ts';
+import { describeUnstarted, planManifests } from '../../provision/plan-manifests.ts';
 import { planJson, planSummary, resultJson, resultSummary } from './json.ts';
 import { openProvisioning, readListedJobs } from './open.ts';
 import { ciView, detailedExitCode, failureOf } from './outcome.ts';
 import { planReport, planTotal, resultReport, resultTotal } from './report.ts';
 import { COLUMNS, planRows } from './rows.ts';
 
-/** The options of plan, and those that provision shares with it. */
-interface PlanOptions {
+/** The options that plan and provision share. */
+interface Options {
   readonly concurrency: number;
   readonly installRenamed?: boolean | undefined;
-  readonly detailedExitcode?: boolean | undefined;
-}
-
-function toProvisionOptions({ concurrency, installRenamed = false }: PlanOptions): ProvisionOptions {
-  return { concurrency, installRenamed };
 }
 
 /** Plans what provisioning would do. @throws as `planManifests` */
 export async function planDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  { detailedExitcode, ...options }: PlanOptions,
+  {
+    concurrency,
+    installRenamed = false,
+    detailedExitcode,
+  }: Options & { readonly detailedExitcode?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { isPlan: true });
-  const planned = await planManifests(deps, documents, toProvisionOptions(options), (count) =>
+  const plans = await planManifests(deps, documents, { concurrency, installRenamed }, (count) =>
     context.progress.update(`Reading the spaces: ${count} of ${documents.length}`),
   );
-  const hasAgents = planned.some(
-    ({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id),
-  );
-  const listed = hasAgents ? await readListedJobs(context, deps.lists) : [];
-  const plans = planned.map((plan) => withUnmanagedJobs(plan, listed));
+  const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
+  if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
   return listResult(plans, [], {
     empty: 'There is nothing to plan.',
     json: planJson,
@@ -77,23 +73,21 @@ function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: numb
 export async function provisionDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  { failFast = false, ...options }: PlanOptions & { readonly failFast?: boolean | undefined },
+  { concurrency, installRenamed = false, failFast = false }: Options & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
-  const hasJobs = documents.some(({ manifest }) => manifest.agents.some((agent) => cronJobsOf(agent).length > 0));
+  const hasJobs = documents.some(({ manifest }) => manifest.agents.some(({ cron = [] }) => cron.length > 0));
   if (hasJobs) await warnIfUnshared(context, 'jobs');
   const deps = await openProvisioning(context, documents, { isPlan: false });
   await deps.observer.prepare();
-  return toResult(
-    context,
-    applyManifests(deps, documents, { ...toProvisionOptions(options), failFast }),
-    documents.length,
-  );
+  const plans = applyManifests(deps, documents, { concurrency, installRenamed, failFast });
+  return toResult(context, plans, documents.length);
 }
 
 /** Shows the documents as valid, without calling the service. */
 export function checkDocuments(context: Context, documents: readonly ManifestDocument[]): CommandResult {
   async function* checked(): AsyncGenerator<SpacePlan> {
-    yield* await listChecked(documents, createScheduleDescriber(), context.clock.now());
+    const deps = { describe: createScheduleDescriber(), clock: context.clock };
+    for (const document of documents) yield await describeUnstarted(deps, document, 'planned');
   }
   return toResult(context, checked(), documents.length);
 }
