@@ -10,7 +10,6 @@ import {
   isBalanceTooLow,
   isStateUnavailable,
   isTokenRejected,
-  LocalError,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -160,13 +159,6 @@ function responseInfo(
       attempts: call.attempts,
     },
   };
-}
-
-/** A call that waited for its turn was not made: it would have failed like an earlier one. */
-export class RunStopped extends LocalError {
-  constructor(cause: unknown) {
-    super('Not started: an earlier request failed with an error that would repeat.', { cause });
-  }
 }
 
 /** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */

@@ -1,23 +1,24 @@
-import { DuplicateError, InputError } from '../errors.ts';
+import type { Http } from '../api/http.ts';
+import { ListUnavailable, nameListFailure } from '../api/list-failure.ts';
+import type { ListedCronJob } from '../contract/cron.ts';
+import {
+  DuplicateError,
+  InputError,
+  isTokenRejected,
+  isUnexpectedShape,
+  NotFoundError,
+  UsageError,
+} from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import type { LogRecord } from '../state/record.ts';
 import { standingOf, standings } from '../state/standing.ts';
-import { type CronJob, cronKey, type JobIdentity } from './job.ts';
-import { type ListedJob, matchIdentity } from './listed-job.ts';
-import {
-  adoptedData,
-  findKeyById,
-  JOBS,
-  type JobData,
-  type JobReservation,
-  type JobStanding,
-  unknownJobError,
-  unknownKeyError,
-} from './recorded-job.ts';
+import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
+import { AgentFinder, type JobSelection } from './job-flags.ts';
+import { JOBS, type JobReservation, type JobStanding, unknownJobError } from './recorded-job.ts';
+import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
-/** What `adoptJob` and `forgetJob` need. */
+/** What `forgetJob` needs. */
 export interface ForgetDeps {
   readonly log: Log;
   readonly clock: Clock;
@@ -28,7 +29,7 @@ export interface ForgetDeps {
   readonly onWait: (leftMs: number) => void;
 }
 
-/** The additional dependencies of `adoptJob`. */
+/** What `adoptJob` needs. */
 export interface AdoptDeps extends ForgetDeps {
   /** The base URL of the service. */
   readonly origin: string;
@@ -36,13 +37,13 @@ export interface AdoptDeps extends ForgetDeps {
    * Returns the job as the service lists it; undefined if the list cannot be read at all.
    * @throws NotFoundError if the list does not contain it; PartnerctlError if reading the list may succeed later
    */
-  readonly fetchListed: (cronJobId: string) => Promise<ListedJob | undefined>;
+  readonly fetchListed: (cronJobId: string) => Promise<ListedCronJob | undefined>;
   /** Returns the command line to type, with the global flags that this command was given. */
   readonly command: (words: readonly string[]) => string;
 }
 
-/** Selects the job whose record is changed: by its key, or by agent and name. */
-export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
+/** The job whose record is changed: by its key or its id, or by what identifies it. */
+type Target = { readonly key: string } | JobIdentity;
 
 interface Selected {
   readonly key: string;
@@ -51,25 +52,19 @@ interface Selected {
   readonly standing: JobStanding;
 }
 
-function select(records: readonly LogRecord[], key: string): Selected {
-  const standing = standingOf(standings(records, JOBS), key);
-  const data = standing.objects.at(-1)?.data ?? standing.open[0]?.data;
-  return { key, data, standing };
-}
-
-/** Waits until no process can create the job any more: an owner sends nothing after its lease. */
-async function waitForOwners(
-  deps: ForgetDeps,
-  { standing }: Selected,
-  isAwaited?: (reservation: JobReservation) => boolean,
-): Promise<void> {
-  const ids = new Set(standing.open.map(({ id }) => id));
-  await outlive(deps, JOBS, ids, { ...(isAwaited && { isAwaited }), onWait: deps.onWait });
+async function select(log: Log, target: Target): Promise<Selected> {
+  const all = standings(await log.read(), JOBS);
+  const hasId = ({ objects }: JobStanding) => 'key' in target && objects.some(({ object }) => object === target.key);
+  const [byId, ...others] = [...all].filter(([, standing]) => hasId(standing)).map(([key]) => key);
+  const typed = 'key' in target ? target.key : cronKey(target.origin, target.agent_id, target.name);
+  const key = byId !== undefined && others.length === 0 ? byId : typed;
+  const standing = standingOf(all, key);
+  return { key, standing, data: standing.objects.at(-1)?.data ?? standing.open[0]?.data };
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
 async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected): Promise<void> {
-  const current = select(await log.read(), key);
+  const current = await select(log, { key });
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
   if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
@@ -78,15 +73,15 @@ async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected)
   });
 }
 
-function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): void {
-  if (matchIdentity(listed, agent_id, name) !== 'no') return;
+function refuseOtherJob({ agent_id, name }: JobIdentity, listed: ListedCronJob | undefined): void {
+  if (!listed || matchIdentity(listed, agent_id, name) !== 'no') return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of agent ${listed.agent_id ?? '(unknown)'}, not ${JSON.stringify(name)} of agent ${agent_id}.`,
     hint: 'Nothing was changed.',
   });
 }
 
-/** Refuses a job that the state records under another key: some services do not return the agent of a job. */
+/** The list may not show whose job it is, but the state may know. */
 async function refuseRecordedForOther({ log, origin, command }: AdoptDeps, key: string, id: string): Promise<void> {
   const jobs = [...standings(await log.read(), JOBS).values()].flatMap(({ objects }) => objects);
   const other = jobs.find((job) => job.object === id && job.data.origin === origin && job.key !== key);
@@ -95,17 +90,6 @@ async function refuseRecordedForOther({ log, origin, command }: AdoptDeps, key: 
     why: `The state has it as ${JSON.stringify(other.data.name)} of agent ${other.data.agent_id}.`,
     hint: `Nothing was changed. If that record is wrong, remove it first: ${command(['cron', 'forget', other.key])}`,
   });
-}
-
-async function selectToAdopt({ log, origin }: AdoptDeps, selector: JobSelector) {
-  const records = await log.read();
-  if (!('key' in selector)) {
-    const { agent_id, name } = selector;
-    return { selected: select(records, cronKey(origin, agent_id, name)), job: { origin, agent_id, name } };
-  }
-  const selected = select(records, selector.key);
-  if (selected.data?.origin !== origin) throw unknownKeyError(selector.key);
-  return { selected, job: selected.data };
 }
 
 /**
@@ -117,57 +101,158 @@ async function selectToAdopt({ log, origin }: AdoptDeps, selector: JobSelector) 
 export async function adoptJob(
   deps: AdoptDeps,
   cronJobId: string,
-  selector: JobSelector,
+  target: Target,
 ): Promise<{ readonly key: string; readonly data: JobData; readonly cron_job_id: string }> {
-  const { log } = deps;
-  const { selected, job } = await selectToAdopt(deps, selector);
-  const { key } = selected;
+  const { log, origin } = deps;
+  const selected = await select(log, target);
+  const { key, standing } = selected;
+  const job = 'key' in target ? selected.data : target;
+  if (job?.origin !== origin) throw unknownJobError(`with the key ${key}`);
+  const { agent_id, name } = job;
   const listed = await deps.fetchListed(cronJobId);
-  if (listed) refuseOtherJob(job, listed);
-  if (listed?.agent_id === undefined || listed.name === undefined) await refuseRecordedForOther(deps, key, cronJobId);
+  refuseOtherJob(job, listed);
+  await refuseRecordedForOther(deps, key, cronJobId);
   // One that recorded an unknown outcome has sent its request, and the key stays blocked.
-  await waitForOwners(deps, selected, ({ isUnknown }) => !isUnknown);
-  await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(job.name)} of agent ${job.agent_id}?`);
+  const isAwaited = ({ isUnknown }: JobReservation) => !isUnknown;
+  const of = standing.open.map(({ id }) => id);
+  await outlive(deps, JOBS, new Set(of), { isAwaited, onWait: deps.onWait });
+  await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
-  const { objects, open } = selected.standing;
-  const recorded = objects.find(({ object }) => object === cronJobId) ?? open[0];
-  const data = adoptedData(job, listed, recorded?.data);
-  const of = open.map(({ id }) => id);
+  const recorded = standing.objects.find(({ object }) => object === cronJobId) ?? standing.open[0];
+  const shown = toJobData(job, listed ?? {});
+  // The list may leave out a part of the content.
+  const content = shown.content_hash === null && recorded ? recorded.data : shown;
+  const data = { ...content, origin, agent_id, name };
   await log.append([log.newRecord('cron.created', { key, object: cronJobId, data, ...(of.length > 0 && { of }) })]);
   return { key, data, cron_job_id: cronJobId };
 }
 
-function forgetQuestion(job: string, { objects }: JobStanding): string {
+function forgetQuestion({ agent_id, name }: JobIdentity, { objects }: JobStanding): string {
   const ids = objects.map(({ object }) => object).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
-  return `Forget the record of ${job}? ${remains}; this only lets a job of that name be created again.`;
+  return `Forget the record of ${JSON.stringify(name)} of agent ${agent_id}? ${remains}; this only lets a job of that name be created again.`;
 }
 
 /**
  * Removes a job from the state, so that it can be created again. The job at the service stays.
- * @param target the key or the id of the job, or what identifies it
- * @returns its key, and the job if it is known
  * @throws NotFoundError if the state has no such job; DuplicateError if its records changed meanwhile; UsageError if the user
  *   does not confirm; LocalError if the state cannot be read or written
  */
 export async function forgetJob(
   deps: ForgetDeps,
-  target: { readonly key: string } | JobIdentity,
+  target: Target,
 ): Promise<{ readonly key: string; readonly job: JobIdentity }> {
   const { log } = deps;
-  const records = await log.read();
-  const all = standings(records, JOBS);
-  const key =
-    'key' in target
-      ? (findKeyById(all, target.key) ?? target.key)
-      : cronKey(target.origin, target.agent_id, target.name);
-  const selected = select(records, key);
-  const job = selected.data;
-  if (!job) throw 'key' in target ? unknownKeyError(key, 'key or id') : unknownJobError(target);
+  const selected = await select(log, target);
+  const { key, data: job, standing } = selected;
+  if (!job) {
+    const named =
+      'key' in target ? `with the key or id ${key}` : `${JSON.stringify(target.name)} of agent ${target.agent_id}`;
+    throw unknownJobError(named);
+  }
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
-  await waitForOwners(deps, selected);
-  await deps.confirm(forgetQuestion(`${JSON.stringify(job.name)} of agent ${job.agent_id}`, selected.standing));
+  await outlive(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
+  await deps.confirm(forgetQuestion(job, standing));
   await refuseIfChanged(deps, selected);
-  await log.append([log.newRecord('cron.forgotten', { key, of: selected.standing.live })]);
+  await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
   return { key, job };
+}
+
+/** What changing the record of a job needs of a command. */
+export interface RecordContext {
+  readonly clock: Clock;
+  readonly abortSignal: AbortSignal;
+  readonly isInteractive: boolean;
+  readonly progress: { start(text: string, limitMs?: number): void; stop(): void };
+  http(): Promise<Http>;
+  log(): Promise<Log>;
+  baseUrl(): Promise<string | undefined>;
+  warn(text: string): Promise<void>;
+  confirm(question: string): Promise<boolean>;
+  command(words: readonly string[]): string;
+}
+
+async function changeDeps(context: RecordContext, yes: boolean): Promise<ForgetDeps> {
+  const { clock, abortSignal: signal, progress, isInteractive } = context;
+  return {
+    log: await context.log(),
+    clock,
+    signal,
+    async confirm(question) {
+      progress.stop();
+      if (yes) return;
+      if (!isInteractive) {
+        throw new UsageError('Changing the record of a job needs a confirmation.', {
+          hint: 'Without a terminal, confirm with --yes.',
+        });
+      }
+      if (await context.confirm(question)) return;
+      throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
+    },
+    onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
+  };
+}
+
+/** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read, now or later */
+async function fetchListed(context: RecordContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
+  context.progress.start('Reading the jobs');
+  const source = jobSourceOf(http, await context.log(), context.clock);
+  const list = await readJobList(source).catch(async (error: unknown) => {
+    const reason = error instanceof ListUnavailable ? error.reason : error;
+    const isUnreadable = error instanceof ListUnavailable || isUnexpectedShape(error);
+    if (!isUnreadable || isTokenRejected(reason)) throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
+    return String(reason instanceof Error ? reason.message : reason);
+  });
+  context.progress.stop();
+  if (typeof list === 'string') {
+    await context.warn(`cannot check whether the service has ${cronJobId}: ${list}`);
+    return undefined;
+  }
+  const job = list.jobs.get(cronJobId);
+  if (job) return job;
+  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
+    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
+  });
+}
+
+/**
+ * Records a job of the service as the selected job. @param yes whether to change the record without asking
+ * @throws as `adoptJob`, and UsageError for an invalid id
+ */
+export async function adopt(context: RecordContext, cronJobId: string, selection: JobSelection, yes: boolean) {
+  // Nothing else checks the id if the list cannot be read.
+  if (!/^\S+$/.test(cronJobId)) {
+    throw new UsageError(`${JSON.stringify(cronJobId)} is not the id of a job.`, {
+      hint: '`partnerctl cron list` shows the ids.',
+    });
+  }
+  const http = await context.http();
+  const deps = {
+    ...(await changeDeps(context, yes)),
+    origin: http.baseUrl,
+    fetchListed: (id: string) => fetchListed(context, http, id),
+    command: context.command,
+  };
+  return await adoptJob(deps, cronJobId, await findTarget(context, selection, http.baseUrl));
+}
+
+/** Calls the service only to look up an agent by name. */
+async function findTarget(
+  context: RecordContext,
+  selection: JobSelection,
+  origin: string | undefined,
+): Promise<Target> {
+  if ('key' in selection) return selection;
+  if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
+  const { agent, name } = selection;
+  if (agent.by === 'id') return { origin, agent_id: agent.value, name };
+  const agent_id = await new AgentFinder(await context.http(), context.progress).find(selection);
+  context.progress.stop();
+  return { origin, agent_id, name };
+}
+
+/** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */
+export async function forget(context: RecordContext, selection: JobSelection, yes: boolean) {
+  const target = await findTarget(context, selection, await context.baseUrl());
+  return await forgetJob(await changeDeps(context, yes), target);
 }

@@ -1,25 +1,16 @@
-import { RunStopped, stopsRun } from '../api/call-errors.ts';
+import { stopsRun } from '../api/call-errors.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { createOnce, type Item, type Result, type SendOptions } from '../state/once.ts';
-import type { LogRecord } from '../state/record.ts';
 import { standingOf, standings } from '../state/standing.ts';
-import { type Decision, decide, decideByLog, type Knowledge, outcomeOfReserved } from './decide.ts';
-import { type CronJob, cronKey } from './job.ts';
+import { type Decision, decide, outcomeOfReserved } from './decide.ts';
+import { type CronJob, cronKey, type JobData, toJobData } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
 import { lookUp } from './reconcile.ts';
-import {
-  JOBS,
-  type JobData,
-  type JobReservation,
-  type JobStanding,
-  listedData,
-  recordedIds,
-  toJobData,
-} from './recorded-job.ts';
-import { type FoundJobs, findInList, type JobLists } from './service-jobs.ts';
+import { JOBS, type JobReservation, type JobStanding, recordedIds } from './recorded-job.ts';
+import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 /** What `createJobs` needs. */
 export interface CreateDeps {
@@ -37,7 +28,7 @@ export interface CreateDeps {
    * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
    */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
-  /** Called before a wait, with its length in milliseconds. */
+  /** Called before a wait for another process, with its length in milliseconds. */
   readonly onWait?: ((ms: number) => void) | undefined;
 }
 
@@ -61,173 +52,184 @@ interface Wanted extends Item<JobData> {
 interface LogView {
   readonly all: ReadonlyMap<string, JobStanding>;
   readonly recorded: ReadonlySet<string>;
+  /** The open reservations of this service. */
+  readonly open: readonly JobReservation[];
 }
 
 class CreateRun {
   private readonly deps: CreateDeps;
   private readonly options: CreateOptions;
+  /** Aborts after a failure that would repeat, such as a 402. */
+  private readonly stop = new AbortController();
   private readonly outcomes = new Map<number, CreateOutcome>();
-  /** The jobs that another process may be creating. */
-  private waiting = new Map<Wanted, JobReservation>();
-  /** The jobs that another process reserved first. */
-  private lost: Wanted[] = [];
-  private isClosed = false;
-  private stopped: { readonly error: PartnerctlError } | undefined;
+  /** The jobs to decide about again, because another process reserved them, with its reservation. */
+  private readonly lost = new Map<Wanted, JobReservation | undefined>();
+  private isUnavailable = false;
 
   constructor(deps: CreateDeps, options: CreateOptions) {
     this.deps = deps;
     this.options = options;
   }
 
-  async readLog(): Promise<LogView> {
-    const records: readonly LogRecord[] = await this.deps.log.read();
-    return { all: standings(records, JOBS), recorded: recordedIds(records, this.deps.origin) };
+  /** @throws LocalError before anything is sent, if the state cannot be read */
+  async run(wanted: readonly Wanted[]): Promise<readonly CreateOutcome[]> {
+    let view = await this.readLog();
+    try {
+      for (let left = wanted; left.length > 0; ) {
+        await this.createAll(left, view);
+        left = await this.waitForOthers();
+        if (left.length > 0) view = await this.readLog();
+      }
+    } catch (error) {
+      if (!(error instanceof PartnerctlError)) throw error;
+      this.fail(wanted, error);
+    }
+    return wanted.map(({ index, key }) => this.outcomes.get(index) ?? { key, status: 'skipped' });
   }
 
-  settle({ index }: Wanted, outcome: CreateOutcome): void {
+  private async readLog(): Promise<LogView> {
+    const { log, origin } = this.deps;
+    const records = await log.read();
+    const all = standings(records, JOBS);
+    const open = [...all.values()].flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
+    return { all, recorded: recordedIds(records, origin), open };
+  }
+
+  private settle({ index }: Wanted, outcome: CreateOutcome): void {
     this.outcomes.set(index, outcome);
     this.options.onOutcome?.(index, outcome);
   }
 
-  /** The outcomes, in order; `skipped` where there is none. */
-  result(wanted: readonly Wanted[]): readonly CreateOutcome[] {
-    return wanted.map(({ index, key }) => this.outcomes.get(index) ?? { key, status: 'skipped' });
+  private async createAll(wanted: readonly Wanted[], view: LogView): Promise<void> {
+    const left = await this.decideAll(wanted, view, undefined);
+    if (this.options.dryRun) {
+      const planned = await this.decideByList(left, view);
+      for (const each of planned) this.settle(each, { key: each.key, status: 'planned' });
+      return;
+    }
+    const { deps, stop } = this;
+    await createOnce({ ...deps, signal: AbortSignal.any([deps.signal, stop.signal]) }, JOBS, left, {
+      prepare: (batch) => this.decideByList(batch, view),
+      act: async ({ job }, options) => {
+        try {
+          return await deps.post(job, options);
+        } catch (error) {
+          // Before the release is recorded: that may take a second, in which others would be sent.
+          if (stopsRun(error)) stop.abort(error);
+          throw error;
+        }
+      },
+      settled: (each, result) => this.record(each, result),
+    });
   }
 
-  /** Settles the jobs about which the log says enough. @returns the others */
-  async settleByLog(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
+  /** Decides about jobs. @param list undefined to decide by the log alone @returns those to create, or to read the list for */
+  private async decideAll(
+    wanted: readonly Wanted[],
+    { all, recorded, open }: LogView,
+    list: JobList | 'closed' | undefined,
+  ): Promise<readonly Wanted[]> {
+    const { ensure } = this.options;
     const left: Wanted[] = [];
     for (const each of wanted) {
-      const decision = decideByLog(this.known(each, view));
+      const { job, key, data } = each;
+      const known = {
+        job,
+        key,
+        data,
+        standing: standingOf(all, key),
+        recorded,
+        open,
+        ensure,
+        now: this.deps.clock.now(),
+      };
+      const decision = decide(known, list);
       if (decision.kind === 'list') left.push(each);
+      else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
       else await this.carryOut(each, decision);
     }
     return left;
   }
 
   /** Reads the list for jobs, and decides. @returns those to create */
-  async decideByList(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
-    const found = new Map<Wanted, FoundJobs>();
-    for (const each of wanted) {
-      try {
-        found.set(each, await this.find(each));
-      } catch (error) {
-        if (!(error instanceof PartnerctlError)) throw error;
-        await this.settleUnlisted(each, view, error);
-      }
+  private async decideByList(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
+    if (wanted.length === 0) return [];
+    const list = await this.readList().catch((error: unknown) => {
+      if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+      return error;
+    });
+    if (list instanceof PartnerctlError) {
+      if (stopsRun(list)) this.stop.abort(list);
+      return await this.decideWithoutList(wanted, view, list);
     }
-    const mayBeKnown = [...found.values()].some(
-      (each) => each.kind === 'read' && each.same.length + each.maybe.length > 0,
-    );
+    const isListed = ({ job }: Wanted): boolean => {
+      const { same, maybe } = list === 'closed' ? { same: [], maybe: [] } : findInList(list, job);
+      return same.length + maybe.length > 0;
+    };
     // A listed job may have been created since the log was read. Its reservation was in the log before.
-    const fresh = mayBeKnown ? await this.readLog() : view;
-    const create: Wanted[] = [];
-    for (const [each, listed] of found) {
-      const decision = decide(this.known(each, fresh), listed);
-      if (decision.kind === 'create') create.push({ ...each, seen: decision.seen });
-      else await this.carryOut(each, decision);
-    }
-    return create;
+    return await this.decideAll(wanted, wanted.some(isListed) ? await this.readLog() : view, list);
   }
 
-  /** Creates jobs. Afterwards each has an outcome, waits, or is lost. @throws as `createOnce` */
-  async create(wanted: readonly Wanted[], view: LogView): Promise<void> {
-    await createOnce(this.deps, JOBS, wanted, {
-      prepare: async (batch) => {
-        if (!this.stopped) return await this.decideByList(batch, view);
-        for (const each of batch) this.settle(each, { key: each.key, status: 'skipped' });
-        return [];
-      },
-      act: async ({ job }, options) => {
-        if (this.stopped) throw new RunStopped(this.stopped.error);
-        return await this.deps.post(job, options).catch((error: unknown) => {
-          // Before the release is recorded: that may take a second, in which others would be sent.
-          if (stopsRun(error)) this.stopped ??= { error };
-          throw error;
-        });
-      },
-      settled: (each, result) => this.record(each, result),
-    });
+  /** That a recorded job exists is known without the list; the others fail. */
+  private async decideWithoutList(wanted: readonly Wanted[], view: LogView, error: PartnerctlError): Promise<[]> {
+    const isRecorded = ({ key }: Wanted) => standingOf(view.all, key).objects.length > 0;
+    await this.decideAll(wanted.filter(isRecorded), view, 'closed');
+    for (const each of wanted) {
+      if (!isRecorded(each)) this.settle(each, { key: each.key, status: 'failed', error, isBlocked: false });
+    }
+    return [];
+  }
+
+  private async readList(): Promise<JobList | 'closed'> {
+    const list = await this.deps.lists.recent();
+    if (list.kind === 'read') return list;
+    if (!this.isUnavailable) await this.deps.onUnavailable(list.reason);
+    this.isUnavailable = true;
+    return 'closed';
+  }
+
+  private async carryOut(wanted: Wanted, decision: Exclude<Decision, { kind: 'create' | 'list' }>): Promise<void> {
+    const { log, origin, clock } = this.deps;
+    const { key, job } = wanted;
+    const { dryRun } = this.options;
+    if (decision.kind === 'settled') this.settle(wanted, decision.outcome);
+    else if (decision.kind === 'adopt') {
+      const { listed, outcome } = decision;
+      const data = toJobData({ ...job, origin }, listed);
+      if (!dryRun) await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
+      this.settle(wanted, outcome);
+    } else if (dryRun) this.settle(wanted, outcomeOfReserved(key, decision.reservation, clock.now()));
+    else this.lost.set(wanted, decision.reservation);
   }
 
   /** Waits for the jobs that others are creating. @returns those to decide about again */
-  async waitForOthers(): Promise<readonly Wanted[]> {
-    const { waiting, lost, deps } = this;
-    this.lost = [];
-    this.waiting = new Map();
-    if (waiting.size === 0) return lost;
-    const ids = new Set([...waiting.values()].map(({ id }) => id));
+  private async waitForOthers(): Promise<readonly Wanted[]> {
+    const { deps } = this;
+    const lost = new Map(this.lost);
+    this.lost.clear();
+    const ids = new Set([...lost.values()].flatMap((reservation) => reservation?.id ?? []));
+    if (ids.size === 0) return [...lost.keys()];
     const isAwaited = ({ isUnknown }: JobReservation): boolean => !isUnknown;
     const open = await outlive(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
-    const stillOpen = new Map(open.map((each) => [each.id, each]));
-    const ended = [...waiting].flatMap(([wanted, { id }]) => {
-      const reservation = stillOpen.get(id);
-      if (!reservation) return [wanted];
-      this.settle(wanted, { key: wanted.key, status: 'unknown', since: reservation.at });
+    return [...lost].flatMap(([wanted, reservation]) => {
+      const stillOpen = open.find(({ id }) => id === reservation?.id);
+      if (!stillOpen) return [wanted];
+      this.settle(wanted, { key: wanted.key, status: 'unknown', since: stillOpen.at });
       return [];
     });
-    return [...lost, ...ended];
   }
 
   /** Gives an outcome to the jobs that have none, because of an error after which nothing was sent for them. */
-  fail(wanted: readonly Wanted[], error: PartnerctlError): void {
-    const [first, ...rest] = wanted.filter(({ index }) => !this.outcomes.has(index));
-    if (!first) return;
-    const { key } = first;
-    const isSkipped = error instanceof InterruptedError;
-    this.settle(first, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked: false });
-    for (const each of rest) this.settle(each, { key: each.key, status: 'skipped' });
-  }
-
-  private known({ job, key }: Wanted, { all, recorded }: LogView): Knowledge {
-    const { origin, clock } = this.deps;
-    const open = [...all.values()].flatMap((standing) => standing.open);
-    const rivals = open.filter((other) => other.data.origin === origin && other.key !== key);
-    const { ensure } = this.options;
-    return { origin, job, key, standing: standingOf(all, key), recorded, rivals, ensure, now: clock.now() };
-  }
-
-  private async find({ job }: Wanted): Promise<FoundJobs> {
-    const list = await this.deps.lists.recent();
-    if (list.kind === 'closed' && !this.isClosed) {
-      this.isClosed = true;
-      await this.deps.onUnavailable(list.reason);
+  private fail(wanted: readonly Wanted[], error: PartnerctlError): void {
+    const isSkipped = error instanceof InterruptedError || this.stop.signal.aborted;
+    const unsettled = wanted.filter(({ index }) => !this.outcomes.has(index));
+    for (const [at, each] of unsettled.entries()) {
+      const { key } = each;
+      this.settle(
+        each,
+        isSkipped || at > 0 ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked: false },
+      );
     }
-    return findInList(list, job);
-  }
-
-  private async carryOut(wanted: Wanted, decision: Exclude<Decision, { kind: 'create' }>): Promise<void> {
-    if (decision.kind === 'adopt') return await this.adopt(wanted, decision);
-    if (decision.kind === 'settled') return this.settle(wanted, decision.outcome);
-    const { reservation } = decision;
-    if (!this.options.dryRun) this.waiting.set(wanted, reservation);
-    else this.settle(wanted, outcomeOfReserved(wanted.key, reservation, this.deps.clock.now()));
-  }
-
-  private async adopt(wanted: Wanted, { listed, outcome }: Extract<Decision, { kind: 'adopt' }>): Promise<void> {
-    const { log, origin } = this.deps;
-    const { agent_id, name } = wanted.job;
-    if (!this.options.dryRun) {
-      const fields = {
-        key: wanted.key,
-        object: listed.cron_job_id,
-        data: listedData({ origin, agent_id, name }, listed),
-      };
-      await log.append([log.newRecord('cron.created', fields)]);
-    }
-    this.settle(wanted, outcome);
-  }
-
-  /** That a recorded job exists is known without the list. */
-  private async settleUnlisted(wanted: Wanted, view: LogView, error: PartnerctlError): Promise<void> {
-    if (standingOf(view.all, wanted.key).objects.length > 0 && !(error instanceof InterruptedError)) {
-      const decision = decide(this.known(wanted, view), { kind: 'closed' });
-      if (decision.kind !== 'create') await this.carryOut(wanted, decision);
-      return;
-    }
-    if (stopsRun(error)) this.stopped ??= { error };
-    if (error instanceof InterruptedError) throw error;
-    this.settle(wanted, { key: wanted.key, status: 'failed', error, isBlocked: false });
   }
 
   private async record(wanted: Wanted, result: Result<JobData>): Promise<void> {
@@ -235,18 +237,20 @@ class CreateRun {
     switch (result.kind) {
       case 'created': {
         const { id: cron_job_id, unrecorded } = result;
-        this.settle(wanted, { key, status: 'created', cron_job_id, ...(unrecorded !== undefined && { unrecorded }) });
+        this.settle(wanted, { key, status: 'created', cron_job_id, unrecorded });
         return;
       }
       case 'failed': {
-        const { error, unreleased } = result;
-        const isBlocked = unreleased !== undefined;
-        const isSkipped = !isBlocked && (error instanceof RunStopped || error instanceof InterruptedError);
-        this.settle(wanted, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked });
+        const isBlocked = result.unreleased !== undefined;
+        const isSkipped = !isBlocked && result.error instanceof InterruptedError;
+        this.settle(
+          wanted,
+          isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error: result.error, isBlocked },
+        );
         return;
       }
       case 'lost':
-        this.lost.push(wanted);
+        this.lost.set(wanted, undefined);
         return;
       case 'unknown': {
         const { error, reservation } = result;
@@ -262,31 +266,15 @@ class CreateRun {
  * @returns an outcome for each job, in order, including failures
  * @throws LocalError before anything is sent, if the state cannot be read
  */
-export async function createJobs(
+export function createJobs(
   deps: CreateDeps,
   jobs: readonly CronJob[],
   options: CreateOptions,
 ): Promise<readonly CreateOutcome[]> {
   const { origin } = deps;
   const wanted = jobs.map((job, index): Wanted => {
-    return { index, job, key: cronKey(origin, job.agent_id, job.name), data: toJobData(origin, job) };
+    const data = toJobData({ ...job, origin }, job);
+    return { index, job, key: cronKey(origin, job.agent_id, job.name), data };
   });
-  const run = new CreateRun(deps, options);
-  let view = await run.readLog();
-  try {
-    for (let left: readonly Wanted[] = wanted; left.length > 0; ) {
-      const list = await run.settleByLog(left, view);
-      if (options.dryRun) {
-        for (const each of await run.decideByList(list, view)) run.settle(each, { key: each.key, status: 'planned' });
-      } else {
-        await run.create(list, view);
-      }
-      left = await run.waitForOthers();
-      if (left.length > 0) view = await run.readLog();
-    }
-  } catch (error) {
-    if (!(error instanceof PartnerctlError)) throw error;
-    run.fail(wanted, error);
-  }
-  return run.result(wanted);
+  return new CreateRun(deps, options).run(wanted);
 }

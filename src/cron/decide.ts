@@ -1,9 +1,10 @@
+import type { ListedCronJob } from '../contract/cron.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import { type CronJob, findDifferences, toNfc } from './job.ts';
-import { findScheduleGap, type ListedJob, matchContent, type ScheduleGap } from './listed-job.ts';
-import type { Blocked, CreateOutcome } from './outcomes.ts';
-import { hasOtherContent, type JobReservation, type JobStanding, type RecordedJob, toJobData } from './recorded-job.ts';
-import type { FoundJobs } from './service-jobs.ts';
+import { type CronJob, findDifferences, hasOtherContent, type JobData, toNfc } from './job.ts';
+import type { CreateOutcome } from './outcomes.ts';
+import type { JobReservation, JobStanding, RecordedJob } from './recorded-job.ts';
+import { completeSchedule } from './schedule.ts';
+import { findInList, type JobList } from './service-jobs.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it. Pure: the same
@@ -15,29 +16,31 @@ export const LISTED_WITHIN_MS = 60_000;
 
 /** What is known about a job to create. */
 export interface Knowledge {
-  readonly origin: string;
   readonly job: CronJob;
   readonly key: string;
+  /** What the state would record of it. */
+  readonly data: JobData;
   readonly standing: JobStanding;
-  /** The ids of all jobs of this service that the state records. */
+  /** The ids of all jobs of this service that the state has ever recorded. */
   readonly recorded: ReadonlySet<string>;
-  /** The open reservations of other keys. */
-  readonly rivals: readonly JobReservation[];
+  /** The open reservations of this service, of all keys. */
+  readonly open: readonly JobReservation[];
   /** Whether an existing job counts as success. */
   readonly ensure: boolean;
   /** Milliseconds since the epoch. Chooses words, never whether to send. */
   readonly now: number;
 }
 
-/** `settled`: nothing is to be done. `wait`: another process may be creating it. */
-type Settled =
-  | { readonly kind: 'settled'; readonly outcome: CreateOutcome }
-  | { readonly kind: 'wait'; readonly reservation: JobReservation };
+type Settled = { readonly kind: 'settled'; readonly outcome: CreateOutcome };
 
 export type Decision =
   | Settled
+  /** Another process may be creating it. */
+  | { readonly kind: 'wait'; readonly reservation: JobReservation }
+  /** The service's list has to be read before anything can be said. */
+  | { readonly kind: 'list' }
   /** The service has it, and the state does not know it. `outcome` is what to report once it is recorded. */
-  | { readonly kind: 'adopt'; readonly listed: ListedJob; readonly outcome: CreateOutcome }
+  | { readonly kind: 'adopt'; readonly listed: ListedCronJob; readonly outcome: CreateOutcome }
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
   | { readonly kind: 'create'; readonly seen: readonly string[] | undefined };
 
@@ -45,56 +48,52 @@ function settled(outcome: CreateOutcome): Settled {
   return { kind: 'settled', outcome };
 }
 
-function different({ job, key }: Knowledge, listed: ListedJob): Blocked {
-  const differences = findDifferences(listed, job);
-  return { key, status: 'blocked', why: 'different', cron_job_id: listed.cron_job_id, differences };
-}
-
-function decideRecorded(
-  known: Knowledge,
-  last: RecordedJob,
-  found: FoundJobs | undefined,
-): Settled | { readonly kind: 'list' } {
-  const { origin, job, key, standing, ensure, now } = known;
-  const wanted = toJobData(origin, job);
-  const recorded = standing.objects.findLast(({ data }) => !hasOtherContent(data, wanted)) ?? last;
+function decideRecorded(known: Knowledge, recorded: RecordedJob, list: JobList | 'closed' | undefined): Decision {
+  const { job, key, ensure, now } = known;
   const base = { key, cron_job_id: recorded.object, since: recorded.at };
-  const { schedule, instructions_hash } = recorded.data;
-  if (hasOtherContent(recorded.data, wanted)) {
-    const before = { schedule: schedule ?? undefined, instructions_hash: instructions_hash ?? undefined };
-    const differences = findDifferences(before, job);
+  if (hasOtherContent(recorded.data, known.data)) {
+    const differences = findDifferences(recorded.data, job);
     return settled({ ...base, status: 'blocked', why: 'different', differences });
   }
   // A service may take a while to list a new job.
   const mayBeGone = ensure && now >= Date.parse(recorded.at) + LISTED_WITHIN_MS;
-  if (!found && (mayBeGone || schedule === null)) return { kind: 'list' };
-  const jobs = found?.kind === 'read' ? found.jobs : undefined;
+  const isUnknown = recorded.data.schedule === null;
+  if (!list && (mayBeGone || isUnknown)) return { kind: 'list' };
+  const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
   if (mayBeGone && jobs?.has(recorded.object) === false) return settled({ ...base, status: 'blocked', why: 'gone' });
-  const listed = schedule === null ? jobs?.get(recorded.object) : undefined;
-  if (listed && matchContent(listed, job) === 'different') return settled({ ...base, ...different(known, listed) });
-  const unlisted: ScheduleGap | undefined = schedule === null ? { kind: 'unlisted' } : undefined;
-  const gap = listed ? findScheduleGap(listed) : unlisted;
-  return settled(ensure ? { ...base, status: 'exists', gap } : { ...base, status: 'blocked', why: 'same', gap });
+  const listed = isUnknown ? jobs?.get(recorded.object) : undefined;
+  const differences = listed ? findDifferences(listed, job) : [];
+  if (differences.length > 0) return settled({ ...base, status: 'blocked', why: 'different', differences });
+  const isScheduleUnknown = isUnknown && !completeSchedule(listed?.schedule);
+  if (ensure) return settled({ ...base, status: 'exists', isScheduleUnknown });
+  return settled({ ...base, status: 'blocked', why: 'same', isScheduleUnknown });
 }
 
 /** Ids of listed jobs with this name whose agent is not shown, and which no record or open reservation accounts for. */
-function unexplained({ job, recorded, rivals }: Knowledge, maybe: readonly ListedJob[]): readonly string[] {
-  const named = maybe.filter(({ name, cron_job_id }) => name !== undefined && !recorded.has(cron_job_id));
+function unexplained({ job, key, recorded, open }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
+  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.
-  const lost = rivals.filter(({ data }) => toNfc(data.name) === toNfc(job.name));
-  return named.length > lost.length ? named.map(({ cron_job_id }) => cron_job_id) : [];
+  const lost = open.filter((other) => other.key !== key && toNfc(other.data.name) === toNfc(job.name));
+  return ids.length > lost.length ? ids : [];
 }
 
-function decideListed(known: Knowledge, { same, maybe }: Extract<FoundJobs, { kind: 'read' }>): Decision {
+function decideListed(known: Knowledge, list: JobList): Decision {
   const { job, key } = known;
+  const { same, maybe } = findInList(list, job);
   const blocked = { key, status: 'blocked', cron_job_id: null } as const;
-  const candidates = same.map(({ cron_job_id }) => cron_job_id);
   const [listed, ...others] = same;
-  if (others.length > 0) return settled({ ...blocked, why: 'several', candidates });
+  if (others.length > 0) {
+    return settled({ ...blocked, why: 'several', candidates: same.map(({ cron_job_id }) => cron_job_id) });
+  }
   if (listed) {
-    const adopted = { key, status: 'adopted', cron_job_id: listed.cron_job_id, gap: findScheduleGap(listed) } as const;
-    const outcome = matchContent(listed, job) === 'different' ? different(known, listed) : adopted;
+    const { cron_job_id } = listed;
+    const differences = findDifferences(listed, job);
+    const isScheduleUnknown = !completeSchedule(listed.schedule);
+    const outcome: CreateOutcome =
+      differences.length > 0
+        ? { ...blocked, cron_job_id, why: 'different', differences }
+        : { key, status: 'adopted', cron_job_id, isScheduleUnknown };
     return { kind: 'adopt', listed, outcome };
   }
   const unknown = unexplained(known, maybe);
@@ -110,20 +109,14 @@ export function outcomeOfReserved(key: string, { at, isUnknown }: JobReservation
   return { key, status: 'blocked', why: 'in_progress', cron_job_id: null, since: at };
 }
 
-/** Decides about a job as far as the log tells; `list` if the service's list has to be read before anything can be said. */
-export function decideByLog(known: Knowledge, found?: FoundJobs): Settled | { readonly kind: 'list' } {
-  const { key, standing, ensure, now } = known;
-  const last = standing.objects.at(-1);
-  if (last) return decideRecorded(known, last, found);
+/** Decides what to do about a job. @param list undefined if it has not been read yet */
+export function decide(known: Knowledge, list: JobList | 'closed' | undefined): Decision {
+  const { key, data, standing, ensure, now } = known;
+  const recorded = standing.objects.findLast((each) => !hasOtherContent(each.data, data)) ?? standing.objects.at(-1);
+  if (recorded) return decideRecorded(known, recorded, list);
   const [first] = standing.open;
-  if (!first) return { kind: 'list' };
-  if (ensure && !first.isUnknown) return { kind: 'wait', reservation: first };
-  return settled(outcomeOfReserved(key, first, now));
-}
-
-/** Decides what to do about a job. */
-export function decide(known: Knowledge, found: FoundJobs): Decision {
-  const decision = decideByLog(known, found);
-  if (decision.kind !== 'list') return decision;
-  return found.kind === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, found);
+  if (first && ensure && !first.isUnknown) return { kind: 'wait', reservation: first };
+  if (first) return settled(outcomeOfReserved(key, first, now));
+  if (!list) return { kind: 'list' };
+  return list === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, list);
 }

@@ -1,11 +1,18 @@
+import type { Readable } from 'node:stream';
 import * as v from 'valibot';
-import { parseReference } from '../api/references.ts';
+import type { Http } from '../api/http.ts';
+import { parseAgentReference, parseReference } from '../api/references.ts';
+import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
 import { describePath, readYaml } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
-import type { Problem, YamlSource } from '../yaml/problem.ts';
+import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
 import { choice, identifier } from '../yaml/schema.ts';
+import { readSources } from '../yaml/sources.ts';
+import { cronKey } from './job.ts';
+import { AgentFinder } from './job-flags.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
+import type { WantedJob } from './result.ts';
 import type { CronSchedule } from './schedule.ts';
 
 const owner = {
@@ -18,11 +25,7 @@ const owner = {
 };
 
 const jobSchema = v.pipe(
-  v.strictObject({
-    ...owner,
-    agent_id: v.exactOptional(identifier('Agent id', 'The agent that does the job, by its agent_id.')),
-    ...jobEntries,
-  }),
+  v.strictObject({ ...owner, ...jobEntries }),
   v.title('Cron job'),
   v.description('One job of one agent.'),
 );
@@ -42,7 +45,7 @@ const group = v.pipe(
 
 /** A mapping is a single job when it has a key that only a job can have. */
 function isSingle(value: object): boolean {
-  return !('jobs' in value) && ['name', 'instructions', 'schedule', 'agent_id'].some((key) => key in value);
+  return !('jobs' in value) && ['name', 'instructions', 'schedule'].some((key) => key in value);
 }
 
 const jobsSchema = v.pipe(
@@ -58,7 +61,7 @@ type Job = v.InferOutput<typeof jobSchema>;
 type Group = v.InferOutput<typeof group>;
 
 /** A job from a file. Its agent still has to be looked up. */
-export interface FileJob {
+interface FileJob {
   /** The file and line of the job: `jobs.yaml:3`. */
   readonly source: string;
   /** An agent_id, or `name:<name>`. */
@@ -70,96 +73,110 @@ export interface FileJob {
   readonly schedule: CronSchedule;
 }
 
-interface JobsDocument {
-  readonly jobs: readonly { readonly job: Job; readonly path: Path }[];
-  readonly defaults: Partial<Group>;
+function jobsIn(value: Job | Job[] | Group): readonly (readonly [job: Job, path: Path])[] {
+  if (Array.isArray(value)) return value.map((job, index) => [job, [index]]);
+  return 'jobs' in value ? value.jobs.map((job, index) => [job, ['jobs', index]]) : [[value, []]];
 }
 
-function jobsIn(value: Job | Job[] | Group): JobsDocument {
-  if (Array.isArray(value)) return { jobs: value.map((job, index) => ({ job, path: [index] })), defaults: {} };
-  if (!('jobs' in value)) return { jobs: [{ job: value, path: [] }], defaults: {} };
-  return { jobs: value.jobs.map((job, index) => ({ job, path: ['jobs', index] })), defaults: value };
-}
-
-/** The agent of a job and its path in the document: in the job itself, or beside the list of jobs. */
-function findAgent(job: Job, path: Path, defaults: Partial<Group>): { agent: string; at: Path } | undefined {
-  if (job.agent_id !== undefined) return { agent: job.agent_id, at: [...path, 'agent_id'] };
-  if (job.agent !== undefined) return { agent: job.agent, at: [...path, 'agent'] };
-  return defaults.agent === undefined ? undefined : { agent: defaults.agent, at: ['agent'] };
-}
-
-/** Checks the agent of a job. @returns a key that is equal for jobs of the same agent; undefined after a problem */
+/** Checks the agent of a job, which is set in the job itself or beside the list of jobs. @returns undefined after a problem */
 function checkAgent(
   document: YamlDocument<unknown>,
-  { job, path }: JobsDocument['jobs'][number],
+  job: Job,
+  path: Path,
   defaults: Partial<Group>,
-): string | undefined {
-  const refuse = (at: Path, problem: string, hint?: string): undefined => {
-    document.report(at, problem, hint);
-  };
-  const found = findAgent(job, path, defaults);
-  if (!found) return refuse(path, `the key "agent" is missing${path.length > 0 ? ` in ${describePath(path)}` : ''}`);
-  if (job.agent_id !== undefined && job.agent !== undefined) {
-    return refuse(found.at, 'the agent is set twice, as "agent" and as "agent_id"', 'remove one of them');
+): Pick<FileJob, 'agent' | 'space'> | undefined {
+  const { agent = defaults.agent, space = defaults.space } = job;
+  const at = job.agent === undefined ? ['agent'] : [...path, 'agent'];
+  if (agent === undefined) {
+    document.report(path, `the key "agent" is missing${path.length > 0 ? ` in ${describePath(path)}` : ''}`);
+    return undefined;
   }
-  const { agent, at } = found;
   const { by, value } = parseReference(agent);
-  if (by === 'id') return JSON.stringify([agent]);
-  if (job.agent_id !== undefined) {
-    return refuse(at, `${describePath(at)} must be an agent_id`, 'write it under "agent" to look it up by name');
-  }
-  if (by !== 'name' || value === '') {
-    return refuse(at, `${describePath(at)} must be an agent_id, or "name:" and the agent's name`);
-  }
-  const space = job.space ?? defaults.space;
-  if (space !== undefined) return JSON.stringify([agent, space]);
-  const hint = 'add "space": a space_id, ext:<external_space_id>, or name:<name>';
-  return refuse(at, 'an agent name needs a space', hint);
-}
-
-function toFileJob(job: Job, { agent, space, timezone }: Partial<Group>, source: string): FileJob {
-  return {
-    source,
-    agent: job.agent_id ?? job.agent ?? agent ?? '',
-    space: job.space ?? space,
-    name: job.name,
-    instructions: job.instructions,
-    schedule: toSchedule(job, timezone),
-  };
+  if (by === 'external_space_id' || value === '') {
+    document.report(at, `${describePath(at)} must be an agent_id, or "name:" and the agent's name`);
+  } else if (by === 'name' && space === undefined) {
+    const hint = 'add "space": a space_id, ext:<external_space_id>, or name:<name>';
+    document.report(at, 'an agent name needs a space', hint);
+  } else return { agent, space: by === 'name' ? space : undefined };
+  return undefined;
 }
 
 /**
  * Parses and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
  * `timezone` as defaults beside the list.
  * @param lookup returns the value of an environment variable; undefined if it is not set
- * @returns the jobs of valid documents in order, and all problems, ordered by source, line, and column. Send nothing if
- *   there is a problem.
+ * @returns the jobs in order, none if there is a problem; and all problems, ordered by source, line, and column
  */
 export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
-): { jobs: FileJob[]; problems: Problem[] } {
+): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
   const names = new Map<string, string>();
-  const jobSources: string[][] = [];
+  const found: (() => FileJob)[] = [];
   const review = (document: YamlDocument<Job | Job[] | Group>): void => {
-    const { jobs, defaults } = jobsIn(document.value);
-    jobSources.push(jobs.map(({ path }) => document.fileAndLine(path)));
+    const defaults: Partial<Group> = 'jobs' in document.value ? document.value : {};
     checkTimezone(document, ['timezone']);
-    for (const each of jobs) {
-      const agent = checkAgent(document, each, defaults);
-      checkSchedule(document, each.path);
-      if (agent !== undefined) checkUniqueName(document, each.path, agent, names);
+    for (const [job, path] of jobsIn(document.value)) {
+      const agent = checkAgent(document, job, path, defaults);
+      checkSchedule(document, path);
+      if (!agent) continue;
+      checkUniqueName(document, path, JSON.stringify(agent), names);
+      const { name, instructions } = job;
+      const source = document.fileAndLine(path);
+      found.push(() => ({ source, ...agent, name, instructions, schedule: toSchedule(job, defaults.timezone) }));
     }
   };
-  const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
-  const jobs = documents.flatMap(({ value }, index) => {
-    const { jobs, defaults } = jobsIn(value);
-    return jobs.map(({ job }, at) => toFileJob(job, defaults, jobSources[index]?.[at] ?? ''));
-  });
-  return { jobs, problems };
+  const { problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
+  return { jobs: problems.length > 0 ? [] : found.map((toJob) => toJob()), problems };
 }
 
 /** The JSON Schema of a file of jobs, for editors. */
 export function cronJobsJsonSchema(): object {
   return jsonSchema(jobsSchema);
+}
+
+/** Runs after the agents were looked up, because two references can name one. @throws InputError if a job is described twice */
+function refuseDuplicates(wanted: readonly WantedJob[]): void {
+  const places = new Map<string, string | undefined>();
+  for (const { source, job } of wanted) {
+    const key = cronKey('', job.agent_id, job.name);
+    if (places.has(key)) {
+      throw new InputError(`Job ${JSON.stringify(job.name)} of agent ${job.agent_id} is described twice.`, {
+        why: `It is at ${places.get(key)} and at ${source}.`,
+        hint: 'Nothing was sent. Give each job of an agent its own name.',
+      });
+    }
+    places.set(key, source);
+  }
+}
+
+/** What reading files of jobs needs. */
+interface JobFileContext {
+  readonly io: { readonly stdin: Readable };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly abortSignal: AbortSignal;
+  readonly progress: { start(text: string): void };
+  http(): Promise<Http>;
+}
+
+/**
+ * Reads the jobs in files, and checks all of them before anything is sent.
+ * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
+ */
+export async function readJobFiles(context: JobFileContext, files: readonly string[]): Promise<readonly WantedJob[]> {
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
+  const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
+  if (problems.length > 0) throw problemsError(problems);
+  const finder = new AgentFinder(await context.http(), context.progress);
+  const wanted: WantedJob[] = [];
+  for (const [index, { source, agent, space, ...job }] of jobs.entries()) {
+    const agent_id = await finder.find({ agent: parseAgentReference(agent), space }).catch((error: unknown) => {
+      if (!(error instanceof NotFoundError || error instanceof UsageError)) throw error;
+      const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
+      throw withHint(error, { hint, details: { source } });
+    });
+    wanted.push({ index, source, job: { ...job, agent_id } });
+  }
+  refuseDuplicates(wanted);
+  return wanted;
 }

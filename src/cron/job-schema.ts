@@ -3,10 +3,9 @@ import { describePath } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { quoted } from '../yaml/quote.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
-import { describeAllowedValues, parseCronField, SCHEDULE_FIELDS, ScheduleError, TITLES } from './cron-field.ts';
+import { describeAllowedValues, parseField, SCHEDULE_FIELDS, ScheduleError, TITLES } from './cron-field.ts';
 import { toNfc } from './job.ts';
-import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
-import { parseTimezone } from './time-zone.ts';
+import { type CronSchedule, parseExpression, parseFields, parseTimezone } from './schedule.ts';
 
 function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -103,23 +102,7 @@ export const agentJobSchema = v.pipe(
 /** A job as a file describes it. */
 export type DescribedJob = v.InferOutput<typeof agentJobSchema>;
 
-/** Reports an invalid value. Does not show a value from an environment variable: it may be a secret. */
-function reportError(document: YamlDocument<unknown>, path: Path, error: ScheduleError): void {
-  const variables = document.variables(path);
-  const { message, detail, field, hint, offset = 0, length = 0 } = error;
-  if (variables.length === 0) {
-    const text = path.at(-1) === field ? `${describePath(path)} ${detail}` : `${describePath(path)}: ${message}`;
-    document.report(path, text, hint, [offset, offset + length]);
-    return;
-  }
-  const allowed = field === 'timezone' || field === 'schedule' ? undefined : describeAllowedValues(field);
-  document.report(
-    path,
-    `${describePath(path)}: the value of ${variables.join(' and ')} is not a valid ${TITLES[field]}`,
-    allowed,
-  );
-}
-
+/** Parses the text at a path, and reports what is wrong. Does not show a value from an environment variable: it may be a secret. */
 function check(document: YamlDocument<unknown>, path: Path, parse: (text: string) => unknown): void {
   const value = document.get(path);
   if (typeof value !== 'string' && !Number.isSafeInteger(value)) return;
@@ -127,7 +110,16 @@ function check(document: YamlDocument<unknown>, path: Path, parse: (text: string
     parse(String(value));
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    reportError(document, path, error);
+    const { field, message, detail, hint, piece } = error;
+    const place = describePath(path);
+    const variables = document.variables(path).join(' and ');
+    if (variables === '') {
+      const text = path.at(-1) === field ? `${place} ${detail}` : `${place}: ${message}`;
+      document.report(path, text, hint, [piece.offset, piece.offset + piece.text.length]);
+    } else {
+      const allowed = field === 'timezone' || field === 'schedule' ? undefined : describeAllowedValues(field);
+      document.report(path, `${place}: the value of ${variables} is not a valid ${TITLES[field]}`, allowed);
+    }
   }
 }
 
@@ -148,7 +140,7 @@ export function checkSchedule(document: YamlDocument<unknown>, path: Path): void
   if (typeof schedule === 'string') check(document, at, parseExpression);
   if (!isMapping(schedule)) return;
   const holder = isWireSchedule(schedule) ? [...at, 'data'] : at;
-  for (const field of SCHEDULE_FIELDS) check(document, [...holder, field], (text) => parseCronField(field, text));
+  for (const field of SCHEDULE_FIELDS) check(document, [...holder, field], (text) => parseField(field, text));
   const inner = [...at, 'timezone'];
   checkTimezone(document, inner);
   if (document.get(own) !== undefined && document.get(inner) !== undefined) {
@@ -178,12 +170,6 @@ export function checkUniqueName(
   }
 }
 
-function parseMapping(schedule: Exclude<DescribedJob['schedule'], string>): CronFields {
-  const { minute, hour, day_of_week } = 'data' in schedule ? schedule.data : schedule;
-  const text = (value: string | number | undefined) => (value === undefined ? undefined : String(value));
-  return parseFields({ minute: text(minute), hour: text(hour), day_of_week: text(day_of_week) });
-}
-
 /**
  * Converts the schedule of a job in a file.
  * @param defaultTimezone for a job without a time zone
@@ -193,7 +179,10 @@ export function toSchedule(
   { schedule, timezone }: Pick<DescribedJob, 'schedule' | 'timezone'>,
   defaultTimezone = 'UTC',
 ): CronSchedule {
-  const isText = typeof schedule === 'string';
-  const zone = timezone ?? (isText ? undefined : schedule.timezone) ?? defaultTimezone;
-  return { ...(isText ? parseExpression(schedule) : parseMapping(schedule)), timezone: parseTimezone(zone) };
+  if (typeof schedule === 'string') {
+    return { ...parseExpression(schedule), timezone: parseTimezone(timezone ?? defaultTimezone) };
+  }
+  const { minute, hour, day_of_week = '*' } = 'data' in schedule ? schedule.data : schedule;
+  const fields = parseFields({ minute: String(minute), hour: String(hour), day_of_week: String(day_of_week) });
+  return { ...fields, timezone: parseTimezone(timezone ?? schedule.timezone ?? defaultTimezone) };
 }

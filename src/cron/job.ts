@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
-import { canonicalId } from '../contract/values.ts';
-import { ScheduleError } from './cron-field.ts';
-import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
+import { canonicalId, comparableAgent } from '../contract/values.ts';
+import {
+  type CronSchedule,
+  completeSchedule,
+  formatExpression,
+  normalizeFields,
+  normalizePart,
+  parseTimezone,
+  SCHEDULE_PARTS,
+  type SchedulePart,
+  type ScheduleParts,
+} from './schedule.ts';
 
 /** A job to create (spec §2). */
 export interface CronJob {
@@ -9,39 +18,6 @@ export interface CronJob {
   readonly name: string;
   readonly instructions: string;
   readonly schedule: CronSchedule;
-}
-
-/** A job to create and its position in the input. */
-export interface WantedJob {
-  readonly index: number;
-  /** Its file and line: `jobs.yaml:3`. */
-  readonly source: string | undefined;
-  readonly job: CronJob;
-}
-
-const KEY_LENGTH = 24;
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
-}
-
-/** A name as it is compared, in Unicode NFC: a service or an editor may use another form than the one typed. */
-export function toNfc(name: string): string {
-  return name.normalize('NFC');
-}
-
-function hashKey(origin: string, agentId: string, name: string): string {
-  // JSON separates the parts unambiguously. It escapes lone surrogates, which UTF-8 would all turn into the same character.
-  return sha256(JSON.stringify([origin, agentId, name])).slice(0, KEY_LENGTH);
-}
-
-/**
- * The key of a job: at most one job per key may exist.
- * @param origin the base URL of the service
- * @returns 24 hexadecimal digits
- */
-export function cronKey(origin: string, agentId: string, name: string): string {
-  return hashKey(origin, canonicalId(agentId), toNfc(name));
 }
 
 /** What identifies a job. */
@@ -52,6 +28,55 @@ export interface JobIdentity {
   readonly name: string;
 }
 
+/** What is known of what a job does and when. A part that is missing is not known. */
+interface Content {
+  readonly schedule?: ScheduleParts | null | undefined;
+  readonly instructions?: string | undefined;
+  readonly instructions_hash?: string | null | undefined;
+}
+
+/** What the state keeps of a job: enough to recognize it and to show differences, but not its instructions. */
+export interface JobData extends JobIdentity {
+  /** Null if the service did not return it when the job was adopted. */
+  readonly schedule: CronSchedule | null;
+  readonly instructions_hash: string | null;
+  readonly content_hash: string | null;
+}
+
+const KEY_LENGTH = 24;
+
+/** JSON separates the parts unambiguously, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
+function sha256(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value), 'utf8').digest('hex');
+}
+
+/** A name as it is compared, in Unicode NFC: a service or an editor may use another form than the one typed. */
+export function toNfc(name: string): string {
+  return name.normalize('NFC');
+}
+
+/** The key of a job, 24 hexadecimal digits: at most one job per key may exist. @param origin the base URL of the service */
+export function cronKey(origin: string, agentId: string, name: string): string {
+  return sha256([origin, canonicalId(agentId), toNfc(name)]).slice(0, KEY_LENGTH);
+}
+
+/** Whether the agent and the name of a listed job are these; `maybe` if the service does not say which agent runs it. */
+export function matchIdentity(
+  listed: {
+    readonly agent_id: string | undefined;
+    readonly agent_text?: string | undefined;
+    readonly name?: string | null | undefined;
+  },
+  agentId: string,
+  name: string,
+): 'yes' | 'no' | 'maybe' {
+  if (toNfc(listed.name ?? '') !== toNfc(name)) return 'no';
+  const isAgent = (shown: string | undefined) =>
+    shown !== undefined && comparableAgent(shown) === comparableAgent(agentId);
+  if (isAgent(listed.agent_id ?? listed.agent_text)) return 'yes';
+  return listed.agent_id === undefined ? 'maybe' : 'no';
+}
+
 /** Removes differences that editors and shells introduce: line ends and trailing white space. */
 function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();
@@ -59,66 +84,66 @@ function normalizeInstructions(text: string): string {
 
 /** SHA-256 of instructions, in hexadecimal. Line ends and trailing white space make no difference. */
 export function instructionsHash(text: string): string {
-  return sha256(JSON.stringify(normalizeInstructions(text)));
-}
-
-/** Whether two instructions are equal apart from line ends and trailing white space. */
-export function isSameInstructions(one: string, other: string): boolean {
-  return normalizeInstructions(one) === normalizeInstructions(other);
+  return sha256(normalizeInstructions(text));
 }
 
 /**
- * SHA-256 of what a job does and when, in hexadecimal. Schedules written differently have the same hash when they mean the
- * same, except for two names of one time zone.
- * @throws ScheduleError when the schedule cannot be read
+ * SHA-256 of what a job does and when, in hexadecimal, the same on every version of Node.js. Equal hashes mean equal content;
+ * two names of one time zone give different ones.
+ * @throws ScheduleError if the schedule cannot be read
  */
 export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
-  return sha256(JSON.stringify([normalizeSchedule(schedule), normalizeInstructions(instructions)]));
+  const when = `${formatExpression(normalizeFields(schedule))} ${parseTimezone(schedule.timezone)}`;
+  return sha256([when, normalizeInstructions(instructions)]);
+}
+
+/** The record of a job with this content; null for what is not known, or not in a known form. */
+export function toJobData(
+  { origin, agent_id, name }: JobIdentity,
+  content: Omit<Content, 'instructions_hash'>,
+): JobData {
+  const { instructions } = content;
+  const schedule = completeSchedule(content.schedule) ?? null;
+  return {
+    origin,
+    agent_id,
+    name,
+    schedule,
+    instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
+    content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
+  };
 }
 
 export interface CronDifference {
-  readonly field: 'minute' | 'hour' | 'day_of_week' | 'timezone' | 'instructions';
-  /** Undefined if unknown, or if only its hash is known. */
+  readonly field: SchedulePart | 'instructions';
+  /** Undefined if only its hash is known. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** The known content of an existing job. */
-export interface KnownContent {
-  readonly schedule: ScheduleParts | undefined;
-  readonly instructions?: string | undefined;
-  readonly instructions_hash?: string | undefined;
-}
-
-/** Normalizes a part. Returns an invalid one unchanged. */
-function comparable(part: keyof CronSchedule, text: string): string {
-  try {
-    return normalizePart(part, text);
-  } catch (error) {
-    if (error instanceof ScheduleError) return text;
-    throw error;
-  }
-}
-
-function scheduleDifferences(shown: ScheduleParts, wanted: CronSchedule): CronDifference[] {
-  return SCHEDULE_PARTS.flatMap((field) => {
-    const [before, after] = [shown[field], wanted[field]];
-    const isSame = before === undefined || comparable(field, before) === comparable(field, after);
-    return isSame ? [] : [{ field, before, after }];
-  });
-}
-
-function hasSameInstructions({ instructions, instructions_hash }: KnownContent, after: string): boolean {
-  if (instructions !== undefined) return isSameInstructions(instructions, after);
-  return instructions_hash === undefined || instructions_hash === instructionsHash(after);
+function hashOf({ instructions, instructions_hash }: Content): string | undefined {
+  return instructions === undefined ? (instructions_hash ?? undefined) : instructionsHash(instructions);
 }
 
 /**
- * Finds the fields in which a job differs in meaning from an existing one. Unknown fields do not differ.
+ * Finds the fields in which two jobs differ in meaning. What is missing or cannot be read in one of them does not differ.
  * @returns each field with both texts as written
  */
-export function findDifferences(before: KnownContent, after: CronJob): CronDifference[] {
-  const found = before.schedule ? scheduleDifferences(before.schedule, after.schedule) : [];
-  if (hasSameInstructions(before, after.instructions)) return found;
+export function findDifferences(before: Content, after: Content): CronDifference[] {
+  const differ = (one: string | undefined, other: string | undefined) =>
+    one !== undefined && other !== undefined && one !== other;
+  const found = SCHEDULE_PARTS.flatMap((field): CronDifference[] => {
+    const [one, other] = [before.schedule?.[field], after.schedule?.[field]];
+    if (one === undefined || other === undefined || one === other) return [];
+    const isOther = differ(normalizePart(field, one), normalizePart(field, other));
+    return isOther ? [{ field, before: one, after: other }] : [];
+  });
+  if (!differ(hashOf(before), hashOf(after))) return found;
   return [...found, { field: 'instructions', before: before.instructions, after: after.instructions }];
+}
+
+/** Whether two records are of jobs with different content. */
+export function hasOtherContent(one: JobData, other: JobData): boolean {
+  const isSame = one.content_hash !== null && one.content_hash === other.content_hash;
+  return !isSame && findDifferences(one, other).length > 0;
 }

@@ -2,21 +2,16 @@ import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { NoOperationError, PartnerctlError, UsageError, withHint } from '../errors.ts';
+import { comparableAgent } from '../contract/values.ts';
+import { NoOperationError, PartnerctlError, withHint } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
+import { standings } from '../state/standing.ts';
 import { damageWarnings } from '../state/verify.ts';
-import { type AgentOptions, findOwnerAgents, parseJobOwner, recordedOwnerAgents } from './job-agent.ts';
-import {
-  findKnownJobs,
-  type JobRow,
-  joinRows,
-  type KnownJobs,
-  type OwnerAgents,
-  rowsOfAgents,
-  toLocalRows,
-} from './rows.ts';
+import { type AgentOptions, findOwnerAgents, type OwnerAgents } from './job-flags.ts';
+import { JOBS, type JobReservation, type RecordedJob } from './recorded-job.ts';
+import { type JobRow, joinRows, type KnownJobs, toLocalRows } from './rows.ts';
 import { JOB_LIST } from './service-jobs.ts';
 
 /** What listing jobs needs of a command. */
@@ -34,7 +29,7 @@ export interface ListContext {
 export interface ListHooks {
   /** Returns the external id of the space of each agent, as the state knows it. */
   readonly readSpaces: (records: readonly LogRecord[], origin: string | undefined) => KnownJobs['spaces'];
-  /** Called with the number of jobs whose agent the service does not tell. */
+  /** Called with the number of jobs whose agent the service does not tell, unless it is 0, after the last row. */
   readonly onLeftOut: (count: number) => Promise<void>;
 }
 
@@ -53,23 +48,37 @@ async function* readList(http: Http, command: ListContext['command']): AsyncGene
 }
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
-async function readKnownJobs(
-  context: ListContext,
-  origin: string | undefined,
-  { readSpaces }: ListHooks,
-): Promise<KnownJobs> {
+async function readKnownJobs(context: ListContext, origin: string | undefined, hooks: ListHooks): Promise<KnownJobs> {
   const log = await context.log();
   const entries = (await log.inspect()) ?? [];
   for (const warning of damageWarnings(entries, log.label)) await context.warn(warning);
   const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
-  return { ...findKnownJobs(records, origin), spaces: readSpaces(records, origin) };
+  const all = [...standings(records, JOBS).values()];
+  const isOfService = ({ data }: RecordedJob | JobReservation) => origin === undefined || data.origin === origin;
+  return {
+    jobs: all.flatMap(({ objects }) => objects).filter(isOfService),
+    open: all.flatMap(({ open }) => open).filter(isOfService),
+    spaces: hooks.readSpaces(records, origin),
+  };
 }
 
-/**
- * Lists the jobs of the service, joined with the state.
- * @param agents whose jobs are meant; all jobs without them
- * @throws as the rows are read, as `listJobs`
- */
+/** Selects the rows of some agents. */
+async function* rowsOfAgents(
+  rows: AsyncIterable<JobRow>,
+  { ids, external_space_id }: OwnerAgents,
+  { onLeftOut }: ListHooks,
+): AsyncGenerator<JobRow> {
+  let leftOut = 0;
+  for await (const row of rows) {
+    const { agent_id, agent_text = '' } = row;
+    const isOfSpace = external_space_id !== undefined && row.external_space_id === external_space_id;
+    if (isOfSpace || ids.has(comparableAgent(agent_id ?? agent_text))) yield row;
+    else if (agent_id === undefined) leftOut += 1;
+  }
+  if (leftOut > 0) await onLeftOut(leftOut);
+}
+
+/** Lists the jobs of the service, joined with the state. @param agents whose jobs are meant; all jobs without them */
 export async function listJobsOf(
   context: ListContext,
   agents: OwnerAgents | undefined,
@@ -80,38 +89,22 @@ export async function listJobsOf(
   const known = await readKnownJobs(context, http.baseUrl, hooks);
   const items = readList(http, context.command);
   const rows = joinRows({ items, contract: http.contract }, known, context.clock.now());
-  return agents ? rowsOfAgents(rows, agents, hooks.onLeftOut) : rows;
+  return agents ? rowsOfAgents(rows, agents, hooks) : rows;
 }
 
 /**
- * Lists the jobs of an owner, joined with the state.
- * @param owner the agent or the space whose jobs are meant; all jobs if neither is given
- * @throws UsageError for an invalid owner; NotFoundError if there is none; as `listJobsOf`
+ * Lists the jobs of an agent or a space, or all of them.
+ * @param local whether to list what the state records, without calling the service
+ * @throws as `findOwnerAgents`; as the rows are read, as `listJobs`
  */
-export async function listWithState(
+export async function listJobRows(
   context: ListContext,
-  owner: AgentOptions,
+  { local = false, ...owner }: AgentOptions & { readonly local?: boolean | undefined },
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {
-  const parsed = parseJobOwner(owner);
-  const agents = parsed && (await findOwnerAgents(context, await context.http(), parsed));
-  return await listJobsOf(context, agents, hooks);
-}
-
-/** Lists the jobs that the state records, without calling the service. The parameters are those of `listWithState`. */
-export async function listRecorded(
-  context: ListContext,
-  owner: AgentOptions,
-  hooks: ListHooks,
-): Promise<AsyncIterable<JobRow>> {
-  const parsed = parseJobOwner(owner);
-  const agents = parsed && recordedOwnerAgents(parsed);
-  if (parsed && !agents) {
-    throw new UsageError('Names and the ids of spaces can only be looked up at the service, and not with --local.', {
-      hint: 'Give --agent <agent_id>, or --space ext:<external_space_id>.',
-    });
-  }
+  const agents = await findOwnerAgents(owner, context.progress, local ? undefined : () => context.http());
+  if (!local) return await listJobsOf(context, agents, hooks);
   const known = await readKnownJobs(context, await context.baseUrl(), hooks);
   const rows = toLocalRows(known, context.clock.now());
-  return agents ? rowsOfAgents(rows, agents, hooks.onLeftOut) : rows;
+  return agents ? rowsOfAgents(rows, agents, hooks) : rows;
 }

@@ -7,20 +7,19 @@ import {
   withHint,
 } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
-import type { ScheduleGap } from './listed-job.ts';
 
 interface Keyed {
   readonly key: string;
 }
 
-/** A job that exists. `gap`: why its schedule could not be compared; undefined if it was. */
+/** A job that exists. `isScheduleUnknown`: the list does not show its schedule, or not all of it, so that it was not compared. */
 interface Existing extends Keyed {
   readonly cron_job_id: string;
-  readonly gap: ScheduleGap | undefined;
+  readonly isScheduleUnknown: boolean;
 }
 
 /** Why a job is not created. */
-export interface Blocked extends Keyed {
+interface Blocked extends Keyed {
   readonly status: 'blocked';
   readonly cron_job_id: string | null;
   readonly since?: string;
@@ -30,16 +29,15 @@ export interface Blocked extends Keyed {
    * `ambiguous`: the service has one with this name, its agent cannot be read, and the state has no record of it.
    */
   readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
-  readonly gap?: ScheduleGap | undefined;
+  readonly isScheduleUnknown?: boolean;
   readonly differences?: readonly CronDifference[];
   readonly candidates?: readonly string[];
 }
 
-/** The outcome of creating a job. */
+/** The outcome of creating a job. `since`: when it was recorded or reserved. */
 export type CreateOutcome =
   /** `unrecorded`: why it could not be recorded in the state. */
   | (Keyed & { readonly status: 'created'; readonly cron_job_id: string; readonly unrecorded?: unknown })
-  /** `since` is when it was recorded. */
   | (Existing & { readonly status: 'exists'; readonly since: string })
   /** The service has the job, but the state had no record of it. */
   | (Existing & { readonly status: 'adopted' })
@@ -84,7 +82,7 @@ function adoptLine(id: string, agentId: string, { job, command }: ErrorContext, 
 
 /** The message, the reason, and the hint of each kind of block. */
 function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [string, string, string] {
-  const { key, cron_job_id, why, since, gap, differences = [], candidates = [] } = outcome;
+  const { key, cron_job_id, why, since, isScheduleUnknown, differences = [], candidates = [] } = outcome;
   const { job, command } = context;
   const subject = describeJob(job);
   const forget = command(['cron', 'forget', key]);
@@ -93,7 +91,7 @@ function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [stri
     case 'same':
       return [
         `${subject} already exists: ${cron_job_id}.`,
-        `It was recorded at ${since}${gap ? '' : ' with the same content'}.`,
+        `It was recorded at ${since}${isScheduleUnknown ? '' : ' with the same content'}.`,
         'Add --ensure to accept a job that already exists.',
       ];
     case 'different':

@@ -1,18 +1,70 @@
+import type { ListedCronJob } from '../contract/cron.ts';
 import { isWithoutId, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
+import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
-import { findCreated, type OpenJob, openJobs } from './find-created.ts';
-import { findScheduleGap, type ListedJob } from './listed-job.ts';
+import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { adoptedData, JOBS, type JobReservation, unknownKeyError } from './recorded-job.ts';
+import { JOBS, type JobReservation, recordedIds, unknownJobError } from './recorded-job.ts';
+import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
+/** A reservation that has not ended, and what else may account for a listed job. */
+interface OpenJob {
+  readonly reservation: JobReservation;
+  /** Whether a job of the same key is recorded, so that the key stays blocked without the reservation. */
+  readonly isGuarded: boolean;
+  /** The other open reservations, unless they are for the same job. */
+  readonly others: readonly JobReservation[];
+}
+
+/** The open reservations of a service, in the order of their keys. */
+function openJobs(records: readonly LogRecord[], origin: string): readonly OpenJob[] {
+  const all = [...standings(records, JOBS).values()];
+  const open = all.flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
+  const guarded = new Set(all.flatMap(({ objects }) => objects.map(({ key }) => key)));
+  return open.map((reservation) => {
+    const isOther = ({ key, data }: JobReservation) =>
+      key !== reservation.key || hasOtherContent(data, reservation.data);
+    return { reservation, isGuarded: guarded.has(reservation.key), others: open.filter(isOther) };
+  });
+}
+
+/** Whether a listed job may be the one posted for a reservation. Missing fields count as equal. */
+function mayBelongTo(listed: ListedCronJob, { data }: JobReservation): boolean {
+  return matchIdentity(listed, data.agent_id, data.name) !== 'no' && findDifferences(listed, data).length === 0;
+}
+
+/**
+ * Finds the job that a request created whose response was lost (design §6): the one job of this agent and name that is not
+ * recorded and was not there before. Never guesses among several.
+ * @param recorded ids of jobs that other requests created
+ * @returns the one that it is, or else all that it may be
+ */
+function findCreated(
+  { reservation, others }: OpenJob,
+  list: JobList,
+  recorded: ReadonlySet<string>,
+): { readonly match: ListedCronJob | undefined; readonly candidates: readonly string[] } {
+  const { data, seen } = reservation;
+  const { same, maybe } = findInList(list, data);
+  const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !recorded.has(id) && !seen?.includes(id));
+  const [only, ...more] = found;
+  const isMatch =
+    only !== undefined &&
+    more.length === 0 &&
+    mayBelongTo(only, reservation) &&
+    !others.some((other) => mayBelongTo(only, other)) &&
+    // Without its agent, only one that is new can be told from those of others.
+    (same.includes(only) || seen !== undefined);
+  return { match: isMatch ? only : undefined, candidates: found.map(({ cron_job_id }) => cron_job_id) };
+}
+
 /** Records that a listed job is the one of a reservation. */
-async function adopt(log: Log, { key, id: of, data }: JobReservation, listed: ListedJob): Promise<void> {
-  const fields = { key, of, object: listed.cron_job_id, data: adoptedData(data, listed, data) };
-  await log.append([log.newRecord('cron.created', fields)]);
+async function adopt(log: Log, { key, id: of, data }: JobReservation, { cron_job_id }: ListedCronJob): Promise<void> {
+  await log.append([log.newRecord('cron.created', { key, of, object: cron_job_id, data })]);
 }
 
 /** The result of reconciling one reservation. */
@@ -40,106 +92,65 @@ export interface ReconcileDeps {
   readonly onWait: (leftMs: number) => void;
 }
 
-export interface ReconcileOptions {
-  /** Limits it to one key. */
-  readonly key: string | undefined;
-  /** Whether to treat jobs that are not listed as not created. */
-  readonly assumeNotCreated: boolean;
-}
-
-interface Look {
-  readonly adopted: readonly Reconciled[];
-  /** The reservations that the list does not explain. */
-  readonly unexplained: readonly (OpenJob & { readonly candidates: readonly string[] })[];
-}
+type Look = Pick<OpenJob, 'isGuarded'> & Reconciled;
 
 /**
- * Looks for the jobs of open reservations in the list, and adopts those that are certain. Reads the log after the list: every
- * listed job was reserved before it was created.
+ * Looks for the jobs of open reservations in the list, and adopts those that are certain; the others stay unknown. Reads the log
+ * after the list: every listed job was reserved before it was created.
  */
-async function look({ log, origin, readList }: ReconcileDeps, wanted: readonly JobReservation[]): Promise<Look> {
-  const ids = new Set(wanted.map(({ id }) => id));
+async function look({ log, origin, readList }: ReconcileDeps, ids: ReadonlySet<string>): Promise<readonly Look[]> {
   const list = await readList();
-  const taken = new Set<string>();
-  const adopted: Reconciled[] = [];
-  const unexplained: (OpenJob & { candidates: readonly string[] })[] = [];
-  for (const each of openJobs(await log.read(), origin)) {
-    const { reservation } = each;
+  const records = await log.read();
+  const taken = new Set(recordedIds(records, origin));
+  const looks: Look[] = [];
+  for (const open of openJobs(records, origin)) {
+    const { reservation, isGuarded } = open;
     if (!ids.has(reservation.id)) continue;
-    const open = { ...each, recorded: new Set([...each.recorded, ...taken]) };
-    const { match, candidates } = findCreated(open, findInList(list, reservation.data));
-    if (!match) {
-      unexplained.push({ ...open, candidates });
-      continue;
+    const { match, candidates } = findCreated(open, list, taken);
+    if (!match) looks.push({ reservation, isGuarded, status: 'unknown', cron_job_id: null, candidates });
+    else {
+      const { cron_job_id } = match;
+      await adopt(log, reservation, match);
+      taken.add(cron_job_id);
+      looks.push({ reservation, isGuarded, status: 'adopted', cron_job_id, candidates: [] });
     }
-    await adopt(log, reservation, match);
-    taken.add(match.cron_job_id);
-    adopted.push({ reservation, status: 'adopted', cron_job_id: match.cron_job_id, candidates: [] });
   }
-  return { adopted, unexplained };
+  return looks;
 }
 
 /**
  * Settles the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
  * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
- * @returns the outcome of each that was open; those that stay open are `unknown`
- * @throws NotFoundError when the state does not know the key; PartnerctlError when the list cannot be read; LocalError when the
- *   state cannot be read or written
+ * @param options `key`: only this job; `assumeNotCreated`: treat jobs that are not listed as not created
+ * @returns the outcome of each that was open, in the order of the log; those that stay open are `unknown`
+ * @throws NotFoundError if the state does not know the key; PartnerctlError if the list cannot be read; LocalError if the state
+ *   cannot be read or written
  */
 export async function reconcileJobs(
   deps: ReconcileDeps,
-  { key, assumeNotCreated }: ReconcileOptions,
+  { key, assumeNotCreated }: { readonly key: string | undefined; readonly assumeNotCreated: boolean },
 ): Promise<readonly Reconciled[]> {
   const { log, origin, confirm, onWait } = deps;
-  const all = standings(await log.read(), JOBS);
-  if (key !== undefined && !all.has(key)) throw unknownKeyError(key);
-  const reservations = [...all.values()].flatMap(({ open }) => open).filter(({ data }) => data.origin === origin);
-  const wanted = reservations.filter((each) => key === undefined || each.key === key);
+  const records = await log.read();
+  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(`with the key ${key}`);
+  const wanted = openJobs(records, origin).flatMap(({ reservation }) =>
+    key === undefined || reservation.key === key ? [reservation.id] : [],
+  );
   if (wanted.length === 0) return [];
-  const first = await look(deps, wanted);
-  const missing = first.unexplained.filter(({ candidates }) => candidates.length === 0);
-  const open = await outlive(deps, JOBS, new Set(missing.map(({ reservation }) => reservation.id)), { onWait });
-  const second = open.length === 0 ? { adopted: [], unexplained: [] } : await look(deps, open);
-  const several = first.unexplained.filter(({ candidates }) => candidates.length > 0);
-  const results: Reconciled[] = [...first.adopted, ...second.adopted];
-  for (const { reservation, candidates, isGuarded } of [...several, ...second.unexplained]) {
-    const isMissing = candidates.length === 0;
-    const isReleased = isMissing && (isGuarded || assumeNotCreated || ((await confirm?.(reservation)) ?? false));
-    if (isReleased) {
-      await log.append([log.newRecord('cron.released', { key: reservation.key, of: reservation.id })]);
-    }
-    results.push({ reservation, status: isReleased ? 'released' : 'unknown', cron_job_id: null, candidates });
+  const isMissing = ({ status, candidates }: Look) => status === 'unknown' && candidates.length === 0;
+  const first = await look(deps, new Set(wanted));
+  const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
+  const open = await outlive(deps, JOBS, new Set(missing), { onWait });
+  const second = open.length === 0 ? [] : await look(deps, new Set(open.map(({ id }) => id)));
+  const results: Reconciled[] = [];
+  for (const { isGuarded, ...each } of [...first.filter((found) => !isMissing(found)), ...second]) {
+    const { reservation, candidates, status } = each;
+    const isReleased =
+      isMissing({ ...each, isGuarded }) && (isGuarded || assumeNotCreated || ((await confirm?.(reservation)) ?? false));
+    if (isReleased) await log.append([log.newRecord('cron.released', { key: reservation.key, of: reservation.id })]);
+    results.push({ ...each, candidates, status: isReleased ? 'released' : status });
   }
-  // In the order of the log.
-  const order = new Map(wanted.map(({ id }, index) => [id, index]));
-  return results.toSorted((a, b) => (order.get(a.reservation.id) ?? 0) - (order.get(b.reservation.id) ?? 0));
-}
-
-/** How long to look for a new job whose response tells no id, and how long to wait before the second look. */
-const LOOK_UP_MS = 10_000;
-const FIRST_WAIT_MS = 250;
-
-interface LookUpDeps extends Pick<ReconcileDeps, 'origin' | 'log' | 'clock' | 'signal'> {
-  readonly lists: JobLists;
-  readonly onWait?: ((ms: number) => void) | undefined;
-}
-
-async function findOne(
-  { clock, signal, onWait, log, origin, lists }: LookUpDeps,
-  { id, data }: JobReservation,
-  error: unknown,
-): Promise<ListedJob | undefined> {
-  const start = clock.monotonic();
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs *= 2) {
-    const list = await lists.anew();
-    const open = openJobs(await log.read(), origin).find(({ reservation }) => reservation.id === id);
-    const match = open && findCreated(open, findInList(list, data)).match;
-    // Only a service that accepted the request is worth waiting for.
-    const isPointless = list.kind === 'closed' || !isWithoutId(error);
-    if (match || isPointless || clock.monotonic() - start + waitMs > LOOK_UP_MS) return match;
-    onWait?.(waitMs);
-    await clock.sleep(waitMs, signal);
-  }
+  return results.toSorted((a, b) => wanted.indexOf(a.reservation.id) - wanted.indexOf(b.reservation.id));
 }
 
 /**
@@ -148,20 +159,23 @@ async function findOne(
  * @returns undefined if it is not certain which it is, or if the list or the state fails
  */
 export async function lookUp(
-  deps: LookUpDeps,
+  { log, origin, lists }: { readonly log: Log; readonly origin: string; readonly lists: JobLists },
   reservation: JobReservation,
   error: unknown,
 ): Promise<CreateOutcome | undefined> {
   try {
-    const match = await findOne(deps, reservation, error);
+    const list = await lists.anew();
+    const records = await log.read();
+    const open = openJobs(records, origin).find((each) => each.reservation.id === reservation.id);
+    if (list.kind === 'closed' || !open) return undefined;
+    const { match } = findCreated(open, list, recordedIds(records, origin));
     if (!match) return undefined;
-    await adopt(deps.log, reservation, match);
-    const { key } = reservation;
+    await adopt(log, reservation, match);
     const { cron_job_id } = match;
+    const { key } = reservation;
     // A service that accepted the request without telling an id has created this one.
-    return isWithoutId(error)
-      ? { key, status: 'created', cron_job_id }
-      : { key, status: 'adopted', cron_job_id, gap: findScheduleGap(match) };
+    if (isWithoutId(error)) return { key, status: 'created', cron_job_id };
+    return { key, status: 'adopted', cron_job_id, isScheduleUnknown: !completeSchedule(match.schedule) };
   } catch (failure) {
     if (failure instanceof PartnerctlError) return undefined;
     throw failure;

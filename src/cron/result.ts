@@ -1,86 +1,101 @@
+import { createJob } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import type { Clock } from '../platform/clock.ts';
+import { emitted } from '../platform/emitted.ts';
+import type { Log } from '../state/log.ts';
+import { type CreateDeps, createJobs } from './create.ts';
+import type { DescribeSchedule, ScheduleTexts } from './describe-schedule.ts';
 import type { CronDifference, CronJob } from './job.ts';
-import type { ScheduleGap } from './listed-job.ts';
-import { nextRuns } from './next-runs.ts';
-import type { Blocked, CreateOutcome } from './outcomes.ts';
-import type { CronSchedule } from './schedule.ts';
-import { describeSchedule, formatExpression } from './schedule.ts';
+import { type CreateOutcome, type ErrorContext, outcomeError } from './outcomes.ts';
 
-const SHOWN_RUNS = 3;
-
-/** A job to show. Its agent has no id until it is installed. */
-interface ShownJob extends Omit<CronJob, 'agent_id'> {
-  readonly agent_id: string | null;
-}
-
-/** The result of one job of a command. */
-export interface CronResult {
-  /** Its position in the input, starting at 0. */
+/** A job to create and its position in the input. */
+export interface WantedJob {
   readonly index: number;
   /** Its file and line: `jobs.yaml:3`. */
   readonly source: string | undefined;
-  readonly job: ShownJob;
+  readonly job: CronJob;
+}
+
+/** The result of one job of a command. */
+export interface CronResult extends Omit<WantedJob, 'job'>, ScheduleTexts {
+  /** Its agent has no id until it is installed. */
+  readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
   /** Null if the agent has no id yet. */
   readonly key: string | null;
-  /** The schedule in English. */
-  readonly description: string;
-  /** ISO 8601 with the offset of the schedule's timezone. */
-  readonly next_runs: readonly string[];
-  readonly status: CreateOutcome['status'] | 'skipped';
+  readonly status: CreateOutcome['status'];
   readonly cron_job_id: string | null;
   readonly differences: readonly CronDifference[];
-  /** Why the schedule of an existing job, which may be another than that of `job`, could not be compared. */
-  readonly gap?: ScheduleGap | undefined;
-  /** Why a job is blocked. */
-  readonly why?: Blocked['why'] | undefined;
+  /** Whether the schedule of an existing job could not be compared. It may be another than that of `job`. */
+  readonly isScheduleUnknown: boolean;
   readonly error: unknown;
 }
 
-/** Converts a schedule to the form of the service (spec §2). */
-export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSchedule) {
-  return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
-}
-
-type ScheduleTexts = Pick<CronResult, 'description' | 'next_runs'>;
-
-/** Describes a schedule. @param now milliseconds since 1970 */
-export type DescribeSchedule = (schedule: CronSchedule, now: number) => Promise<ScheduleTexts>;
-
-const MINUTE_MS = 60_000;
-
-/** Returns a function that describes schedules, each once: jobs share schedules, and finding the next runs takes long. */
-export function createScheduleDescriber(): DescribeSchedule {
-  const known = new Map<string, Promise<ScheduleTexts>>();
-  const describe = async (schedule: CronSchedule, now: number): Promise<ScheduleTexts> => ({
-    description: await describeSchedule(schedule),
-    next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
-  });
-  return (schedule, now) => {
-    // Jobs run at full minutes.
-    const key = JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]);
-    const described = known.get(key) ?? describe(schedule, now);
-    known.set(key, described);
-    return described;
-  };
-}
-
-/**
- * The result of a job before the command acts on it: `skipped`.
- * @param now milliseconds since 1970
- */
+/** The result of a job before the command acts on it: `skipped`. @param now milliseconds since 1970 */
 export async function initialCronResult(
-  { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
+  wanted: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,
   describe: DescribeSchedule,
 ): Promise<CronResult> {
   return {
-    index,
-    source,
-    job,
-    key,
-    ...(await describe(job.schedule, now)),
+    ...wanted,
+    ...(await describe(wanted.job.schedule, now)),
     status: 'skipped',
     cron_job_id: null,
     differences: [],
+    isScheduleUnknown: false,
     error: undefined,
   };
+}
+
+/** What creating jobs needs of a command. */
+export interface CreateContext extends Pick<ErrorContext, 'command'> {
+  readonly clock: Clock;
+  readonly abortSignal: AbortSignal;
+}
+
+/** How a command creates jobs. */
+export interface CreateHooks extends Pick<CreateDeps, 'lists' | 'onUnavailable' | 'onWait'> {
+  readonly http: Http;
+  readonly log: Log;
+  readonly describe: DescribeSchedule;
+  readonly ensure: boolean;
+  readonly dryRun: boolean;
+  /** Called with each request that is sent. */
+  readonly onPost?: (posting: Promise<string>) => void;
+}
+
+/** Creates the jobs, and yields each result as soon as it is known. */
+export async function* createWanted(
+  { clock, abortSignal: signal, command }: CreateContext,
+  wanted: readonly WantedJob[],
+  { http, describe, ensure, dryRun, onPost, ...hooks }: CreateHooks,
+): AsyncGenerator<CronResult> {
+  const deps: CreateDeps = {
+    ...hooks,
+    origin: http.baseUrl,
+    clock,
+    signal,
+    async post(job, { timeoutMs, maySend }) {
+      const posting = createJob(http, job, { timeoutMs, maySend });
+      onPost?.(posting);
+      return await posting;
+    },
+  };
+  const jobs = wanted.map(({ job }) => job);
+  const outcomes = emitted<[number, CreateOutcome]>((emit) =>
+    createJobs(deps, jobs, { ensure, dryRun, onOutcome: (index, outcome) => emit([index, outcome]) }),
+  );
+  for await (const [index, outcome] of outcomes) {
+    const each = wanted[index];
+    if (each) {
+      yield {
+        ...(await initialCronResult({ ...each, key: outcome.key }, clock.now(), describe)),
+        status: outcome.status,
+        cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
+        differences: ('differences' in outcome && outcome.differences) || [],
+        isScheduleUnknown: 'isScheduleUnknown' in outcome && outcome.isScheduleUnknown === true,
+        error: outcomeError(outcome, { job: each.job, command }),
+      };
+    }
+  }
 }

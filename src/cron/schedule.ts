@@ -1,7 +1,6 @@
 import { suggest } from '../platform/suggest.ts';
 import { quoted } from '../yaml/quote.ts';
-import { type FieldName, parseCronField, SCHEDULE_FIELDS, ScheduleError } from './cron-field.ts';
-import { canonicalTimezone, parseTimezone } from './time-zone.ts';
+import { type FieldName, type Piece, parseField, SCHEDULE_FIELDS, ScheduleError } from './cron-field.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
 export interface CronFields {
@@ -15,112 +14,108 @@ export interface CronSchedule extends CronFields {
   readonly timezone: string;
 }
 
-/** The parts of a schedule. */
-export const SCHEDULE_PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
+export type SchedulePart = keyof CronSchedule;
 
 /** A schedule of which some parts may be unknown, as a service shows it. */
-export type ScheduleParts = { readonly [Part in keyof CronSchedule]?: string | undefined };
+export type ScheduleParts = { readonly [Part in SchedulePart]?: string | undefined };
 
-const ONLY = 'schedules of the service have only minute, hour, and day_of_week';
-const DATES = 'run it daily, and let the instructions say on which dates there is something to do';
-const SHAPE = 'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`';
+export const SCHEDULE_PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
 
-const NICKNAMES = new Map([
+const SHORT_FORMS = new Map([
   ['@hourly', '0 * * * *'],
   ['@daily', '0 0 * * *'],
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
+const SHAPE =
+  'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`; or @hourly, @daily, or @weekly';
 
-const UNSUPPORTED_NICKNAMES = ['@monthly', '@yearly', '@annually', '@reboot'];
-
-interface Piece {
-  readonly text: string;
-  readonly offset: number;
-}
-
-function splitFields(text: string): Piece[] {
-  return [...text.matchAll(/\S+/g)].map(({ 0: field, index }) => ({ text: field, offset: index }));
-}
-
-function fault({ text, offset }: Piece, what: string, hint?: string): ScheduleError {
-  return new ScheduleError('schedule', `${quoted(text)} ${what}`, { hint, offset, length: text.length });
-}
-
-function parseNickname(nickname: Piece): CronFields {
-  const name = nickname.text.toLowerCase();
-  const expression = NICKNAMES.get(name);
-  if (expression !== undefined) return parseExpression(expression);
-  if (UNSUPPORTED_NICKNAMES.includes(name)) {
-    throw fault(nickname, `is not supported: ${ONLY}`, name === '@reboot' ? undefined : DATES);
-  }
-  const near = suggest(name, [...NICKNAMES.keys()]);
-  const hint = near === undefined ? `use one of ${[...NICKNAMES.keys()].join(', ')}` : `did you mean ${quoted(near)}?`;
-  throw fault(nickname, 'is not a known short form', hint);
-}
-
-function wrongCount(fields: readonly Piece[], whole: Piece): ScheduleError {
-  if (/^(?:CRON_)?TZ=/i.test(fields[0]?.text ?? '')) {
-    return fault(whole, 'begins with a time zone', 'give the time zone separately');
-  }
-  if (fields.length === 6) {
-    return fault(whole, 'has six fields: the service has no seconds', 'leave out the first field');
-  }
-  const count = fields.length === 1 ? '1 field' : `${fields.length} fields`;
-  return fault(whole, `has ${count}, not five`, SHAPE);
-}
-
-function parseFieldAt(field: FieldName, { text, offset }: Piece): string {
-  try {
-    return parseCronField(field, text).text;
-  } catch (error) {
-    if (!(error instanceof ScheduleError)) throw error;
-    const { detail, hint, length } = error;
-    throw new ScheduleError(field, detail, { hint, offset: offset + (error.offset ?? 0), length });
-  }
-}
-
-function requireAny(field: Piece, what: string): void {
-  if (field.text === '*' || field.text === '?') return;
-  throw fault(field, `is a ${what}, but must be *: ${ONLY}`, DATES);
+function requireAny(piece: Piece, what: string): void {
+  if (piece.text === '*' || piece.text === '?') return;
+  const only = 'schedules of the service have only minute, hour, and day_of_week';
+  throw new ScheduleError('schedule', `is a ${what}, but must be *: ${only}`, {
+    piece,
+    hint: 'run it daily, and let the instructions say on which dates there is something to do',
+  });
 }
 
 /**
- * Parses a cron expression of five fields, or one of the short forms `@hourly`, `@daily`, `@midnight` and `@weekly`.
- * The day of the month and the month must be `*`: the service's schedule has only minute, hour and day_of_week (spec §2).
- * @throws ScheduleError with the position in the text
+ * Parses a cron expression of five fields, or a short form such as `@daily`. The day of the month and the month must be `*`:
+ * the service's schedule does not have them (spec §2).
+ * @throws ScheduleError
  */
 export function parseExpression(text: string): CronFields {
-  const fields = splitFields(text);
-  const [minute, hour, dayOfMonth, month, dayOfWeek] = fields;
-  if (!minute) throw new ScheduleError('schedule', 'is empty', { hint: SHAPE });
-  if (fields.length === 1 && minute.text.startsWith('@')) return parseNickname(minute);
-  if (!hour || !dayOfMonth || !month || !dayOfWeek || fields.length > 5) {
-    throw wrongCount(fields, { text: text.trim(), offset: minute.offset });
+  const expression = SHORT_FORMS.get(text.trim().toLowerCase()) ?? text;
+  const pieces = [...expression.matchAll(/\S+/g)].map(({ 0: field, index }) => ({ text: field, offset: index }));
+  const [minute, hour, day, month, dayOfWeek] = pieces;
+  if (!minute || !hour || !day || !month || !dayOfWeek || pieces.length > 5) {
+    const count = pieces.length === 1 ? '1 field' : `${pieces.length} fields`;
+    const piece = { text: text.trim(), offset: minute?.offset ?? 0 };
+    throw new ScheduleError('schedule', `has ${count}, not five`, { piece, hint: SHAPE });
   }
-  requireAny(dayOfMonth, 'day of the month');
+  requireAny(day, 'day of the month');
   requireAny(month, 'month');
   return {
-    minute: parseFieldAt('minute', minute),
-    hour: parseFieldAt('hour', hour),
-    day_of_week: parseFieldAt('day_of_week', dayOfWeek),
+    minute: parseField('minute', minute.text, minute.offset).text,
+    hour: parseField('hour', hour.text, hour.offset).text,
+    day_of_week: parseField('day_of_week', dayOfWeek.text, dayOfWeek.offset).text,
   };
 }
 
+function mapFields(fields: CronFields, map: (field: FieldName, text: string) => string): CronFields {
+  const { minute, hour, day_of_week } = fields;
+  return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
+}
+
+/** Parses the fields of a schedule. @throws ScheduleError; its position is relative to the text of the field */
+export function parseFields(fields: CronFields): CronFields {
+  return mapFields(fields, (field, text) => parseField(field, text).text);
+}
+
+const ZONE_HINT = 'use a place, such as Europe/Berlin, or UTC';
+
+/** The three-letter IANA names. Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. */
+const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'.split(' ');
+
+/** The name that this version of Node.js uses for all names of a time zone; undefined for an unknown one. */
+function resolveZone(name: string): string | undefined {
+  // The default. Loading the data of all zones takes 6 ms.
+  if (name.toUpperCase() === 'UTC') return 'UTC';
+  // Newer versions of Node.js take offsets, which have no daylight saving time.
+  if (/^[+-]/.test(name) || (/^[a-z]{3}$/i.test(name) && !THREE_LETTER_ZONES.includes(name.toUpperCase()))) {
+    return undefined;
+  }
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The zone whose city is closest to a mistyped name. */
+function suggestZone(text: string): string | undefined {
+  const city = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
+  const zones = Intl.supportedValuesOf('timeZone');
+  const near = suggest(city(text.replace(/\s+/g, '_')), zones.map(city));
+  return zones.find((zone) => city(zone) === near);
+}
+
 /**
- * Parses the fields of a schedule. The day of the week defaults to every day.
- * @throws ScheduleError; its position is relative to the text of the field
+ * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata` stay as
+ * typed, so that the service gets the name that the user knows.
+ * @throws ScheduleError for an offset, an abbreviation, or a name that this Node.js does not know
  */
-export function parseFields({
-  minute,
-  hour,
-  day_of_week = '*',
-}: Readonly<Record<FieldName, string | undefined>>): CronFields {
-  const parse = (field: FieldName, text: string | undefined): string => {
-    if (text !== undefined) return parseCronField(field, text).text;
-    throw new ScheduleError(field, 'must be given', { hint: `write * for every ${field}` });
-  };
-  return { minute: parse('minute', minute), hour: parse('hour', hour), day_of_week: parse('day_of_week', day_of_week) };
+export function parseTimezone(text: string): string {
+  const piece = { text: text.trim(), offset: text.length - text.trimStart().length };
+  const name = piece.text;
+  const resolved = resolveZone(name);
+  if (resolved === undefined) {
+    const near = suggestZone(name);
+    const hint = near ? `did you mean ${quoted(near)}?` : ZONE_HINT;
+    throw new ScheduleError('timezone', 'is not an IANA time zone name', { piece, hint });
+  }
+  const isAliasAsTyped = /^[A-Z]/.test(name) && name.toLowerCase() !== resolved.toLowerCase();
+  return isAliasAsTyped ? name : resolved;
 }
 
 /** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
@@ -128,58 +123,46 @@ export function formatExpression({ minute, hour, day_of_week }: CronFields): str
   return `${minute} ${hour} * * ${day_of_week}`;
 }
 
-const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_of_week: 7 };
-
 function normalizeField(field: FieldName, text: string): string {
-  const { values } = parseCronField(field, text);
-  return values.length === SIZES[field] ? '*' : values.join(',');
+  const { values, isAll } = parseField(field, text);
+  return isAll ? '*' : values.join(',');
+}
+
+/** Normalizes each field to the list of its values, or `*` for all of them. @throws ScheduleError */
+export function normalizeFields(fields: CronFields): CronFields {
+  return mapFields(fields, normalizeField);
+}
+
+function orUnreadable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}
+
+/** The schedule; undefined if a part is missing or cannot be read. */
+export function completeSchedule(parts: ScheduleParts | null | undefined): CronSchedule | undefined {
+  const { minute, hour, day_of_week, timezone } = parts ?? {};
+  if (minute === undefined || hour === undefined || day_of_week === undefined || timezone === undefined) {
+    return undefined;
+  }
+  return orUnreadable(() => ({ ...parseFields({ minute, hour, day_of_week }), timezone: parseTimezone(timezone) }));
 }
 
 /**
- * Normalizes a part of a schedule so that equal meanings give equal texts: a field becomes the list of its values, or `*`
- * for all of them; a time zone gets the name that this version of Node.js uses. Compare only within one run.
- * @throws ScheduleError when it cannot be read
+ * Normalizes a part of a schedule so that equal meanings give equal texts. Compare only within one run: the name of a time zone
+ * is that of this version of Node.js.
+ * @returns undefined if it cannot be read
  */
-export function normalizePart(part: keyof CronSchedule, text: string): string {
-  return part === 'timezone' ? canonicalTimezone(parseTimezone(text)) : normalizeField(part, text);
+export function normalizePart(part: SchedulePart, text: string): string | undefined {
+  return orUnreadable(() =>
+    part === 'timezone' ? (resolveZone(parseTimezone(text)) ?? text) : normalizeField(part, text),
+  );
 }
 
-/**
- * Normalizes each field to the list of its values, or `*` for all of them.
- * @throws ScheduleError when one cannot be read
- */
-export function normalizeFields({ minute, hour, day_of_week }: CronFields): CronFields {
-  return {
-    minute: normalizeField('minute', minute),
-    hour: normalizeField('hour', hour),
-    day_of_week: normalizeField('day_of_week', day_of_week),
-  };
-}
-
-/**
- * The text of a schedule for hashing, the same on every version of Node.js. Equal texts mean equal schedules. Different
- * texts may, too, because a time zone can have several names: see `hasSameSchedule`.
- * @throws ScheduleError when it cannot be read
- */
-export function normalizeSchedule(schedule: CronSchedule): string {
-  return `${formatExpression(normalizeFields(schedule))} ${parseTimezone(schedule.timezone)}`;
-}
-
-/**
- * Simplifies fields that select one value or all values, such as `8-9/2` to 8 or `0-23` to `*`. Keeps the others as
- * written.
- */
-function simplifyFields(fields: CronFields): CronFields {
-  const normal = normalizeFields(fields);
-  const pick = (name: FieldName): string =>
-    normal[name] === '*' || /^\d+$/.test(normal[name]) ? normal[name] : fields[name];
-  return { minute: pick('minute'), hour: pick('hour'), day_of_week: pick('day_of_week') };
-}
-
-/** A schedule in English: `At 09:00, Monday through Friday (Europe/Berlin)`. @throws ScheduleError when it cannot be read */
-export async function describeSchedule(schedule: CronSchedule): Promise<string> {
-  // Loaded on demand: cronstrue would slow down the start of every command.
-  const { default: cronstrue } = await import('cronstrue');
-  const description = cronstrue.toString(formatExpression(simplifyFields(schedule)), { use24HourTimeFormat: true });
-  return `${description} (${schedule.timezone})`;
+/** Converts a schedule to the form of the service (spec §2). */
+export function toWireSchedule({ minute, hour, day_of_week, timezone }: CronSchedule) {
+  return { type: 'cron', data: { minute, hour, day_of_week }, timezone } as const;
 }

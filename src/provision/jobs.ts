@@ -1,7 +1,9 @@
+import type { ListedCronJob } from '../contract/cron.ts';
 import { comparableAgent } from '../contract/values.ts';
+import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
-import type { ListedJob } from '../cron/listed-job.ts';
-import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/result.ts';
+import { type CronResult, initialCronResult } from '../cron/result.ts';
+import { toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep, stopsProvisioning } from './failures.ts';
@@ -87,8 +89,8 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
 }
 
 /** Adds the jobs that agents of the space have, and the manifest does not. @param listed all jobs that the token can list */
-export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedJob[]): void {
-  const jobsOf = new Map<string, ListedJob[]>();
+export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedCronJob[]): void {
+  const jobsOf = new Map<string, ListedCronJob[]>();
   for (const job of listed) {
     const id = comparableAgent(job.agent_id ?? job.agent_text ?? '');
     jobsOf.set(id, [...(jobsOf.get(id) ?? []), job]);
@@ -102,9 +104,9 @@ export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly L
       if (agent_id === null) return [];
       const names = new Set(jobs.map(({ name }) => toNfc(name)));
       return (jobsOf.get(comparableAgent(agent_id)) ?? [])
-        .filter(({ name = '' }) => !names.has(toNfc(name)))
-        .map(({ cron_job_id: id, name = null }): Unmanaged => {
-          return { resource: 'job', id, name, ...(agent !== null && { agent }) };
+        .filter(({ name }) => !names.has(toNfc(name ?? '')))
+        .map(({ cron_job_id: id, name }): Unmanaged => {
+          return { resource: 'job', id, name: name ?? null, ...(agent !== null && { agent }) };
         });
     });
     plan.unmanaged = [...plan.unmanaged, ...others];

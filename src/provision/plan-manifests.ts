@@ -1,4 +1,4 @@
-import type { DescribeSchedule } from '../cron/result.ts';
+import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import { mapConcurrent } from '../platform/emitted.ts';
 import { inStep } from './failures.ts';

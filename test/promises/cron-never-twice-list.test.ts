@@ -235,3 +235,64 @@ it('a list whose later page contains no list stops the creation', async () => {
   expect((await run(service, CREATE)).code).toBe(8);
   expect(service.posts()).toEqual([]);
 });
+
+describe('a list that spells the UUID of an agent otherwise', () => {
+  const UUID = '4954764b-2e2b-4297-abec-4d8fbc9a46a7';
+
+  it.each([
+    ['in upper case', (id: string) => id.toUpperCase()],
+    ['without hyphens', (id: string) => id.replaceAll('-', '')],
+    ['as the address of the agent', (id: string) => `/v1/agents/${id}/`],
+  ])('%s shows the job that exists', async (_, spell) => {
+    const { path, run } = stateFile();
+    const service = await jobService({ shown: (job) => ({ ...job, agent_id: spell(job.agent_id) }) });
+    expect((await run(service, createArgs(UUID, 'daily'))).code).toBe(0);
+    rmSync(path);
+    const adopted = await run(service, createArgs(UUID, 'daily'));
+    expect(adopted.json()).toMatchObject({ status: 'adopted', cron_job_id: '1' });
+    const listed = await run(service, ['cron', 'list', '--agent', UUID.toUpperCase(), '-o', 'json']);
+    expect(listed.json()).toMatchObject([{ id: 1, recorded: true }]);
+    expect(service.made).toHaveLength(1);
+  });
+});
+
+describe('a listed job whose schedule cannot be compared in full', () => {
+  const WITHOUT_ZONE = { schedule: '0 9 * * 1-5' };
+  const start = async (fields: object) => {
+    const { path, run } = stateFile();
+    const shown = ({ schedule: _, ...job }: Made) => ({ ...job, ...fields });
+    const service = await jobService({ shown });
+    expect((await run(service, CREATE)).code).toBe(0);
+    rmSync(path);
+    return { service, create: (args: readonly string[]) => run(service, args) };
+  };
+
+  it.each([
+    ['nothing', {}],
+    ['no time zone', WITHOUT_ZONE],
+    ['a time zone that is none', { ...WITHOUT_ZONE, timezone: 'Berlin' }],
+    ['a recurrence rule', { schedule: { type: 'rrule', rrule: 'FREQ=DAILY' } }],
+  ])('because the list shows %s, is adopted without one, and a warning says so', async (_, fields) => {
+    const { create } = await start(fields);
+    for (const status of ['adopted', 'exists']) {
+      const ran = await create([...CREATE, '--ensure']);
+      expect(ran.json()).toMatchObject({ status, cron_job_id: '1', schedule: null, in_words: null, next_runs: [] });
+      expect(ran.stderr).toContain('Its schedule could not be compared');
+      expect(ran.stderr).toContain("contract set cron_job.timezone '<path>'");
+    }
+    const blocked = await create(CREATE);
+    expect(blocked.json()).toMatchObject({ status: 'blocked', schedule: null });
+    expect(blocked.stderr).not.toContain('with the same content');
+  });
+
+  it('blocks one that differs in what the list shows, also once the state knows it', async () => {
+    const { service, create } = await start(WITHOUT_ZONE);
+    const later = CREATE.map((arg) => arg.replace('0 9 *', '0 10 *'));
+    for (const _ of [1, 2]) {
+      const blocked = await create(later);
+      expect(blocked).toMatchObject({ code: 5 });
+      expect(blocked.json()).toMatchObject({ differences: [{ field: 'hour', before: '9', after: '10' }] });
+    }
+    expect(service.made).toHaveLength(1);
+  });
+});

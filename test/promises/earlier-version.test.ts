@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { startCronService } from '../support/cron.ts';
-import { encodeVersion1, version1Job } from '../support/earlier-version.ts';
+import { createArgs, startCronService } from '../support/cron.ts';
+import { encodeVersion1, version1Job, writeVersion1Job } from '../support/earlier-version.ts';
+import { jobService, stateFile } from '../support/job-service.ts';
 import { run } from '../support/run.ts';
 
 /** Runs `cron create` with a state of the version before. */
@@ -43,3 +44,27 @@ describe('In a state of the version before,', () => {
     expect(await createWith(records)).toEqual({ code: 0, status: 'created', posted: 1 });
   });
 });
+
+const UUID = '4954764b-2e2b-4297-abec-4d8fbc9a46a7';
+const [NFC, NFD] = ['café', 'café'.normalize('NFD')] as const;
+
+it.each([
+  ['a name in another Unicode form', 'a1', NFD, 'a1', NFC],
+  ['an agent in another spelling of its UUID', UUID.toUpperCase(), 'daily', `{${UUID.replaceAll('-', '')}}`, 'daily'],
+])(
+  'a job that the version before recorded under %s exists, until it is forgotten',
+  async (_, was, name, agent, now) => {
+    const { path, run } = stateFile();
+    const service = await jobService();
+    writeVersion1Job(path, version1Job(service.baseUrl, was, name), 'c1');
+    for (const [of, called] of [
+      [was, name],
+      [agent, now],
+    ] as const) {
+      const ran = await run(service, createArgs(of, called, '--ensure'));
+      expect(ran.json()).toMatchObject({ status: 'exists', cron_job_id: 'c1' });
+    }
+    expect((await run(service, ['cron', 'forget', '--agent', agent, '--name', now, '--yes'])).code).toBe(0);
+    expect((await run(service, createArgs(agent, now))).json()).toMatchObject({ status: 'created', agent_id: agent });
+  },
+);

@@ -1,6 +1,6 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import type { JobData } from '../../cron/recorded-job.ts';
+import type { JobData } from '../../cron/job.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Adopted {
@@ -36,9 +36,9 @@ export const adopt = () =>
     .action(
       run(async (context, cronJobId, { key, yes = false, ...options }) => {
         const [{ adopt }, { parseJobSelection }, { toWireSchedule }] = await Promise.all([
-          import('../../cron/change-record.ts'),
-          import('../../cron/job-selection.ts'),
-          import('../../cron/result.ts'),
+          import('../../cron/adopt-forget.ts'),
+          import('../../cron/job-flags.ts'),
+          import('../../cron/schedule.ts'),
         ]);
         const adopted = await adopt(context, cronJobId, parseJobSelection(options, key), yes);
         const { agent_id, name, schedule } = adopted.data;

@@ -2,10 +2,9 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { WantedJob } from '../../cron/job.ts';
-import type { TypedJob } from '../../cron/job-options.ts';
-import type { CronResult } from '../../cron/result.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
+import type { TypedJob } from '../../cron/job-flags.ts';
+import type { CronResult, WantedJob } from '../../cron/result.ts';
+import { InputError, InterruptedError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -20,8 +19,8 @@ const TONES = {
 } as const;
 
 /** Formats the next runs; '' for a job that does not exist with this schedule. */
-function formatRuns({ status, next_runs, gap }: CronResult): string {
-  if (gap) return '';
+function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
+  if (isScheduleUnknown) return '';
   const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
   return hasRuns ? next_runs.join(', ') : '';
 }
@@ -31,7 +30,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
   { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
-  { header: 'SCHEDULE', value: ({ description, gap }) => (gap ? 'not compared' : description) },
+  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description) },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
   { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
@@ -49,18 +48,22 @@ async function readJob(
   { agent, space, ...job }: TypedJob,
   instructions: string,
 ): Promise<readonly WantedJob[]> {
-  const [{ parseTextArgument, readText, refuseTokenOnStdin }, { requireInstructions }, { AgentFinder }] =
-    await Promise.all([
-      import('../../cli/input.ts'),
-      import('../../cron/job-options.ts'),
-      import('../../cron/job-agent.ts'),
-    ]);
+  const [{ parseTextArgument, readText, refuseTokenOnStdin }, { AgentFinder }] = await Promise.all([
+    import('../../cli/input.ts'),
+    import('../../cron/job-flags.ts'),
+  ]);
   const source = parseTextArgument('--instructions', instructions);
   if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
   const text = await readText(source, 'The instructions', () => context.io.stdin, context.abortSignal);
-  requireInstructions(text);
+  if (text.trim() === '') {
+    throw new InputError('--instructions is blank.', {
+      hint: 'Nothing was sent. Describe what the agent does on each run.',
+    });
+  }
   const agent_id =
-    agent.by === 'id' ? agent.value : await new AgentFinder(context, await context.http()).find({ agent, space });
+    agent.by === 'id'
+      ? agent.value
+      : await new AgentFinder(await context.http(), context.progress).find({ agent, space });
   return [{ index: 0, source: undefined, job: { ...job, agent_id, instructions: text } }];
 }
 
@@ -68,10 +71,22 @@ async function readJob(
 async function readFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   const [{ refuseTokenOnStdin }, { readJobFiles }] = await Promise.all([
     import('../../cli/input.ts'),
-    import('../../cron/read-job-files.ts'),
+    import('../../cron/job-file.ts'),
   ]);
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
   return await readJobFiles(context, files);
+}
+
+/** Explains what Ctrl-C waits for while a request is in flight. */
+function explainInterrupt({ signals: { interrupt }, notice }: Context, posting: Promise<string>): void {
+  const explain = (): void => {
+    void notice(
+      'The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
+    );
+  };
+  interrupt.addEventListener('abort', explain, { once: true });
+  const end = (): void => interrupt.removeEventListener('abort', explain);
+  posting.then(end, end);
 }
 
 /** Creates the jobs, and yields the results as they come. */
@@ -80,18 +95,33 @@ async function* createAll(
   wanted: readonly WantedJob[],
   options: { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
-  const [{ createWanted }, { createGapWarner, createHooks, explainInterrupt }] = await Promise.all([
-    import('../../cron/create-wanted.ts'),
+  const [
+    { createWanted },
+    { createScheduleDescriber },
+    { createHints, createJobLists, jobSourceOf },
+    { createHooks, createScheduleWarner },
+  ] = await Promise.all([
+    import('../../cron/result.ts'),
+    import('../../cron/describe-schedule.ts'),
+    import('../../cron/service-jobs.ts'),
     import('./shared/notices.ts'),
   ]);
-  const { progress } = context;
+  const { progress, clock } = context;
   progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
-  const warnOfGap = createGapWarner(context);
-  const onPost = (posting: Promise<string>) => explainInterrupt(context, posting);
-  const hooks = { ...createHooks(context), ...options, onPost };
+  const warnOfSchedule = createScheduleWarner(context);
+  const [http, log] = [await context.http(), await context.log()];
+  const hooks = {
+    ...createHooks(context),
+    ...options,
+    http,
+    log,
+    describe: createScheduleDescriber(),
+    lists: createJobLists(jobSourceOf(http, log, clock), createHints(options)),
+    onPost: (posting: Promise<string>) => explainInterrupt(context, posting),
+  };
   let count = 0;
-  for await (const result of createWanted(context, await context.http(), wanted, hooks)) {
-    await warnOfGap(result);
+  for await (const result of createWanted(context, wanted, hooks)) {
+    await warnOfSchedule(result);
     count += 1;
     if (wanted.length > 1) progress.update(`Creating the jobs: ${count} of ${wanted.length}`);
     yield result;
@@ -182,7 +212,7 @@ export const create = () =>
         const [typed] = Object.entries({ ...job, instructions: options.instructions }).filter(([, value]) => value);
         if (isBatch && typed) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
         if (!isBatch && (summary || summaryFile)) throw new UsageError('--summary can only be used with -f.');
-        const parsed = isBatch ? undefined : (await import('../../cron/job-options.ts')).parseJobOptions(job);
+        const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
         const reading = parsed ? readJob(context, parsed, instructions) : readFiles(context, files);
         const wanted = await reading.catch((error: unknown) => {

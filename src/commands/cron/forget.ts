@@ -20,8 +20,8 @@ export const forget = () =>
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
         const [{ forget }, { parseJobSelection }] = await Promise.all([
-          import('../../cron/change-record.ts'),
-          import('../../cron/job-selection.ts'),
+          import('../../cron/adopt-forget.ts'),
+          import('../../cron/job-flags.ts'),
         ]);
         const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
         return objectResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name }, [

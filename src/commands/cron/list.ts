@@ -94,8 +94,8 @@ export const list = () =>
     .option('--space <space>', `only the jobs of this space: ${SPACE_HELP}`)
     .option('--local', 'show what the state records, without calling the service')
     .action(
-      run(async (context, { local, ...owner }) => {
-        const [{ listRecorded, listWithState }, { readAgentSpaces: readSpaces }, { rememberIds }] = await Promise.all([
+      run(async (context, owner) => {
+        const [{ listJobRows }, { readAgentSpaces: readSpaces }, { rememberIds }] = await Promise.all([
           import('../../cron/list.ts'),
           import('../../provision/space-record.ts'),
           import('../../cli/known-ids.ts'),
@@ -104,9 +104,9 @@ export const list = () =>
           context.warn(
             `${countJobs(count, 'is', 'are')} left out: the service does not say which agent runs ${count === 1 ? 'it' : 'them'}.`,
           );
-        const rows = await (local ? listRecorded : listWithState)(context, owner, { readSpaces, onLeftOut });
+        const rows = await listJobRows(context, owner, { readSpaces, onLeftOut });
         const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
-        const all = local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
+        const all = owner.local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
         const scope = { kinds: ['job', 'key'] } as const;
         return listResult(rememberIds(context, countRows(rows, counts), scope, toKnownIds), COLUMNS, {
           empty: (owner.agent ?? owner.space) ? 'No such jobs are scheduled.' : all,

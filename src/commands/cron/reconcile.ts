@@ -95,10 +95,10 @@ export const reconcile = () =>
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
       run(async (context, { key, assumeNotCreated = false }) => {
-        const [{ reconcileJobs }, { jobListReader }, { toWireSchedule }] = await Promise.all([
+        const [{ reconcileJobs }, { jobListReader, jobSourceOf }, { toWireSchedule }] = await Promise.all([
           import('../../cron/reconcile.ts'),
           import('../../cron/service-jobs.ts'),
-          import('../../cron/result.ts'),
+          import('../../cron/schedule.ts'),
         ]);
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
@@ -109,7 +109,7 @@ export const reconcile = () =>
           log,
           clock,
           signal,
-          readList: jobListReader({ http, log, clock }, hintWithoutList(context)),
+          readList: jobListReader(jobSourceOf(http, log, clock), hintWithoutList(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

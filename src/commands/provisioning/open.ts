@@ -1,11 +1,11 @@
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
-import { createWanted } from '../../cron/create-wanted.ts';
+import type { ListedCronJob } from '../../contract/cron.ts';
+import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
-import type { ListedJob } from '../../cron/listed-job.ts';
-import { type CronResult, createScheduleDescriber } from '../../cron/result.ts';
-import { type JobLists, jobListsOf } from '../../cron/service-jobs.ts';
+import { type CronResult, createWanted } from '../../cron/result.ts';
+import { createHints, createJobLists, type JobLists, jobSourceOf } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
@@ -14,7 +14,7 @@ import { parseManifests, parseVariables } from '../../provision/read-manifests.t
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { createGapWarner, createHooks } from '../cron/shared/notices.ts';
+import { createHooks, createScheduleWarner } from '../cron/shared/notices.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.
@@ -70,27 +70,28 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const lists = jobListsOf({ http, log, clock }, { dryRun: isPlan });
-  const warnOfGap = createGapWarner(context);
+  const lists = createJobLists(jobSourceOf(http, log, clock), createHints({ dryRun: isPlan }));
+  const describe = createScheduleDescriber();
+  const warnOfSchedule = createScheduleWarner(context);
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
     const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
     const results: CronResult[] = [];
-    const options = { ...createHooks(context), lists, ensure: true, dryRun: isPlan };
-    for await (const result of createWanted(context, http, wanted, options)) {
-      await warnOfGap(result);
+    const hooks = { ...createHooks(context), http, log, lists, describe, ensure: true, dryRun: isPlan };
+    for await (const result of createWanted(context, wanted, hooks)) {
+      await warnOfSchedule(result);
       results[result.index] = result;
     }
     return results;
   };
   return {
-    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe: createScheduleDescriber() },
+    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe },
     retries: flags.retries ?? DEFAULT_RETRIES,
     interrupt: signals.interrupt,
   };
 }
 
 /** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */
-export async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedJob[]> {
+export async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedCronJob[]> {
   try {
     const list = await lists.recent();
     return list.kind === 'read' ? [...list.jobs.values()] : [];

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
-import { createScheduleDescriber } from '../../cron/result.ts';
+import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type CommandResult, listResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';

@@ -6,7 +6,7 @@ import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import { JOBS, type JobStanding } from '../../../src/cron/recorded-job.ts';
-import { toWireSchedule } from '../../../src/cron/result.ts';
+import { toWireSchedule } from '../../../src/cron/schedule.ts';
 import { createJobLists, type JobList, type JobLists } from '../../../src/cron/service-jobs.ts';
 import {
   CredentialsError,
@@ -147,7 +147,7 @@ export class Engine {
 
   /** @param confirm asks the user; throws if the answer is no */
   async adopt(job: Pick<CronJob, 'agent_id' | 'name'>, jobId: string, confirm: () => Promise<void>): Promise<void> {
-    await adoptJob(this.adoptDeps(confirm), jobId, job);
+    await adoptJob(this.adoptDeps(confirm), jobId, { origin: ORIGIN, ...job });
   }
 
   async forget(job: Pick<CronJob, 'agent_id' | 'name'>, confirm: () => Promise<void>): Promise<void> {
@@ -162,7 +162,10 @@ export class Engine {
   private adoptDeps(confirm: () => Promise<void>): AdoptDeps {
     return {
       ...this.base(),
-      fetchListed: async (id) => this.around.lookUp(id),
+      fetchListed: async (id) => {
+        const listed = this.around.lookUp(id);
+        return listed && { ...listed, agent_text: undefined, retirement: undefined };
+      },
       confirm,
       onWait: () => undefined,
       command: (words) => words.join(' '),

@@ -38,67 +38,41 @@ const ready = {
 };
 
 describe('a file of jobs may contain', () => {
-  test('one job', () => {
-    expect(read(JOB)).toEqual({ jobs: [ready], problems: [] });
+  test('one job, whose schedule is text, fields, or what the service takes', () => {
+    for (const schedule of [
+      '0 9 * * mon-fri',
+      '"0 9 ? * MON-FRI"',
+      '{ minute: 00, hour: "09", day_of_week: 1-5, timezone: UTC }',
+      '{ type: cron, data: { minute: "0", hour: 9, day_of_week: "1-5" }, timezone: utc }',
+    ]) {
+      expect(read(JOB.replace('0 9 * * mon-fri', schedule))).toEqual({ jobs: [ready], problems: [] });
+    }
   });
 
-  test('a list of jobs, each with its line', () => {
+  test('jobs in several documents and files, with variables and defaults, which each job may override', () => {
     const { jobs, problems } = read(
-      '# all of them\n- {agent: a, name: One, instructions: x, schedule: "@daily"}\n- agent_id: b\n  name: Two\n  instructions: y\n  schedule: "@hourly"\n',
-    );
-    expect(problems).toEqual([]);
-    expect(jobs.map(({ source, agent, name }) => [source, agent, name])).toEqual([
-      ['a.yaml:2', 'a', 'One'],
-      ['a.yaml:3', 'b', 'Two'],
-    ]);
-  });
-
-  test('jobs with defaults, which each job may override', () => {
-    const { jobs, problems } = read(`agent: name:Support
+      `${JOB}---\n${changed('agent_1', '${AGENT}').replace('0 9', '${MINUTE} 9')}---
+- { agent: a, name: One, instructions: x, schedule: "@daily" }
+`,
+      `agent: name:Support
 space: ext:acme
 timezone: europe/berlin
 jobs:
-  - name: One
-    instructions: x
-    schedule: 0 9 * * *
-  - name: Two
-    instructions: x
-    schedule: { minute: 0, hour: 9 }
-    timezone: Asia/Kolkata
-  - agent_id: agent_2
-    name: Two
-    instructions: x
-    schedule: { minute: 0, hour: 9, timezone: UTC }
-`);
-    expect(problems).toEqual([]);
-    expect(jobs.map(({ agent, space, schedule }) => [agent, space, schedule.timezone])).toEqual([
-      ['name:Support', 'ext:acme', 'Europe/Berlin'],
-      ['name:Support', 'ext:acme', 'Asia/Kolkata'],
-      ['agent_2', 'ext:acme', 'UTC'],
-    ]);
-  });
-
-  test.each([
-    ['{ minute: 0, hour: 9, day_of_week: mon-fri }'],
-    ['{ minute: 00, hour: "09", day_of_week: 1-5, timezone: UTC }'],
-    ['{ type: cron, data: { minute: "0", hour: 9, day_of_week: 1-5 }, timezone: utc }'],
-    ['{ type: cron, data: { minute: 0, hour: 9, day_of_week: "1-5" } }'],
-    ['"0 9 ? * MON-FRI"'],
-  ])('a schedule as %s', (schedule) => {
-    expect(read(changed('0 9 * * mon-fri', schedule))).toEqual({ jobs: [ready], problems: [] });
-  });
-
-  test('several documents and files, with variables', () => {
-    const { jobs, problems } = read(
-      `${JOB}---\n${changed('agent_1', '${AGENT}').replace('0 9', '${MINUTE} 9')}`,
-      changed('Report', 'Other').replace('0 9 * * mon-fri', '{ minute: "${MINUTE}", hour: 9 }'),
+  - { name: One, instructions: x, schedule: 0 9 * * * }
+  - { name: Two, instructions: x, schedule: { minute: 0, hour: 9 }, timezone: Asia/Kolkata }
+  - { agent: agent_2, name: Two, instructions: x, schedule: { minute: 0, hour: 9, timezone: UTC } }
+`,
     );
     expect(problems).toEqual([]);
-    expect(jobs.map(({ source, agent, schedule }) => [source, agent, schedule.minute])).toEqual([
-      ['a.yaml:1', 'agent_1', '0'],
-      ['a.yaml:6', 'agent_9', '15'],
-      ['b.yaml:1', 'agent_1', '15'],
+    expect(jobs.map(({ source, agent, space, schedule }) => [source, agent, space, schedule.timezone])).toEqual([
+      ['a.yaml:1', 'agent_1', undefined, 'UTC'],
+      ['a.yaml:6', 'agent_9', undefined, 'UTC'],
+      ['a.yaml:11', 'a', undefined, 'UTC'],
+      ['b.yaml:5', 'name:Support', 'ext:acme', 'Europe/Berlin'],
+      ['b.yaml:6', 'name:Support', 'ext:acme', 'Asia/Kolkata'],
+      ['b.yaml:7', 'agent_2', undefined, 'UTC'],
     ]);
+    expect(jobs[1]?.schedule.minute).toBe('15');
   });
 });
 
@@ -112,7 +86,6 @@ describe('a mistake in a file of jobs is reported:', () => {
   - { name: Two, instructions: 5, schedule: true }
   - { agent: a, name: Three, instructions: "@weekly.md", schedule: "@weekly" }
 `);
-    expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
       'a.yaml:3:5 unknown key "nmae"',
       'a.yaml:4:19 "jobs[0].instructions" must not be empty',
@@ -132,7 +105,7 @@ describe('a mistake in a file of jobs is reported:', () => {
   - name: Two
     instructions: x
     schedule: { minute: 75, hour: 9, day_of_week: fri-mon }
-  - { agent: a, agent_id: a, name: Three, instructions: x, schedule: "@daily" }
+  - { agent: a, name: Three, instructions: x, schedule: { minute: 0, hour: 9, timezone: UTC }, timezone: UTC }
 `);
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
@@ -141,7 +114,7 @@ describe('a mistake in a file of jobs is reported:', () => {
       'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
       'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
       'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
-      'a.yaml:10:27 the agent is set twice, as "agent" and as "agent_id"',
+      expect.stringMatching(/^a\.yaml:10:\d+ the time zone is set twice, first at a\.yaml:10:\d+$/),
     ]);
     expect(reading.problems.find(({ line }) => line === 6)?.hint).toBe('did you mean "Europe/Berlin"?');
     expect(reading.problems.find(({ line }) => line === 5)?.excerpt).toBe(
@@ -150,74 +123,35 @@ describe('a mistake in a file of jobs is reported:', () => {
   });
 
   test.each([
-    ['0 9 * * mon-fri', '"0 9 1 * *"', '4:16 "schedule" "1" is a day of the month, but must be *', ''],
-    ['0 9 * * mon-fri', '{ minute: 0 }', '4:11 the key "hour" is missing in "schedule"', ''],
-    ['0 9 * * mon-fri', '{ minute: 1.5, hour: 9 }', '4:21 "schedule.minute" must be a whole number', ''],
-    ['0 9 * * mon-fri', '{ minute: -5, hour: 9 }', '4:21 "schedule.minute" "-5" is not valid', ''],
-    ['0 9 * * mon-fri', '{ minute: [0], hour: 9 }', '4:21 "schedule.minute" must be text, not a list', ''],
-    ['0 9 * * mon-fri', '{ minute: , hour: 9 }', '4:13 "schedule.minute" must be text, not empty', ''],
-    ['0 9 * * mon-fri', '{ minutes: 0, hour: 9 }', '4:13 unknown key "minutes"', 'did you mean "minute"?'],
-    ['0 9 * * mon-fri', '{ minute: 0, hour: 9, day: 1 }', '4:33 unknown key "day"', ''],
-    ['0 9 * * mon-fri', '{ type: interval, data: { minute: 0, hour: 9 } }', '4:19 "schedule.type" must be cron', ''],
-    [
-      '0 9 * * mon-fri',
-      '{ data: { minute: 0, hour: 24 }, type: cron }',
-      '4:38 "schedule.data.hour" "24"',
-      'midnight is 0',
-    ],
-    ['0 9 * * mon-fri', '[0, 9]', '4:11 "schedule" must be text', ''],
-    ['0 9 * * mon-fri', '', '4:1 "schedule" must be text', ''],
-    ['schedule: 0 9 * * mon-fri\n', '', '1:1 the key "schedule" is missing', ''],
-    ['schedule: 0 9', 'schedule: */5 9', '4:11 a value that starts with "*" needs quotes', 'starts an alias'],
-    ['schedule: 0 9', 'schedule: * 9', '4:11 invalid YAML: Alias cannot', 'put quotes around a value'],
-    [
-      'schedule: 0 9 * * mon-fri',
-      'schedule: { minute: */5, hour: 9 }',
-      '4:21 the anchor "&/5" is not defined',
-      'text that starts with "*" needs quotes',
-    ],
-    [
-      'schedule: 0 9 * * mon-fri',
-      'schedule: { minute: 5, hour: * }',
-      '4:30 invalid YAML: Alias cannot',
-      'put quotes around a value',
-    ],
-    ['0 9 * * mon-fri', '@daily', '4:11 invalid YAML: Plain value cannot start with', 'put quotes around the value'],
-    ['Report', '" Report"', '2:7 "name" must not start or end with white space', ''],
-    ['agent: agent_1\n', '', '1:1 the key "agent" is missing', ''],
-    ['agent: agent_1', 'agent: name:Support', '1:8 an agent name needs a space', ''],
-    ['agent: agent_1', 'agent_id: name:Support', '1:11 "agent_id" must be an agent_id', 'write it under "agent"'],
-    ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"', ''],
-    ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"', ''],
-    ['agent: agent_1', 'agent: 5', '1:8 "agent" must be text, not 5', ''],
-    ['agent: agent_1', 'agnet: agent_1', '1:1 unknown key "agnet"', 'did you mean "agent"?'],
-  ])('%j replaced by %j', (from, to, message, hint) => {
+    ['0 9 * * mon-fri', '"0 9 1 * *"', '4:16 "schedule" "1" is a day of the month, but must be *'],
+    ['0 9 * * mon-fri', '{ minute: 0 }', '4:11 the key "hour" is missing in "schedule"'],
+    ['0 9 * * mon-fri', '{ minute: 1.5, hour: 9 }', '4:21 "schedule.minute" must be a whole number'],
+    ['0 9 * * mon-fri', '{ minute: -5, hour: 9 }', '4:21 "schedule.minute" "-5" is not valid'],
+    ['0 9 * * mon-fri', '{ minute: 0, hour: 9, day: 1 }', '4:33 unknown key "day"'],
+    ['0 9 * * mon-fri', '{ type: interval, data: { minute: 0, hour: 9 } }', '4:19 "schedule.type" must be cron'],
+    ['0 9 * * mon-fri', '{ data: { minute: 0, hour: 24 }, type: cron }', '4:38 "schedule.data.hour" "24"'],
+    ['0 9 * * mon-fri', '', '4:1 "schedule" must be text'],
+    ['schedule: 0 9', 'schedule: */5 9', '4:11 a value that starts with "*" needs quotes'],
+    ['0 9 * * mon-fri', '@daily', '4:11 invalid YAML: Plain value cannot start with'],
+    ['agent: agent_1\n', '', '1:1 the key "agent" is missing'],
+    ['agent: agent_1', 'agent: name:Support', '1:8 an agent name needs a space'],
+    ['agent: agent_1', 'agent: ext:Support', '1:8 "agent" must be an agent_id, or "name:"'],
+    ['agent: agent_1', 'agent: "name:"\nspace: s', '1:8 "agent" must be an agent_id, or "name:"'],
+  ])('%j as %j', (from, to, message) => {
     const reading = read(changed(from, to));
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([expect.stringContaining(`a.yaml:${message}`)]);
-    expect(reading.problems[0]?.hint ?? '').toContain(hint);
-  });
-
-  test('a time zone given twice, even if both are the same', () => {
-    const text = changed('0 9 * * mon-fri', '{ minute: 0, hour: 9, timezone: UTC }\ntimezone: UTC');
-    expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is set twice, first at a.yaml:4:43']);
-  });
-
-  test('a bad timezone next to the jobs, once', () => {
-    const jobs = `timezone: "+02:00"\nagent: a\njobs:\n${['One', 'Two'].map((name) => `- {name: ${name}, instructions: x, schedule: "@daily"}\n`).join('')}`;
-    expect(said(read(jobs))).toEqual([
-      'a.yaml:1:12 "timezone" "+02:00" is an offset, which has no daylight saving time; use the name of a time zone',
-    ]);
   });
 
   test('an invalid variable, without its value', () => {
     const reading = read(
       changed('0 9 * * mon-fri', '${SECRET}'),
-      changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }').concat('timezone: ${SECRET}\n'),
+      changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }')
+        .replace('Report', 'Two')
+        .concat('timezone: ${SECRET}\n'),
     );
     expect(said(reading)).toEqual([
       'a.yaml:4:11 "schedule": the value of SECRET is not a valid schedule',
-      'b.yaml:2:7 this agent already has a job "Report", at a.yaml:2:7',
       'b.yaml:4:21 "schedule.minute": the value of SECRET is not a valid minute',
       'b.yaml:5:11 "timezone": the value of SECRET is not a valid timezone',
     ]);
@@ -228,7 +162,7 @@ describe('a mistake in a file of jobs is reported:', () => {
     const named = 'agent: name:Support\nspace: ext:acme';
     const reading = read(
       `${JOB}---\n${changed('agent: agent_1', named)}`,
-      `${changed('agent: agent_1', 'agent_id: agent_1')}---\n${changed('agent: agent_1', named)}---\n${changed('agent: agent_1', named.replace('acme', 'other'))}`,
+      `${JOB}---\n${changed('agent: agent_1', named)}---\n${changed('agent: agent_1', named.replace('acme', 'other'))}`,
     );
     expect(said(reading)).toEqual([
       'b.yaml:2:7 this agent already has a job "Report", at a.yaml:2:7',
@@ -239,45 +173,22 @@ describe('a mistake in a file of jobs is reported:', () => {
 
   test.each([
     ['text\n', 'a.yaml:1:1 this document must be a mapping, not "text"'],
-    ['[]\n', 'a.yaml:1:1 this document must list at least one job'],
     ['jobs: []\n', 'a.yaml:1:7 "jobs" must list at least one job'],
-    ['jobs: {}\n', 'a.yaml:1:7 "jobs" must be a list, not a mapping'],
     ['- text\n', 'a.yaml:1:3 "[0]" must be a mapping, not "text"'],
-    ['job: []\n', 'a.yaml:1:1 unknown key "job"'],
-    ['', 'a.yaml:1:1 this source contains no document'],
   ])('a document of another shape: %j', (text, message) => {
     expect(said(read(text))).toEqual([message]);
   });
 });
 
-describe('cronJobsJsonSchema describes', () => {
-  const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-  test('one job, a list, or a list with defaults', () => {
-    expect(cronJobsJsonSchema()).toMatchObject({
-      $schema: 'http://json-schema.org/draft-07/schema#',
-      anyOf: [
-        { type: 'object', required: ['name', 'instructions', 'schedule'], additionalProperties: false },
-        { type: 'array', minItems: 1 },
-        { type: 'object', required: ['jobs'], additionalProperties: false },
-      ],
-    });
+test('the JSON Schema describes each form', () => {
+  const schema = cronJobsJsonSchema();
+  expect(schema).toMatchObject({
+    title: 'partnerctl cron jobs',
+    anyOf: [
+      { required: ['name', 'instructions', 'schedule'], additionalProperties: false },
+      { type: 'array', minItems: 1 },
+      { type: 'object', required: ['jobs'], additionalProperties: false },
+    ],
   });
-
-  test('a schedule is text or one of two mappings, and a minute text or a whole number', () => {
-    const text = JSON.stringify(cronJobsJsonSchema());
-    expect(text).not.toContain('"$ref"');
-    expect(text).not.toContain('"not":{}');
-    const find = (value: unknown, key: string): unknown => {
-      if (!isRecord(value)) return undefined;
-      if (key in value) return value[key];
-      return Object.values(value)
-        .map((inner) => find(inner, key))
-        .find((found) => found !== undefined);
-    };
-    expect(find(cronJobsJsonSchema(), 'minute')).toMatchObject({ anyOf: [{ type: 'string' }, { type: 'integer' }] });
-    expect(find(cronJobsJsonSchema(), 'schedule')).toMatchObject({
-      anyOf: [{ type: 'string' }, { required: ['minute', 'hour'] }, { required: ['type', 'data'] }],
-    });
-  });
+  expect(JSON.stringify(schema)).not.toMatch(/"\$ref"|"not":\{\}/);
 });

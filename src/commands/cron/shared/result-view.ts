@@ -1,5 +1,6 @@
 import { endedAs, failedItem, itemSection } from '../../../cli/ci/findings.ts';
-import { type CronResult, toWireSchedule } from '../../../cron/result.ts';
+import type { CronResult } from '../../../cron/result.ts';
+import { toWireSchedule } from '../../../cron/schedule.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import { batchFailure } from '../../../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../../../output/batch-result.ts';
@@ -8,17 +9,18 @@ import { toErrorObject } from '../../../output/error-object.ts';
 
 /** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {
-  const { source, job, key, description, next_runs, status, cron_job_id, gap, differences, error } = result;
+  const { source, job, key, description, next_runs, status, cron_job_id, isScheduleUnknown, differences, error } =
+    result;
   return {
     ...(source !== undefined && { source }),
     cron_job_id,
     status,
     agent_id: job.agent_id,
     name: job.name,
-    schedule: gap ? null : toWireSchedule(job.schedule),
-    in_words: gap ? null : description,
+    schedule: isScheduleUnknown ? null : toWireSchedule(job.schedule),
+    in_words: isScheduleUnknown ? null : description,
     key,
-    next_runs: gap ? [] : next_runs,
+    next_runs: isScheduleUnknown ? [] : next_runs,
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: toErrorObject(error) }),
   };

@@ -1,0 +1,68 @@
+import { type CronSchedule, formatExpression, normalizeFields } from './schedule.ts';
+
+const SHOWN_RUNS = 3;
+const MINUTE_MS = 60_000;
+
+/** Formats times as local times of a zone with their offsets: `2026-03-29T09:00:00+02:00`. */
+function createTimeFormat(timeZone: string): (time: Date) => string {
+  const two = '2-digit';
+  const clock = { hour: two, minute: two, second: two, hourCycle: 'h23', timeZoneName: 'longOffset' } as const;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, year: 'numeric', month: two, day: two, ...clock });
+  return (time) => {
+    const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
+    const offset = part.timeZoneName?.slice('GMT'.length) || '+00:00';
+    return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
+  };
+}
+
+/**
+ * The next runs of a schedule. When clocks change, croner's rules apply, which are close to those of Vixie cron: one time per day
+ * runs right after a gap, and once if it exists twice; others follow the clock. The schedule is normalized, so that its meaning
+ * decides, not how it is written.
+ * @param after milliseconds since 1970; a run at exactly this time is excluded
+ * @returns ISO 8601 with the zone's offset at that time
+ * @throws ScheduleError if the schedule cannot be read
+ */
+export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
+  // Loaded on demand, as cronstrue.
+  const { Cron } = await import('croner');
+  const { timezone } = schedule;
+  const isUtc = timezone === 'UTC';
+  // The data of time zones takes long to load.
+  const zone = isUtc ? { utcOffset: 0 } : { timezone };
+  const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, ...zone });
+  const runs = cron.nextRuns(count, new Date(after));
+  return runs.map(isUtc ? (time) => time.toISOString().replace('.000Z', '+00:00') : createTimeFormat(timezone));
+}
+
+/** A schedule in English: `At 09:00, Monday through Friday (Europe/Berlin)`. */
+export async function describeSchedule(schedule: CronSchedule): Promise<string> {
+  const { default: cronstrue } = await import('cronstrue');
+  const description = cronstrue.toString(formatExpression(schedule), { use24HourTimeFormat: true });
+  return `${description} (${schedule.timezone})`;
+}
+
+/** A schedule in English, and its next runs. */
+export interface ScheduleTexts {
+  readonly description: string;
+  readonly next_runs: readonly string[];
+}
+
+/** Describes a schedule. @param now milliseconds since 1970 */
+export type DescribeSchedule = (schedule: CronSchedule, now: number) => Promise<ScheduleTexts>;
+
+/** Returns a function that describes schedules, each once: jobs share schedules, and finding the next runs takes long. */
+export function createScheduleDescriber(): DescribeSchedule {
+  const known = new Map<string, Promise<ScheduleTexts>>();
+  const describe = async (schedule: CronSchedule, now: number): Promise<ScheduleTexts> => ({
+    description: await describeSchedule(schedule),
+    next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
+  });
+  return (schedule, now) => {
+    // Jobs run at full minutes.
+    const key = JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]);
+    const described = known.get(key) ?? describe(schedule, now);
+    known.set(key, described);
+    return described;
+  };
+}

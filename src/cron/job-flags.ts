@@ -1,0 +1,174 @@
+import { agentsOf } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import {
+  type AgentReference,
+  parseAgentReference,
+  parseReference,
+  resolveAgentId,
+  resolveSpaceId,
+} from '../api/references.ts';
+import { comparableAgent } from '../contract/values.ts';
+import { UsageError } from '../errors.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import { identifierProblem } from '../yaml/schema.ts';
+import { ScheduleError } from './cron-field.ts';
+import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
+
+/** An agent as the command line names it: by id, or by name within a space. */
+export interface AgentInput {
+  readonly agent: AgentReference;
+  /** As typed; set exactly if the agent is given by name. */
+  readonly space: string | undefined;
+}
+
+/** The values of --agent and --space. */
+export interface AgentOptions {
+  readonly agent?: string | undefined;
+  readonly space?: string | undefined;
+}
+
+/** Reads --agent, and --space when the agent is given by name. @throws UsageError */
+function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
+  if (typed === undefined) throw new UsageError('--agent is missing.');
+  const agent = parseAgentReference(typed);
+  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
+  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  if (agent.by === 'name' && space === undefined) {
+    throw new UsageError('--agent name:<name> needs --space.', {
+      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+    });
+  }
+  if (agent.by === 'name' || space === undefined) return { agent, space };
+  throw new UsageError('--space can only be used with --agent name:<name>.', {
+    hint: `If ${JSON.stringify(agent.value)} is its name: --agent ${shellQuote(`name:${agent.value}`)}`,
+  });
+}
+
+/** How the command line selects a recorded job: by its key or id, or by agent and name. */
+export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
+
+/** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
+export function parseJobSelection(
+  { name, ...agent }: AgentOptions & { readonly name?: string | undefined },
+  key: string | undefined,
+): JobSelection {
+  const isNamed = agent.agent !== undefined || name !== undefined;
+  if (key && isNamed) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
+  if (key) return { key };
+  if (!isNamed) {
+    throw new UsageError('No job is named.', {
+      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
+    });
+  }
+  if (name === undefined) throw new UsageError('--name is missing.');
+  return { ...parseJobAgent(agent), name };
+}
+
+/** The options that describe one job. */
+export interface JobOptions extends AgentOptions {
+  readonly name?: string | undefined;
+  readonly schedule?: string | undefined;
+  readonly timezone?: string | undefined;
+}
+
+/** One job as typed on the command line, without its instructions. */
+export interface TypedJob extends AgentInput {
+  readonly name: string;
+  readonly schedule: CronSchedule;
+}
+
+function parseSchedule({ schedule = '', timezone = 'UTC' }: JobOptions): CronSchedule {
+  try {
+    return { ...parseExpression(schedule), timezone: parseTimezone(timezone) };
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    const option = error.field === 'timezone' ? 'timezone' : 'schedule';
+    const message = error.field === option ? error.detail : error.message;
+    const hint = error.hint && toSentenceCase(error.hint);
+    throw new UsageError(`--${option}: ${message}`, { hint, cause: error });
+  }
+}
+
+/** Reads the options that describe one job. @throws UsageError that names the option and what it accepts */
+export function parseJobOptions(options: JobOptions): TypedJob {
+  const { name = '' } = options;
+  const problem = name.trim() === '' ? 'is empty' : identifierProblem(name);
+  if (problem !== undefined) throw new UsageError(`--name ${problem}.`);
+  return { ...parseJobAgent(options), name, schedule: parseSchedule(options) };
+}
+
+/** Shows what a command is doing. The caller stops it. */
+interface Activity {
+  start(text: string): void;
+}
+
+/** Resolves agent references, each only once. */
+export class AgentFinder {
+  private readonly http: Http;
+  private readonly progress: Activity;
+  private readonly found = new Map<string, Promise<string>>();
+
+  constructor(http: Http, progress: Activity) {
+    this.http = http;
+    this.progress = progress;
+  }
+
+  /** The agent's id. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
+  async find({ agent, space = '' }: AgentInput): Promise<string> {
+    if (agent.by === 'id') return agent.value;
+    this.progress.start('Looking up the agent');
+    const { http } = this;
+    const spaceId = await this.once(space, () => resolveSpaceId(http, parseReference(space)));
+    return await this.once(JSON.stringify([spaceId, agent.value]), () => resolveAgentId(http, spaceId, agent));
+  }
+
+  private once(key: string, find: () => Promise<string>): Promise<string> {
+    const found = this.found.get(key) ?? find();
+    this.found.set(key, found);
+    return found;
+  }
+}
+
+/** The agents whose jobs are meant. */
+export interface OwnerAgents {
+  /** As `comparableAgent` gives them. */
+  readonly ids: ReadonlySet<string>;
+  /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
+  readonly external_space_id?: string;
+}
+
+async function findSpaceAgents(http: Http, space: string): Promise<OwnerAgents> {
+  const ids = new Set<string>();
+  const { by, value } = parseReference(space);
+  const spaceId = await resolveSpaceId(http, { by, value });
+  for await (const { agent_id } of agentsOf(http, spaceId)) ids.add(comparableAgent(agent_id));
+  return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
+}
+
+/**
+ * The agents that --agent and --space name; undefined if neither is given.
+ * @param http undefined to look nothing up
+ * @throws UsageError for invalid values, and for what has to be looked up; NotFoundError as `resolveSpaceId` and `resolveAgentId` do
+ */
+export async function findOwnerAgents(
+  options: AgentOptions,
+  progress: Activity,
+  connect: (() => Promise<Http>) | undefined,
+): Promise<OwnerAgents | undefined> {
+  const input = options.agent === undefined ? undefined : parseJobAgent(options);
+  const { space } = options;
+  if (input?.agent.by === 'id') return { ids: new Set([comparableAgent(input.agent.value)]) };
+  if (!input && space === undefined) return undefined;
+  if (connect) {
+    const http = await connect();
+    if (input) return { ids: new Set([comparableAgent(await new AgentFinder(http, progress).find(input))]) };
+    progress.start('Looking up the agents');
+    return await findSpaceAgents(http, space ?? '');
+  }
+  const { by, value } = parseReference(space ?? '');
+  if (!input && by === 'external_space_id') return { ids: new Set(), external_space_id: value };
+  throw new UsageError('Names and the ids of spaces can only be looked up at the service, and not with --local.', {
+    hint: 'Give --agent <agent_id>, or --space ext:<external_space_id>.',
+  });
+}
