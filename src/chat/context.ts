@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { FollowDeps } from './follow-session.ts';
+import type { FollowDeps } from './follow.ts';
 import { Places } from './places.ts';
 import type { FormatCommand } from './source.ts';
 
@@ -31,7 +31,11 @@ export function followDeps(context: ChatContext, http: Http, limitMs = Number.PO
   return { http, clock, random, signal: signals.interrupt, remainingMs };
 }
 
-/** Opens the sessions that this machine knows. @throws UsageError if the address of the state is invalid */
-export async function openPlaces(context: ChatContext, http: Http): Promise<Places> {
-  return new Places(dirname(await context.statePath()), http.baseUrl, context.redact);
+/**
+ * Opens the sessions that this machine knows.
+ * @param warn where to say that they cannot be recorded
+ * @throws UsageError if the address of the state is invalid
+ */
+export async function openPlaces(context: ChatContext, http: Http, warn = context.warn): Promise<Places> {
+  return new Places(dirname(await context.statePath()), http.baseUrl, { redact: context.redact, warn });
 }

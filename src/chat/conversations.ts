@@ -2,20 +2,16 @@ import type { Message } from '../contract/messages.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 import type { SourceNames, WatchEvent } from './watch.ts';
 
-/** A message of the customer that no reply followed. */
-interface Unanswered {
-  readonly message_id: string;
-  /** When it was created or, if the service does not say, when it was first seen. Milliseconds since the epoch. */
-  readonly since: number;
-}
-
 /** The state of a watched session. */
 export interface Conversation extends SessionRef, Partial<SourceNames> {
   /** Whether its history has been read. */
   readonly isRead: boolean;
   readonly last: Message | undefined;
-  /** The first message of the customer after the last reply. */
-  readonly unanswered: Unanswered | undefined;
+  /**
+   * The first message of the customer after the last reply, and when it was created or, if the service does not say, when it
+   * was first seen (milliseconds since the epoch).
+   */
+  readonly unanswered: { readonly message_id: string; readonly since: number } | undefined;
 }
 
 /** `cannot_be_read`: the history was not read so far. */
@@ -33,16 +29,11 @@ export function statusOf({ isRead, last, unanswered }: Conversation): Conversati
 export function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
   if (message.isReply) return { ...conversation, last: message, unanswered: undefined };
   if (message.role !== 'user') return { ...conversation, last: message };
-  const created = message.created_at === null ? Number.NaN : Date.parse(message.created_at);
+  const created = Date.parse(message.created_at ?? '');
   // The clock of the service may be ahead.
   const since = Number.isNaN(created) ? now : Math.min(created, now);
   const { unanswered = { message_id: message.message_id, since } } = conversation;
   return { ...conversation, last: message, unanswered };
-}
-
-function lastTime({ last }: Conversation): number {
-  const time = Date.parse(last?.created_at ?? '');
-  return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
 }
 
 /** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
@@ -50,8 +41,8 @@ export function compareUrgency(first: Conversation, second: Conversation): numbe
   const byStatus = ORDER.indexOf(statusOf(first)) - ORDER.indexOf(statusOf(second));
   if (byStatus !== 0) return byStatus;
   if (first.unanswered && second.unanswered) return first.unanswered.since - second.unanswered.since;
-  const [one, other] = [lastTime(first), lastTime(second)];
-  return one === other ? 0 : other - one;
+  const timeOf = ({ last }: Conversation): number => Date.parse(last?.created_at ?? '') || 0;
+  return timeOf(second) - timeOf(first);
 }
 
 /** The watched conversations, as the events of a watch tell of them. */
@@ -73,27 +64,16 @@ export class Conversations {
       this.names.set(event.source_id, event.names);
       return true;
     }
-    if (event.kind === 'outage') this.beingRead.clear();
     const key = sessionKey(event.ref);
-    const conversation = this.all.get(key);
-    switch (event.kind) {
-      case 'session':
-        this.all.set(key, { ...event.ref, isRead: false, last: undefined, unanswered: undefined });
-        this.beingRead.add(key);
-        return true;
-      case 'message':
-        if (conversation) this.all.set(key, addMessage(conversation, event.message, now));
-        return true;
-      case 'caught-up':
-        if (conversation) this.all.set(key, { ...conversation, isRead: true });
-        this.beingRead.delete(key);
-        return true;
-      case 'unreadable':
-        this.beingRead.delete(key);
-        return true;
-      default:
-        return false;
-    }
+    const before = this.all.get(key) ?? { ...event.ref, isRead: false, last: undefined, unanswered: undefined };
+    if (event.kind === 'session') {
+      this.all.set(key, before);
+      this.beingRead.add(key);
+    } else if (event.kind === 'message') this.all.set(key, addMessage(before, event.message, now));
+    else if (event.kind === 'caught-up') this.all.set(key, { ...before, isRead: true });
+    if (event.kind === 'caught-up' || event.kind === 'unreadable') this.beingRead.delete(key);
+    if (event.kind === 'outage') this.beingRead.clear();
+    return ['session', 'message', 'caught-up', 'unreadable'].includes(event.kind);
   }
 
   namesOf({ source_id }: SessionRef): Partial<SourceNames> {

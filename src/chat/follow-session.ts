@@ -1,13 +1,13 @@
-import pLimit, { type LimitFunction } from 'p-limit';
-import { type HistoryPage, HistoryReader } from '../api/history.ts';
+import type { LimitFunction } from 'p-limit';
+import { type HistoryPage, type HistoryReader, missingIn404 } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { Health } from './health.ts';
+import type { Health } from './health.ts';
 import type { Pace } from './pace.ts';
-import { judgeFailure, outageError } from './poll-failure.ts';
-import { type SessionRef, type SessionStart, sessionKey } from './session.ts';
+import { isFatal, noHistoryError, outageError } from './poll-failure.ts';
+import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
 import { Shown } from './shown.ts';
 
 export type SessionEvent = { readonly ref: SessionRef } & (
@@ -24,51 +24,35 @@ export type SessionEvent = { readonly ref: SessionRef } & (
   /** The service answered 404 for the session, as it may before the first message. It is treated as empty. */
   | { readonly kind: 'unknown-session'; readonly error: PartnerctlError }
   /** Messages may be missing. `isCertain`: the service says that it has more than it sent. */
-  | ({ readonly kind: 'gap' } & Gap)
+  | { readonly kind: 'gap'; readonly evidence: string; readonly isCertain: boolean }
   /** The service cannot be reached; polling goes on. */
   | { readonly kind: 'outage'; readonly error: PartnerctlError }
   | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
 );
 
-interface Gap {
-  readonly evidence: string;
-  readonly isCertain: boolean;
-}
-
-export interface FollowDeps {
+export interface SessionDeps {
   readonly http: Http;
   readonly clock: Clock;
-  readonly random: () => number;
   /** Ends following when aborted. */
   readonly signal: AbortSignal;
   /** How long following may still take, in milliseconds. */
   readonly remainingMs: () => number;
-}
-
-/** What the followed sessions of a command share. */
-export interface Shared {
   readonly reader: HistoryReader;
   /** Limits the polls at a time. */
   readonly limit: LimitFunction;
   readonly health: Health;
+  readonly pace: Pace;
 }
 
-export interface FollowOptions {
+export interface SessionOptions {
   /** Whether to end once everything that exists has been read. */
-  readonly once?: boolean | undefined;
-  /** How long an outage may last, in milliseconds; no limit by default. */
-  readonly maxOutageMs?: number | undefined;
+  readonly once: boolean;
+  /** How long an outage may last, in milliseconds. */
+  readonly maxOutageMs: number;
   /** Fail once this many further polls in a row have failed, however short the outage is. */
-  readonly maxRetries?: number | undefined;
+  readonly maxRetries: number;
   /** Until this time (milliseconds since the epoch) the history may lack the message to start after. */
-  readonly lagsUntil?: number | undefined;
-}
-
-interface Poll {
-  readonly startedAt: number;
-  readonly cursor: string | undefined;
-  /** Whether an empty response proves that there is nothing new. */
-  readonly isConclusive: boolean;
+  readonly lagsUntil: number;
 }
 
 interface Response {
@@ -76,43 +60,26 @@ interface Response {
   readonly fresh: number;
   /** The pause that the service asks for, in milliseconds. */
   readonly waitMs: number;
-  readonly gap: Gap | undefined;
 }
 
-const EMPTY: Response = { fresh: 0, waitMs: 0, gap: undefined };
-const MAX_CONCURRENT_POLLS = 6;
+type Events<Result = void> = AsyncGenerator<SessionEvent, Result, void>;
+
 const POLL_TIMEOUT_MS = 15_000;
 /** With fewer messages, a response is hardly a page that was cut short. */
 const MIN_FULL_PAGE = 10;
-
-/** Creates what the sessions of a command share. */
-export function createShared(http: Http): Shared {
-  return { reader: new HistoryReader(http), limit: pLimit(MAX_CONCURRENT_POLLS), health: new Health() };
-}
-
-/** What makes a page doubtful; undefined for most pages. @param isEnough whether as many messages came as are wanted */
-function findGap({ messages, unexplained, mayHideOlder }: HistoryPage, fresh: number, isEnough: boolean) {
-  if (unexplained !== undefined) {
-    const evidence = `the service announces more messages with ${unexplained}, but sends none`;
-    return { evidence, isCertain: true };
-  }
-  if (!mayHideOlder || isEnough || fresh < messages.length) return undefined;
-  const evidence = `the service sent ${fresh} messages, newest first, without a link to older ones and without saying that these are all`;
-  return { evidence, isCertain: false };
-}
 
 function lastOf<Item>(items: readonly Item[], count: number): readonly Item[] {
   return items.slice(Math.max(0, items.length - count));
 }
 
 class FollowedSession {
-  private readonly deps: FollowDeps & Shared & { readonly pace: Pace };
-  private readonly options: FollowOptions;
+  private readonly deps: SessionDeps;
+  private readonly options: SessionOptions;
   private readonly ref: SessionRef;
   private readonly key: string;
   private readonly shown: Shown;
   /** How many messages of the backlog are wanted. */
-  private readonly backlogLimit: number;
+  private readonly wanted: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
@@ -120,106 +87,112 @@ class FollowedSession {
   private isDraining = false;
   private wasRead = false;
   private failures = 0;
-  private gap: Gap | undefined;
   /** What is reported only once. */
   private readonly reported = new Set<'gap' | 'unknown-session'>();
 
-  constructor(deps: FollowedSession['deps'], { start, source_id, session_id }: SessionStart, options: FollowOptions) {
+  constructor(deps: SessionDeps, ref: SessionRef, start: FollowStart, options: SessionOptions) {
     this.deps = deps;
     this.options = options;
-    this.ref = { source_id, session_id };
-    this.key = sessionKey(this.ref);
+    this.ref = ref;
+    this.key = sessionKey(ref);
     this.shown = new Shown(start, deps.clock.now());
-    this.backlogLimit = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
+    this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
   }
 
-  async *events(): AsyncGenerator<SessionEvent, void, void> {
-    const { clock, signal, remainingMs } = this.deps;
-    while (!signal.aborted && remainingMs() > 0) {
-      const startedAt = clock.now();
+  async *events(): Events {
+    while (!this.isOver()) {
+      const startedAt = this.deps.clock.now();
       const cursor = this.shown.nextCursor(startedAt, this.isDraining);
-      const poll = { startedAt, cursor, isConclusive: cursor === this.shown.newest };
-      const response = yield* this.read(poll);
+      const response = yield* this.poll(cursor, startedAt);
       if (!response) continue;
-      yield* this.complete(poll, response);
+      yield* this.complete(response.fresh, cursor, startedAt);
       if (this.options.once && this.isCaughtUp) return;
       if (!this.isDraining || response.waitMs > 0) await this.pause(response.waitMs);
     }
   }
 
-  /** Polls once. @returns undefined after a failure, and a pause */
-  private async *read(poll: Poll): AsyncGenerator<SessionEvent, Response | undefined, void> {
+  private isOver(): boolean {
+    return this.deps.signal.aborted || this.deps.remainingMs() <= 0;
+  }
+
+  /** @returns undefined after a failure, and a pause */
+  private async *poll(cursor: string | undefined, startedAt: number): Events<Response | undefined> {
     try {
-      const response = yield* this.readPages(poll);
-      this.failures = 0;
-      return response;
+      return yield* this.readPages(cursor);
     } catch (error) {
-      if (this.deps.signal.aborted) return undefined;
+      // The end may have cut the poll short.
+      if (this.isOver()) return undefined;
       if (!(error instanceof PartnerctlError)) throw error;
       this.isDraining = true;
       const isRefused = error instanceof NotFoundError || error instanceof RefusedError;
-      if (isRefused && !error.info.fromGateway && this.shown.refuse(poll.cursor)) return undefined;
-      return yield* this.handleFailure(error, poll);
+      if (isRefused && !error.info.fromGateway && this.shown.refuse(cursor)) return undefined;
+      return yield* this.handleFailure(error, cursor, startedAt);
     }
   }
 
-  private async *readPages({ cursor }: Poll): AsyncGenerator<SessionEvent, Response, void> {
+  private async *readPages(cursor: string | undefined): Events<Response> {
     const { reader, limit, health, clock } = this.deps;
-    const { ref, held, backlogLimit } = this;
+    const { ref } = this;
     const isBacklog = !this.isCaughtUp;
-    const position = { ...ref, after_message_id: cursor, ...(held && { newest: backlogLimit }) };
+    const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: this.wanted }) };
     const pages = reader.readAfter(position, { now: () => clock.now(), limits: () => this.limits() });
-    let [fresh, waitMs, gap]: [number, number, Response['gap']] = [0, 0, undefined];
+    let [fresh, waitMs] = [0, 0];
     for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
       const page = next.value;
-      const count = page.messages.length;
       this.wasRead = true;
       const holdsUnfinished = !this.options.once && !page.hasMore;
       const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished });
       if (added.length > 0) health.arrive(this.key, added.length, clock.now());
-      if (this.held) this.held = lastOf([...this.held, ...added], backlogLimit);
+      yield* this.reportGap(page, added.length, isBacklog && cursor === undefined);
+      if (this.held) this.held = lastOf([...this.held, ...added], this.wanted);
       else for (const message of added) yield { kind: 'message', ref, message, isBacklog };
-      gap ??= findGap(
-        page,
-        added.length,
-        isBacklog && cursor === undefined ? count >= backlogLimit : count < MIN_FULL_PAGE,
-      );
       fresh += added.length;
       waitMs = page.requestedWaitMs ?? 0;
     }
-    return { fresh, waitMs, gap };
+    this.failures = 0;
+    return { fresh, waitMs };
+  }
+
+  /** Reports a page that may not be all, once. @param isFromStart whether the page should reach back to the first message */
+  private *reportGap({ messages, unexplained, mayHideOlder }: HistoryPage, fresh: number, isFromStart: boolean) {
+    const { ref } = this;
+    const isEnough = isFromStart ? messages.length >= this.wanted : messages.length < MIN_FULL_PAGE;
+    const isDoubtful = mayHideOlder && !isEnough && fresh === messages.length;
+    if (this.reported.has('gap') || (unexplained === undefined && !isDoubtful)) return;
+    this.reported.add('gap');
+    const evidence =
+      unexplained === undefined
+        ? `the service sent ${fresh} messages, newest first, without a link to older ones and without saying that these are all`
+        : `the service announces more messages with ${unexplained}, but sends none`;
+    yield { kind: 'gap', ref, evidence, isCertain: unexplained !== undefined } as const;
   }
 
   /** @throws PartnerctlError that no further poll can mend, or after an outage of `maxOutageMs` */
   private async *handleFailure(
     error: PartnerctlError,
-    { cursor, startedAt }: Poll,
-  ): AsyncGenerator<SessionEvent, Response | undefined, void> {
-    const { clock, health, http, remainingMs } = this.deps;
+    cursor: string | undefined,
+    startedAt: number,
+  ): Events<Response | undefined> {
+    const { clock, health, http } = this.deps;
     const { ref, wasRead } = this;
-    const { once = false, lagsUntil = 0, maxRetries, maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
-    const mayLag = clock.now() < lagsUntil;
-    const meaning = judgeFailure(error, {
-      wasRead,
-      hasCursor: cursor !== undefined,
-      mayLag,
-      once,
-      baseUrl: http.baseUrl,
-    });
-    if (meaning === 'unknown') {
-      if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
-      this.reported.add('unknown-session');
-      return EMPTY;
-    }
-    // The time limit may have cut the poll short.
-    if (remainingMs() <= 0) return undefined;
-    if (meaning === 'late') {
+    const { once, lagsUntil, maxRetries, maxOutageMs } = this.options;
+    const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
+    if (isNotFound && cursor !== undefined && clock.now() < lagsUntil) {
       await this.pause();
       return undefined;
     }
+    // The service knows a session only from its first message on. Its code tells a source from a session.
+    if (isNotFound && cursor === undefined && !/source/i.test(error.info.code ?? '')) {
+      // A service that takes the source under another name may say that the source was not found.
+      if (once && missingIn404(error) !== 'session') throw noHistoryError(error, http.baseUrl);
+      if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
+      this.reported.add('unknown-session');
+      return { fresh: 0, waitMs: 0 };
+    }
+    if (isFatal(error, wasRead)) throw error;
     this.failures += 1;
-    if (this.failures > (maxRetries ?? Number.POSITIVE_INFINITY)) throw error;
+    if (this.failures > maxRetries) throw error;
     if (health.fail(this.key, error, startedAt, clock.now())) yield { kind: 'outage', ref, error };
     const retryAt = Date.parse(error.info.retryAt ?? '');
     await this.pause(Number.isNaN(retryAt) ? 0 : retryAt - clock.now());
@@ -228,20 +201,16 @@ class FollowedSession {
   }
 
   /** Handles what a complete response means for the session. */
-  private *complete({ isConclusive, startedAt }: Poll, { fresh, gap }: Response): Generator<SessionEvent, void, void> {
+  private *complete(fresh: number, cursor: string | undefined, startedAt: number): Generator<SessionEvent, void, void> {
     const { pace, health, clock } = this.deps;
     const { ref } = this;
     if (fresh > 0) pace.touch();
-    if (!this.isCaughtUp && fresh === 0 && isConclusive) {
+    // After an older cursor, an empty response may be a page that was cut short.
+    else if (!this.isCaughtUp && cursor === this.shown.newest) {
       this.isCaughtUp = true;
       for (const message of this.held ?? []) yield { kind: 'message', ref, message, isBacklog: true };
       this.held = undefined;
       yield { kind: 'caught-up', ref, latest: this.shown.latest };
-    }
-    this.gap ??= gap;
-    if (this.gap && !this.held && !this.reported.has('gap')) {
-      this.reported.add('gap');
-      yield { kind: 'gap', ref, ...this.gap };
     }
     this.isDraining = !this.isCaughtUp || fresh >= MIN_FULL_PAGE;
     if (this.isDraining) return;
@@ -252,19 +221,21 @@ class FollowedSession {
 
   private outageLeftMs(): number {
     const { clock, health } = this.deps;
-    const { maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
-    return (health.since ?? clock.now()) + maxOutageMs - clock.now();
+    return (health.since ?? clock.now()) + this.options.maxOutageMs - clock.now();
+  }
+
+  /** How long a poll or a pause may take. */
+  private leftMs(): number {
+    return Math.min(this.outageLeftMs(), this.deps.remainingMs());
   }
 
   private limits() {
-    const timeoutMs = Math.max(1, Math.min(POLL_TIMEOUT_MS, this.outageLeftMs(), this.deps.remainingMs()));
+    const timeoutMs = Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
     return { retries: 0, timeoutMs, signal: this.deps.signal };
   }
 
   private async pause(atLeastMs = 0): Promise<void> {
-    const { pace, remainingMs, signal } = this.deps;
-    const atMostMs = Math.min(this.outageLeftMs(), remainingMs());
-    await pace.wait({ failures: this.failures, atLeastMs, atMostMs }, signal);
+    await this.deps.pace.wait(this.failures, atLeastMs, this.leftMs());
   }
 }
 
@@ -275,9 +246,10 @@ class FollowedSession {
  *   service answers; ServiceError or RateLimitError after an outage of `maxOutageMs`
  */
 export function followSession(
-  deps: FollowDeps & Shared & { readonly pace: Pace },
-  session: SessionStart,
-  options: FollowOptions,
+  deps: SessionDeps,
+  ref: SessionRef,
+  start: FollowStart,
+  options: SessionOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
-  return new FollowedSession(deps, session, options).events();
+  return new FollowedSession(deps, ref, start, options).events();
 }

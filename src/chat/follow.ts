@@ -1,34 +1,82 @@
 import { setMaxListeners } from 'node:events';
-import {
-  createShared,
-  type FollowDeps,
-  type FollowOptions,
-  followSession,
-  type SessionEvent,
-  type Shared,
-} from './follow-session.ts';
-import { merge } from './merge.ts';
+import pLimit from 'p-limit';
+import { HistoryReader } from '../api/history.ts';
+import type { Http } from '../api/http.ts';
+import type { Clock } from '../platform/clock.ts';
+import { followSession, type SessionEvent, type SessionOptions } from './follow-session.ts';
+import { Health } from './health.ts';
 import { Pace } from './pace.ts';
-import type { SessionStart } from './session.ts';
+import type { FollowStart, SessionRef } from './session.ts';
 
-/**
- * Follows sessions at the same time.
- * @param intervalMs a fixed pause between two polls of a session; adaptive by default
- * @returns the events, which can be read once and throw as `followSession` does; and the health of the connection
- */
-export function follow(
-  deps: FollowDeps,
-  sessions: readonly SessionStart[],
-  { intervalMs, ...options }: FollowOptions & { readonly intervalMs?: number | undefined } = {},
-): Pick<Shared, 'health'> & { readonly events: AsyncGenerator<SessionEvent, void, void> } {
-  const shared = createShared(deps.http);
-  const control = new AbortController();
-  const signal = AbortSignal.any([deps.signal, control.signal]);
-  // Every session listens to it.
-  setMaxListeners(0, signal);
-  const followed = sessions.map((session) => {
-    const pace = new Pace(deps.clock, deps.random, { fixedMs: intervalMs, sessions: () => sessions.length });
-    return followSession({ ...deps, ...shared, signal, pace }, session, options);
-  });
-  return { health: shared.health, events: merge(followed, () => control.abort()) };
+export interface FollowDeps {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Ends following when aborted. */
+  readonly signal: AbortSignal;
+  /** How long following may still take, in milliseconds. */
+  readonly remainingMs: () => number;
+}
+
+export interface FollowOptions {
+  /** Whether to end once everything that exists has been read. */
+  readonly once?: boolean;
+  /** How long an outage may last, in milliseconds. Without a limit by default; with `once`, for 30 s. */
+  readonly maxOutageMs?: number | undefined;
+  /** With `once`, and without `maxOutageMs`: how many failed polls in a row to retry. */
+  readonly retries?: number | undefined;
+  /** A fixed pause between two polls of a session; adaptive by default. */
+  readonly intervalMs?: number | undefined;
+  readonly lagsUntil?: number;
+}
+
+const MAX_CONCURRENT_POLLS = 6;
+/** Reading what exists may not wait for ever. */
+const READ_OUTAGE_MS = 30_000;
+
+/** Follows the sessions of a command, which share the health of the connection. */
+export class Follower {
+  readonly health = new Health();
+  private readonly deps: FollowDeps;
+  private readonly options: FollowOptions;
+  private readonly reader: HistoryReader;
+  private readonly limit = pLimit(MAX_CONCURRENT_POLLS);
+  private readonly paces: Pace[] = [];
+  private readonly stopping = new AbortController();
+  private readonly signal: AbortSignal;
+
+  constructor(deps: FollowDeps, options: FollowOptions = {}) {
+    this.deps = deps;
+    this.options = options;
+    this.reader = new HistoryReader(deps.http);
+    this.signal = AbortSignal.any([deps.signal, this.stopping.signal]);
+    // Every session listens to it.
+    setMaxListeners(0, this.signal);
+  }
+
+  /** Follows one more session. @throws as `followSession` */
+  follow(ref: SessionRef, start: FollowStart): AsyncGenerator<SessionEvent, void, void> {
+    const { deps, options, signal, paces, reader, limit, health } = this;
+    const { intervalMs } = options;
+    const pace = new Pace({ ...deps, signal, intervalMs, sessions: () => paces.length });
+    paces.push(pace);
+    return followSession({ ...deps, signal, reader, limit, health, pace }, ref, start, this.limits());
+  }
+
+  /** Something is about to be said: polls all sessions now. */
+  wake(): void {
+    for (const pace of this.paces) pace.wake();
+  }
+
+  /** Ends following. */
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  private limits(): SessionOptions {
+    const { once = false, maxOutageMs, retries = Number.POSITIVE_INFINITY, lagsUntil = 0 } = this.options;
+    const isReading = once && maxOutageMs === undefined;
+    const limitMs = maxOutageMs ?? (once ? READ_OUTAGE_MS : Number.POSITIVE_INFINITY);
+    return { once, maxOutageMs: limitMs, maxRetries: isReading ? retries : Number.POSITIVE_INFINITY, lagsUntil };
+  }
 }

@@ -1,10 +1,12 @@
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, isCtrlC, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
-import { Pace } from './pace.ts';
+import { type ChatContext, followDeps, openPlaces } from './context.ts';
+import { type FollowDeps, Follower } from './follow.ts';
+import type { SessionEvent } from './follow-session.ts';
+import { resendCommand } from './send.ts';
 import type { SessionRef } from './session.ts';
+import { findSource, type SourceInput } from './source.ts';
 
 /** A prompt below the conversation. What it shows may be hostile: the prompt cleans it. */
 export interface ChatPrompt {
@@ -34,12 +36,6 @@ export interface OpenDeps extends FollowDeps {
   readonly remember: (session: SessionRef) => Promise<void>;
 }
 
-/** What a person enters at the prompt: a message, or a command that starts with a slash. */
-export type Input =
-  | { readonly kind: 'message'; readonly text: string }
-  | { readonly kind: 'help' | 'quit' | 'empty' }
-  | { readonly kind: 'unknown'; readonly name: string };
-
 const HELP = [
   '/quit leaves, like Ctrl-D, and Ctrl-C on an empty line.',
   'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
@@ -48,37 +44,11 @@ const HELP = [
 /** How many earlier messages a conversation shows at first. */
 const EARLIER_MESSAGES = 10;
 
-/** Parses an entry of the prompt. A message keeps its white space; white space alone is `empty`. */
-export function parseInput(text: string): Input {
-  if (text.trim() === '') return { kind: 'empty' };
-  if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
-  if (!text.startsWith('/')) return { kind: 'message', text };
-  const [name = ''] = text.slice(1).trim().split(/\s+/);
-  return name === 'help' || name === 'quit' ? { kind: name } : { kind: 'unknown', name };
-}
-
-/** Creates a clock whose waits can be ended: the one that lasts, or else the next. */
-function createWakingClock(clock: Clock): Clock & { wake(): void } {
-  let waking = new AbortController();
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    async sleep(ms, signal) {
-      await clock.sleep(ms, signal ? AbortSignal.any([signal, waking.signal]) : waking.signal).catch(() => undefined);
-      signal?.throwIfAborted();
-      if (waking.signal.aborted) waking = new AbortController();
-    },
-    wake: () => waking.abort(),
-  };
-}
-
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
   private readonly deps: OpenDeps;
   private readonly session: SessionRef;
-  private readonly pollClock: ReturnType<typeof createWakingClock>;
-  private readonly pace: Pace;
-  private readonly leaving = new AbortController();
+  private readonly follower: Follower;
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
   private sending: Promise<void> = Promise.resolve();
@@ -90,8 +60,7 @@ class OpenChat {
   constructor(deps: OpenDeps, session: SessionRef) {
     this.deps = deps;
     this.session = session;
-    this.pollClock = createWakingClock(deps.clock);
-    this.pace = new Pace(this.pollClock, deps.random);
+    this.follower = new Follower(deps);
   }
 
   async run(): Promise<void> {
@@ -101,15 +70,14 @@ class OpenChat {
     if (signal.aborted) close();
     const following = this.follow();
     try {
-      for await (const text of prompt.entries) {
-        const input = parseInput(text);
-        if (input.kind === 'quit') break;
-        this.handleInput(input);
+      for await (const entry of prompt.entries) {
+        if (/^\/quit\b/.test(entry)) break;
+        this.handle(entry);
       }
       this.hasLeft = true;
       await this.finishSending();
     } finally {
-      this.leaving.abort();
+      this.follower.stop();
       prompt.close();
       signal.removeEventListener('abort', close);
       await following;
@@ -149,15 +117,18 @@ class OpenChat {
     });
   }
 
-  private handleInput(input: Input): void {
-    const { prompt, newId } = this.deps;
-    if (input.kind === 'message') this.send({ ...this.session, external_message_id: newId(), text: input.text });
-    else if (input.kind === 'help') prompt.say(HELP);
-    else if (input.kind === 'unknown') prompt.say(`Unknown command /${input.name}. /help lists the commands.`);
+  /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
+  private handle(entry: string): void {
+    if (entry.startsWith('//')) this.send(entry.slice(1));
+    else if (/^\/help\b/.test(entry)) this.deps.prompt.say(HELP);
+    else if (entry.startsWith('/')) {
+      this.deps.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. /help lists the commands.`);
+    } else if (entry.trim() !== '') this.send(entry);
   }
 
   /** Sends messages one at a time, in the order they were typed. */
-  private send(message: NewMessage): void {
+  private send(text: string): void {
+    const message = { ...this.session, external_message_id: this.deps.newId(), text };
     this.ownIds.add(message.external_message_id);
     this.deps.prompt.setAwaiting(true);
     this.unsent.set(message, undefined);
@@ -169,20 +140,16 @@ class OpenChat {
       const { message_id } = await postMessage(this.deps.http, message);
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
-      this.pace.touch();
-      this.pollClock.wake();
+      this.follower.wake();
       await this.deps.remember(message);
     } catch (error) {
       this.deps.prompt.setAwaiting(false);
-      this.handleSendError(message, error);
+      if (error instanceof PartnerctlError) this.handleUnsent(message, error);
+      else this.failure ??= { error };
     }
   }
 
-  private handleSendError(message: NewMessage, error: unknown): void {
-    if (!(error instanceof PartnerctlError)) {
-      this.failure ??= { error };
-      return;
-    }
+  private handleUnsent(message: NewMessage, error: PartnerctlError): void {
     this.unsent.set(message, error);
     if (this.hasLeft || this.deps.signal.aborted) return;
     const isLost = error instanceof ServiceError || error instanceof ShapeError;
@@ -191,11 +158,9 @@ class OpenChat {
   }
 
   private async follow(): Promise<void> {
-    const { prompt, http } = this.deps;
-    const deps = { ...this.deps, ...createShared(http), signal: this.leaving.signal, pace: this.pace };
-    const session = { ...this.session, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
+    const { prompt } = this.deps;
     try {
-      for await (const event of followSession(deps, session, {})) {
+      for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
         if (event.kind === 'message') await this.handleMessage(event);
         else prompt.showEvent(event);
       }
@@ -220,4 +185,31 @@ class OpenChat {
  */
 export function openChat(deps: OpenDeps, session: SessionRef): Promise<void> {
   return new OpenChat(deps, session).run();
+}
+
+/** Opens a conversation at a prompt. @throws as `findSource` and `openChat` */
+export async function startChat(
+  context: ChatContext,
+  source: SourceInput,
+  session_id: string,
+  {
+    openPrompt,
+    ...deps
+  }: Pick<OpenDeps, 'newId' | 'describeError'> & { readonly openPrompt: () => Promise<ChatPrompt> },
+): Promise<void> {
+  const http = await context.http();
+  const session = { source_id: await findSource(http, source, context.command), session_id };
+  const places = await openPlaces(context, http, async (text) => prompt.say(text));
+  places.check(session);
+  const prompt = await openPrompt();
+  prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);
+  const parts: OpenDeps = {
+    ...deps,
+    ...followDeps(context, http),
+    signal: context.abortSignal,
+    prompt,
+    remember: (ref) => places.remember(ref),
+    resendCommand: (message) => resendCommand(context.command, message),
+  };
+  await openChat(parts, session);
 }

@@ -13,54 +13,59 @@ const MAX_RETRY_MS = 30_000;
 /** Pauses are extended by up to this fraction, so that many clients spread out. */
 const JITTER = 0.2;
 
-interface PaceOptions {
+interface PaceDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
   /** A fixed pause; undefined: adaptive. */
-  readonly fixedMs?: number | undefined;
+  readonly intervalMs: number | undefined;
   /** How many sessions the command follows. */
-  readonly sessions?: () => number;
-}
-
-/** The time limits of a wait, in milliseconds. */
-interface WaitLimits {
-  /** Failed polls in a row. */
-  readonly failures: number;
-  /** What the service asks for. */
-  readonly atLeastMs: number;
-  readonly atMostMs: number;
+  readonly sessions: () => number;
 }
 
 /** When to poll a session next: fast while something happens, then ever more slowly. */
 export class Pace {
-  private readonly clock: Clock;
-  private readonly random: () => number;
-  private readonly options: PaceOptions;
+  private readonly deps: PaceDeps;
   private activeAt: number;
+  private waking = new AbortController();
+  /** Ends the next wait. */
+  private ending: AbortSignal;
 
-  constructor(clock: Clock, random: () => number, options: PaceOptions = {}) {
-    this.clock = clock;
-    this.random = random;
-    this.options = options;
-    this.activeAt = clock.now();
+  constructor(deps: PaceDeps) {
+    this.deps = deps;
+    this.activeAt = deps.clock.now();
+    this.ending = AbortSignal.any([deps.signal, this.waking.signal]);
   }
 
   /** Something was said. */
   touch(): void {
-    this.activeAt = this.clock.now();
+    this.activeAt = this.deps.clock.now();
   }
 
-  /** Waits for the next poll. */
-  async wait({ failures, atLeastMs, atMostMs }: WaitLimits, signal: AbortSignal): Promise<void> {
+  /** Something is about to be said: ends the wait that lasts, or else the next one. */
+  wake(): void {
+    this.touch();
+    this.waking.abort();
+  }
+
+  /** Waits for the next poll. @param failures failed polls in a row @param atLeastMs what the service asks for */
+  async wait(failures: number, atLeastMs: number, atMostMs: number): Promise<void> {
+    const { clock, random, signal } = this.deps;
     const usual = failures === 0 ? this.pauseMs() : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (failures - 1));
-    const ms = Math.max(atLeastMs, usual * (1 + JITTER * this.random()));
+    const ms = Math.min(Math.max(atLeastMs, usual * (1 + JITTER * random())), atMostMs);
     // Whoever ends the wait knows why.
-    await this.clock.sleep(Math.min(ms, atMostMs), signal).catch(() => undefined);
+    await clock.sleep(ms, this.ending).catch(() => undefined);
+    if (!this.waking.signal.aborted) return;
+    this.waking = new AbortController();
+    this.ending = AbortSignal.any([signal, this.waking.signal]);
   }
 
   private pauseMs(): number {
-    const { fixedMs, sessions = () => 1 } = this.options;
-    if (fixedMs !== undefined) return fixedMs;
+    const { clock, intervalMs, sessions } = this.deps;
+    if (intervalMs !== undefined) return intervalMs;
     const least = Math.max(ACTIVE_MS, sessions() * ACTIVE_SHARE_MS);
     const most = Math.max(IDLE_MS, sessions() * IDLE_SHARE_MS);
-    return Math.max(least, Math.min(most, (this.clock.now() - this.activeAt) * IDLE_FRACTION));
+    return Math.max(least, Math.min(most, (clock.now() - this.activeAt) * IDLE_FRACTION));
   }
 }

@@ -1,24 +1,32 @@
 import { hash, randomUUID } from 'node:crypto';
-import { closeSync, constants, openSync, renameSync, writeFileSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
+
 /** After so many, the file is replaced by one with the last ids. */
 const MAX_APPENDED = 1_000;
 
 /** A session that this machine has sent messages to, or read. */
 interface Place extends SessionRef {
-  /** The service: origin and base path. */
+  /** The base URL of the service. */
   readonly origin: string;
   /** The last messages that a tail showed, oldest first; none if no tail did. */
   readonly ids: readonly string[];
+}
+
+interface PlacesOutput {
+  /** What it would change is not written: an id contains a secret. */
+  redact(text: string): string;
+  /** Says that something cannot be recorded. */
+  warn(text: string): Promise<void>;
 }
 
 function parse(text: string): unknown {
@@ -33,38 +41,26 @@ function parse(text: string): unknown {
 function decodePlace(text: string): Place | undefined {
   const [first = '', ...appended] = text.split('\n');
   const value = parse(first);
-  if (!isJsonObject(value)) return undefined;
+  if (!isJsonObject(value) || !Array.isArray(value.ids)) return undefined;
   const { origin, source_id, session_id, ids } = value;
-  const isPlace = [origin, source_id, session_id].every((each) => typeof each === 'string') && Array.isArray(ids);
-  if (!isPlace) return undefined;
   // The last line may be torn.
   const all = [...ids, ...appended.map(parse)].filter((id) => typeof id === 'string').slice(-MAX_IDS);
   return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids: all };
 }
 
+/** Reads a file. @returns undefined if there is none @throws LocalError */
+export async function readIfExists<Content>(path: string, read: () => Promise<Content>): Promise<Content | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    throw toLocalError(path, 'read', error);
+  }
+}
+
 /** The error of a file that cannot be used. */
 export function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
   return new LocalError(`${path} cannot be ${action}.`, { why: describeFileError(error), cause: error });
-}
-
-/**
- * Appends to a file that exists. Synchronous: it only reaches the page cache, which takes a fraction of the time of asynchronous
- * calls. @returns false if there is no such file
- */
-function append(path: string, text: string): boolean {
-  let file: number;
-  try {
-    file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
-  try {
-    writeFileSync(file, text);
-    return true;
-  } finally {
-    closeSync(file);
-  }
 }
 
 /**
@@ -74,96 +70,66 @@ function append(path: string, text: string): boolean {
 export class Places {
   private readonly directory: string;
   private readonly origin: string;
-  private readonly redact: (text: string) => string;
-  /** By key (see `sessionKey`); a session that has a file, but no known ids, has an empty list. */
+  private readonly output: PlacesOutput;
+  private isRecording = true;
+  /** The ids in the files, by key (see `sessionKey`). */
   private readonly known = new Map<string, readonly string[]>();
   /** How many ids were appended to each file that this object has written. */
   private readonly appended = new Map<string, number>();
 
-  /**
-   * @param stateDirectory the directory of the local state
-   * @param origin the base URL of the service
-   * @param redact a file that it would change is not written: an id contains a secret
-   */
-  constructor(stateDirectory: string, origin: string, redact: (text: string) => string) {
+  /** @param stateDirectory the directory of the local state @param origin the base URL of the service */
+  constructor(stateDirectory: string, origin: string, output: PlacesOutput) {
     this.directory = join(stateDirectory, 'chat');
     this.origin = origin;
-    this.redact = redact;
+    this.output = output;
   }
 
   /** Returns the last ids that a tail of the session showed, oldest first. @throws LocalError if they cannot be read */
   async read(ref: SessionRef): Promise<readonly string[]> {
     const path = this.pathOf(ref);
-    try {
-      const ids = decodePlace(await readFile(path, 'utf8'))?.ids;
-      if (ids) this.known.set(sessionKey(ref), ids);
-      return ids ?? [];
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
-      throw toLocalError(path, 'read', error);
-    }
+    const place = decodePlace((await readIfExists(path, () => readFile(path, 'utf8'))) ?? '');
+    if (place) this.known.set(sessionKey(ref), place.ids);
+    return place?.ids ?? [];
   }
 
   /** Returns every session. @throws LocalError if the directory cannot be read */
   async list(): Promise<readonly SessionRef[]> {
-    try {
+    const texts = await readIfExists(this.directory, async () => {
       const names = (await readdir(this.directory)).filter((name) => name.endsWith('.json')).sort();
       // A file may be replaced meanwhile, but is never missing.
-      const texts = await Promise.all(names.map((name) => readFile(join(this.directory, name), 'utf8')));
-      const places = texts.flatMap((text) => decodePlace(text) ?? []).filter(({ origin }) => origin === this.origin);
-      return places.map(({ source_id, session_id }) => ({ source_id, session_id }));
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
-      throw toLocalError(this.directory, 'read', error);
-    }
+      return await Promise.all(names.map((name) => readFile(join(this.directory, name), 'utf8')));
+    });
+    const places = (texts ?? []).flatMap((text) => decodePlace(text) ?? []);
+    return places
+      .filter(({ origin }) => origin === this.origin)
+      .map(({ source_id, session_id }) => ({ source_id, session_id }));
   }
 
-  /** Records that the session exists, without a place. @throws as `add` */
+  /** Records that the session exists, as `record` does. */
   async remember(ref: SessionRef): Promise<void> {
-    if (!this.known.has(sessionKey(ref)) && (await this.read(ref)).length === 0) await this.add(ref, []);
+    if (this.known.has(sessionKey(ref))) return;
+    await this.record(async () => {
+      await this.read(ref);
+      if (!this.known.has(sessionKey(ref))) await this.write(ref, []);
+    });
   }
 
-  /**
-   * Records that messages were shown. The file is replaced at first, and then appended to, which costs a tenth. A crash leaves
-   * the place before or this one.
-   * @throws LocalError if it cannot be written, InputError if an id contains a secret
-   */
+  /** Records that messages were shown, as `record` does. A crash leaves the place before or this one. */
   async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    const path = this.pathOf(ref);
-    const key = sessionKey(ref);
-    const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
-    const lines = ids.map((id) => `${JSON.stringify(id)}\n`).join('');
-    this.refuseSecret(lines);
-    const count = (this.appended.get(key) ?? MAX_APPENDED) + ids.length;
-    try {
-      if (count <= MAX_APPENDED && append(path, lines)) this.appended.set(key, count);
-      else {
-        await this.replace(path, {
-          origin: this.origin,
-          source_id: ref.source_id,
-          session_id: ref.session_id,
-          ids: all,
-        });
-        this.appended.set(key, 0);
-      }
-      this.known.set(key, all);
-    } catch (error) {
-      if (error instanceof InputError) throw error;
-      throw toLocalError(path, 'written', error);
-    }
+    await this.record(() => this.write(ref, ids));
   }
 
-  private async replace(path: string, place: Place): Promise<void> {
-    const text = `${JSON.stringify(place)}\n`;
-    this.refuseSecret(text);
-    const temporary = `${path}.${randomUUID()}.tmp`;
+  /** Records something, unless an earlier record has failed. A failure is a warning: what was sent or shown stays so. */
+  async record(action: () => Promise<void>): Promise<void> {
+    if (!this.isRecording) return;
     try {
-      if (this.known.size === 0) await makeDirectories(this.directory);
-      writeFileSync(temporary, text, { mode: 0o600 });
-      renameSync(temporary, path);
+      await action();
     } catch (error) {
-      await rm(temporary, { force: true }).catch(() => undefined);
-      throw error;
+      if (!(error instanceof PartnerctlError)) throw error;
+      this.isRecording = false;
+      await this.output.warn(
+        `${error.message} What follows is not recorded: \`chat watch\` and --resume do not know it, and a repeat of --rows sends it again, without duplicates.`,
+      );
     }
   }
 
@@ -172,8 +138,43 @@ export class Places {
     this.refuseSecret(JSON.stringify([source_id, session_id]));
   }
 
+  /**
+   * Replaces the file at first, and then appends to it, which costs a tenth. Synchronous: it only reaches the page cache, which
+   * takes a fraction of the time of asynchronous calls.
+   */
+  private async write(ref: SessionRef, ids: readonly string[]): Promise<void> {
+    const [path, key] = [this.pathOf(ref), sessionKey(ref)];
+    const lines = ids.map((id) => `${JSON.stringify(id)}\n`).join('');
+    this.refuseSecret(lines);
+    const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
+    const count = (this.appended.get(key) ?? MAX_APPENDED) + ids.length;
+    const isAppended = count <= MAX_APPENDED && existsSync(path);
+    try {
+      if (isAppended) appendFileSync(path, lines);
+      else await this.replace(path, { ...ref, origin: this.origin, ids: all });
+    } catch (error) {
+      throw error instanceof InputError ? error : toLocalError(path, 'written', error);
+    }
+    this.appended.set(key, isAppended ? count : 0);
+    this.known.set(key, all);
+  }
+
+  private async replace(path: string, { origin, source_id, session_id, ids }: Place): Promise<void> {
+    const text = `${JSON.stringify({ origin, source_id, session_id, ids })}\n`;
+    this.refuseSecret(text);
+    const temporary = `${path}.${randomUUID()}.tmp`;
+    try {
+      if (this.known.size === 0) await makeDirectories(this.directory);
+      writeFileSync(temporary, text, { mode: 0o600 });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  }
+
   private refuseSecret(text: string): void {
-    if (this.redact(text) === text) return;
+    if (this.output.redact(text) === text) return;
     throw new InputError('A secret would be written to the state.', {
       why: 'An id in this command contains the token, or another secret.',
       hint: 'Use an id without it.',

@@ -38,7 +38,7 @@ const MISSING_HINTS = {
  * @param occurrence 1 for the first row with this content, 2 for the second, and so on
  */
 export function deriveExternalId(
-  { source_id, session_id, text }: Pick<NewMessage, 'source_id' | 'session_id' | 'text'>,
+  { source_id, session_id, text }: Omit<NewMessage, typeof ID>,
   occurrence: number,
 ): string {
   const content = JSON.stringify([source_id, session_id, text, occurrence]);
@@ -46,9 +46,8 @@ export function deriveExternalId(
 }
 
 function describeValue(value: unknown): string {
-  if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : String(value);
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 /** Where a key is in a line, to point at what is wrong with it. */
@@ -58,18 +57,21 @@ function rangeOf(line: string, key: string): Range {
   return [at, at + text.length];
 }
 
+/** Where a line begins. */
+function startOf(line: string): Range {
+  const at = line.search(/\S/);
+  return [at, at];
+}
+
 function checkValue(line: string, key: string, value: unknown, found: ProblemList): void {
   if (typeof value === 'string' && /\S/.test(value)) return;
-  const isOptional = key === 'source_id' || key === ID;
-  const emptyHint = isOptional ? 'leave the key out, or give an id' : undefined;
-  const isPlain = typeof value === 'number' || typeof value === 'boolean';
-  const hint = isPlain ? `put quotes around it: ${quoted(String(value))}` : emptyHint;
   const problem = typeof value === 'string' ? 'must not be empty' : `must be text, not ${describeValue(value)}`;
+  const hint = typeof value === 'number' ? `put quotes around it: "${value}"` : undefined;
   found.add(rangeOf(line, key), `${quoted(key)} ${problem}`, hint);
 }
 
-/** Checks the keys of a row and their values. @param isGiven whether there is a default for a key */
-function checkObject(line: string, row: JsonObject, isGiven: Record<string, boolean>, found: ProblemList): void {
+/** Checks the keys of a row and their values. */
+function checkObject(line: string, row: JsonObject, defaults: RowDefaults, found: ProblemList): void {
   const missing = new Set<string>(KEYS.filter((key) => !Object.hasOwn(row, key)));
   for (const [key, value] of Object.entries(row)) {
     if (KEYS.some((known) => known === key)) {
@@ -81,82 +83,27 @@ function checkObject(line: string, row: JsonObject, isGiven: Record<string, bool
     const hint = meant === undefined ? `valid keys: ${KEYS.join(', ')}` : `did you mean ${quoted(meant)}?`;
     found.add(rangeOf(line, key), `unknown key ${quoted(key)}`, hint);
   }
-  const start = Math.max(0, line.search(/\S/));
+  const required = { ...defaults, text: undefined };
   for (const key of ['source_id', 'session_id', 'text'] as const) {
-    if (missing.has(key) && !isGiven[key]) {
-      found.add([start, start], `the key ${quoted(key)} is missing`, MISSING_HINTS[key]);
-    }
+    if (!missing.has(key) || required[key] !== undefined) continue;
+    found.add(startOf(line), `the key ${quoted(key)} is missing`, MISSING_HINTS[key]);
   }
 }
 
-/** Parses one line. @returns the object; undefined after a mistake */
-function parseLine(line: string, isGiven: Record<string, boolean>, found: ProblemList): JsonObject | undefined {
+/** Parses one line. @returns undefined after a mistake, which it adds to `found` */
+function parseLine(line: string, defaults: RowDefaults, found: ProblemList): JsonObject | undefined {
   const parsed = parseJsonText(line);
-  const start = Math.max(0, line.search(/\S/));
   if ('at' in parsed) found.add([parsed.at, parsed.at], parsed.message, LINE_HINT);
-  else if (!isJsonObject(parsed.value)) {
-    found.add([start, start], `a row must be an object, not ${describeValue(parsed.value)}`, LINE_HINT);
-  } else {
-    checkObject(line, parsed.value, isGiven, found);
+  else if (isJsonObject(parsed.value)) {
+    checkObject(line, parsed.value, defaults, found);
     return found.size === 0 ? parsed.value : undefined;
-  }
+  } else found.add(startOf(line), `a row must be an object, not ${describeValue(parsed.value)}`, LINE_HINT);
   return undefined;
 }
 
-function textOf(row: JsonObject, key: (typeof KEYS)[number]): string | undefined {
-  const value = row[key];
+function textOf(fields: JsonObject, key: (typeof KEYS)[number]): string | undefined {
+  const value = fields[key];
   return typeof value === 'string' ? value : undefined;
-}
-
-/** Checks rows one after the other. */
-class RowReader {
-  readonly rows: Row[] = [];
-  readonly problems: Problem[] = [];
-  private readonly name: string;
-  private readonly defaults: RowDefaults;
-  /** How often each content came without an id. */
-  private readonly occurrences = new Map<string, number>();
-  /** The first row of each given id. */
-  private readonly byId = new Map<string, Row>();
-
-  constructor(name: string, defaults: RowDefaults) {
-    this.name = name;
-    this.defaults = defaults;
-  }
-
-  read(text: string, line: number): void {
-    if (text.trim() === '') return;
-    const { source_id, session_id } = this.defaults;
-    const found = new ProblemList(toSourceText({ name: this.name, text }, line));
-    const isGiven = { source_id: source_id !== undefined, session_id: session_id !== undefined };
-    const object = parseLine(text, isGiven, found);
-    if (object) this.rows.push(this.toRow(object, line, (...mistake) => found.add(rangeOf(text, ID), ...mistake)));
-    this.problems.push(...found.sorted());
-  }
-
-  private toRow(object: JsonObject, line: number, refuseId: (message: string, hint: string) => void): Row {
-    const source_id = textOf(object, 'source_id') ?? this.defaults.source_id ?? '';
-    const session_id = textOf(object, 'session_id') ?? this.defaults.session_id ?? '';
-    const content = { source_id, session_id, text: textOf(object, 'text') ?? '' };
-    const own = textOf(object, ID);
-    if (own === undefined) return { ...content, external_message_id: this.deriveId(content), line, hasOwnId: false };
-    const row = { ...content, external_message_id: own, line, hasOwnId: true };
-    const key = JSON.stringify([source_id, session_id, own]);
-    const first = this.byId.get(key) ?? row;
-    this.byId.set(key, first);
-    if (first.text !== row.text) {
-      const message = `${quoted(ID)} is that of line ${first.line}, which has another text`;
-      refuseId(message, 'give each message an id of its own');
-    }
-    return row;
-  }
-
-  private deriveId(content: Pick<NewMessage, 'source_id' | 'session_id' | 'text'>): string {
-    const key = JSON.stringify(content);
-    const occurrence = (this.occurrences.get(key) ?? 0) + 1;
-    this.occurrences.set(key, occurrence);
-    return deriveExternalId(content, occurrence);
-  }
 }
 
 /**
@@ -165,15 +112,44 @@ class RowReader {
  * @throws InputError that shows every mistake with file, line, and column
  */
 export function readRows(name: string, text: string, defaults: RowDefaults): readonly Row[] {
-  const reader = new RowReader(name, defaults);
-  for (const [index, line] of text
-    .replace(/^\ufeff/, '')
-    .split('\n')
-    .entries()) {
-    reader.read(line, index + 1);
-    if (reader.problems.length >= MAX_PROBLEMS) break;
+  const rows: Row[] = [];
+  const problems: Problem[] = [];
+  /** How often each content came without an id. */
+  const occurrences = new Map<string, number>();
+  /** The first row of each given id. */
+  const byId = new Map<string, Row>();
+
+  function toRow(fields: JsonObject, line: number): Row {
+    const source_id = textOf(fields, 'source_id') ?? defaults.source_id ?? '';
+    const session_id = textOf(fields, 'session_id') ?? defaults.session_id ?? '';
+    const content = { source_id, session_id, text: textOf(fields, 'text') ?? '' };
+    const own = textOf(fields, ID);
+    if (own !== undefined) return { ...content, external_message_id: own, line, hasOwnId: true };
+    const key = JSON.stringify(content);
+    const occurrence = (occurrences.get(key) ?? 0) + 1;
+    occurrences.set(key, occurrence);
+    return { ...content, external_message_id: deriveExternalId(content, occurrence), line, hasOwnId: false };
   }
-  const { rows, problems } = reader;
+
+  const lines = text.replace(/^\ufeff/, '').split('\n');
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    const found = new ProblemList(toSourceText({ name, text: line }, index + 1));
+    const fields = parseLine(line, defaults, found);
+    if (fields) {
+      const row = toRow(fields, index + 1);
+      const key = JSON.stringify([row.source_id, row.session_id, row.external_message_id]);
+      const first = byId.get(key) ?? row;
+      byId.set(key, first);
+      rows.push(row);
+      if (first.text !== row.text) {
+        const message = `${quoted(ID)} is that of line ${first.line}, which has another text`;
+        found.add(rangeOf(line, ID), message, 'give each message an id of its own');
+      }
+    }
+    problems.push(...found.sorted());
+    if (problems.length >= MAX_PROBLEMS) break;
+  }
   if (problems.length > 0) throw problemsError(problems.slice(0, MAX_PROBLEMS), 'nothing was sent', MAX_PROBLEMS);
   return rows;
 }

@@ -16,7 +16,7 @@ import { type ChatContext, openPlaces } from './context.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
-import { isRefused, registerMessage, UNKNOWN_SOURCE_HINT } from './send.ts';
+import { isUnknownSource, registerMessage, UNKNOWN_SOURCE_HINT } from './send.ts';
 import { SentLog } from './sent-log.ts';
 import { sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
@@ -37,14 +37,44 @@ export interface RowResult extends Omit<Row, 'text'> {
   readonly error: unknown;
 }
 
+/** Rows to send, as typed. */
+export interface RowsInput {
+  /** A file, or `-` for standard input. */
+  readonly path: string;
+  /** For rows without a source_id. */
+  readonly source: SourceInput | undefined;
+  /** For rows without a session_id. */
+  readonly session_id: string | undefined;
+  /** How many sessions at a time. */
+  readonly concurrency?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** The rows of a file, checked. */
+export interface FileRows {
+  /** The file, for messages. */
+  readonly name: string;
+  readonly count: number;
+  /** Sends them, or only plans it. Can be called once. */
+  results(): AsyncGenerator<RowResult, void, void>;
+}
+
 interface SendRowsDeps {
   readonly http: Http;
   readonly log: SentLog;
   readonly places: Places;
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
-  /** Called once, if what is sent cannot be recorded. */
-  readonly onUnrecorded: (error: PartnerctlError) => Promise<void>;
+}
+
+type RowsContext = ChatContext & { readonly io: { readonly stdin: Readable } };
+
+const MAX_ROWS_MIB = 64;
+const DEFAULT_CONCURRENCY = 8;
+
+function resultOf({ text: _, ...row }: Row, more: Partial<RowResult>): RowResult {
+  const initial = { message_id: null, created: undefined, status: 'not_sent', error: undefined } as const;
+  return { ...row, index: row.line, ...initial, ...more };
 }
 
 /** Whether all further messages would fail the same way: 401, 402, and 403. */
@@ -52,22 +82,9 @@ function stopsSending(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
-/** Repeating a row is safe, so an interrupted send needs no check of its outcome. */
-function unknownOutcome({ exitCode }: InterruptedError): InterruptedError {
-  return new InterruptedError(
-    'Interrupted. The message may have been sent. A repeat of the command registers it once.',
-    exitCode,
-  );
-}
-
-function initialResult({ text: _, ...row }: Row): RowResult {
-  return { ...row, index: row.line, message_id: null, created: undefined, status: 'not_sent', error: undefined };
-}
-
 class RowSender {
   private readonly deps: SendRowsDeps;
   private stopped: PartnerctlError | undefined;
-  private isRecording = true;
 
   constructor(deps: SendRowsDeps) {
     this.deps = deps;
@@ -77,11 +94,10 @@ class RowSender {
   async *send(rows: readonly Row[]): AsyncGenerator<RowResult, void, void> {
     let failedLine: number | undefined;
     for (const row of rows) {
-      const messageId = this.deps.log.find(row);
-      const reason = this.reasonNotToSend(failedLine);
-      const initial = initialResult(row);
-      if (messageId !== undefined) yield { ...initial, status: 'skipped', message_id: messageId };
-      else if (reason) yield { ...initial, error: reason };
+      const message_id = this.deps.log.find(row);
+      const error = this.reasonNotToSend(failedLine);
+      if (message_id !== undefined) yield resultOf(row, { status: 'skipped', message_id });
+      else if (error) yield resultOf(row, { error });
       else {
         const result = await this.sendRow(row);
         if (result.status !== 'sent') failedLine = row.line;
@@ -92,8 +108,7 @@ class RowSender {
 
   /** Why a row is not sent; undefined to send it. */
   private reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
-    const { abortSignal } = this.deps;
-    const reason: unknown = this.stopped ?? (abortSignal.aborted ? abortSignal.reason : undefined);
+    const reason: unknown = this.stopped ?? this.deps.abortSignal.reason;
     if (reason instanceof PartnerctlError) {
       return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
     }
@@ -103,53 +118,41 @@ class RowSender {
   }
 
   private async sendRow(row: Row): Promise<RowResult> {
-    const { line: _, hasOwnId: __, ...message } = row;
+    const { http, log, places } = this.deps;
     try {
-      const { message_id, created } = await registerMessage(this.deps.http, message);
-      await this.record(row, message_id);
-      return { ...initialResult(row), status: 'sent', message_id, created };
+      const { message_id, created } = await registerMessage(http, row);
+      await places.record(() => log.add(row, message_id));
+      await places.remember(row);
+      return resultOf(row, { status: 'sent', message_id, created });
     } catch (error) {
       if (stopsSending(error)) this.stopped ??= error;
       if (error instanceof InterruptedError) {
-        return { ...initialResult(row), status: 'unknown', error: unknownOutcome(error) };
+        const message = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
+        return resultOf(row, { status: 'unknown', error: new InterruptedError(message, error.exitCode) });
       }
-      const isUnknownSource = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
-      const explained = isUnknownSource ? withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} }) : error;
-      return { ...initialResult(row), status: 'failed', error: explained };
-    }
-  }
-
-  private async record(row: Row, messageId: string | null): Promise<void> {
-    if (!this.isRecording) return;
-    try {
-      await this.deps.log.add(row, messageId);
-      await this.deps.places.remember(row);
-    } catch (error) {
-      if (!(error instanceof PartnerctlError)) throw error;
-      this.isRecording = false;
-      await this.deps.onUnrecorded(error);
+      const isUnknown = error instanceof PartnerctlError && isUnknownSource(error);
+      return resultOf(row, {
+        status: 'failed',
+        error: isUnknown ? withHint(error, { hint: UNKNOWN_SOURCE_HINT }) : error,
+      });
     }
   }
 }
 
-function groupBySession(rows: readonly Row[]): readonly (readonly Row[])[] {
+/** What would become of a row. */
+function planRow(row: Row, log: SentLog): RowResult {
+  const message_id = log.find(row);
+  return resultOf(row, message_id === undefined ? { status: 'planned' } : { status: 'skipped', message_id });
+}
+
+function groupBySession(rows: readonly Row[]): Iterable<readonly Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
-    const key = sessionKey(row);
-    const group = groups.get(key);
-    if (group) group.push(row);
-    else groups.set(key, [row]);
+    const group = groups.get(sessionKey(row)) ?? [];
+    group.push(row);
+    groups.set(sessionKey(row), group);
   }
-  return [...groups.values()];
-}
-
-/** What would become of the rows. */
-function planRows(rows: readonly Row[], log: SentLog): readonly RowResult[] {
-  return rows.map((row) => {
-    const message_id = log.find(row);
-    if (message_id === undefined) return { ...initialResult(row), status: 'planned' };
-    return { ...initialResult(row), status: 'skipped', message_id };
-  });
+  return groups.values();
 }
 
 /**
@@ -164,7 +167,7 @@ async function* sendRows(
 ): AsyncGenerator<RowResult, void, void> {
   const sender = new RowSender(deps);
   // The lanes share the iterator: each takes the next session.
-  const sessions = groupBySession(rows).values();
+  const sessions = groupBySession(rows);
   async function* lane(): AsyncGenerator<RowResult, void, void> {
     for (const session of sessions) yield* sender.send(session);
   }
@@ -176,33 +179,6 @@ async function* sendRows(
   }
 }
 
-const MAX_ROWS_MIB = 64;
-const DEFAULT_CONCURRENCY = 8;
-
-/** The rows of a file, checked. */
-export interface FileRows {
-  /** The file, for messages. */
-  readonly name: string;
-  readonly count: number;
-  /** Sends them, or only plans it. Can be called once. */
-  results(): AsyncGenerator<RowResult, void, void>;
-}
-
-/** Rows to send, as typed. */
-export interface RowsInput {
-  /** A file, or `-` for standard input. */
-  readonly path: string;
-  /** For rows without a source_id. */
-  readonly source: SourceInput | undefined;
-  /** For rows without a session_id. */
-  readonly session_id: string | undefined;
-  /** How many sessions at a time. */
-  readonly concurrency?: number | undefined;
-  readonly dryRun?: boolean | undefined;
-}
-
-type RowsContext = ChatContext & { readonly io: { readonly stdin: Readable } };
-
 /** @throws InputError if the rows cannot be read */
 async function readRowsText({ io, abortSignal }: RowsContext, path: string): Promise<string> {
   const isStdin = path === '-';
@@ -211,7 +187,6 @@ async function readRowsText({ io, abortSignal }: RowsContext, path: string): Pro
     return await decodeText(chunks, MAX_ROWS_MIB);
   } catch (error) {
     abortSignal.throwIfAborted();
-    if (error instanceof PartnerctlError) throw error;
     throw new InputError(`The rows cannot be read from ${isStdin ? 'standard input' : path}.`, {
       why: describeFileError(error),
       hint: 'Nothing was sent.',
@@ -228,7 +203,7 @@ export async function prepareRows(
   context: RowsContext,
   { path, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
 ): Promise<FileRows> {
-  const { abortSignal, progress, warn } = context;
+  const { abortSignal, progress } = context;
   const name = path === '-' ? '<stdin>' : path;
   const text = await readRowsText(context, path);
   // Mistakes are reported before the first request, which may look up an agent.
@@ -238,17 +213,14 @@ export async function prepareRows(
   const rows = readRows(name, text, { source_id, session_id });
   const places = await openPlaces(context, http);
   for (const row of rows) places.check(row);
-  const directory = dirname(await context.statePath());
-  const onUnrecorded = ({ message }: Error): Promise<void> =>
-    warn(
-      `${message} Sent rows are no longer recorded. Repeating the command resends them under the same ids, without duplicates.`,
-    );
+  const log = new SentLog(dirname(await context.statePath()), http.baseUrl);
   async function* results(): AsyncGenerator<RowResult, void, void> {
-    const log = await SentLog.open(directory, http.baseUrl, dryRun ? 'read' : 'write');
+    await log.read();
+    if (dryRun) return yield* rows.map((row) => planRow(row, log));
+    await log.open();
+    progress.start('Sending the messages');
     try {
-      if (dryRun) return yield* planRows(rows, log);
-      progress.start('Sending the messages');
-      yield* sendRows({ http, log, places, abortSignal, onUnrecorded }, rows, concurrency);
+      yield* sendRows({ http, log, places, abortSignal }, rows, concurrency);
     } finally {
       await log.close();
     }

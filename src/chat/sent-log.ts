@@ -2,16 +2,10 @@ import { hash } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NewMessage } from '../api/calls.ts';
-import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
-import { toLocalError } from './places.ts';
+import { readIfExists, toLocalError } from './places.ts';
 
 const KEY_BYTES = 12;
-
-function keyOf(origin: string, { source_id, session_id, external_message_id, text }: NewMessage): string {
-  const content = JSON.stringify([origin, source_id, session_id, external_message_id, text]);
-  return hash('sha256', content, 'buffer').toString('hex', 0, KEY_BYTES);
-}
 
 /**
  * The messages that the service acknowledged, a line each: a hash of the message, and its message_id. It saves requests: what
@@ -19,49 +13,40 @@ function keyOf(origin: string, { source_id, session_id, external_message_id, tex
  */
 export class SentLog {
   private readonly path: string;
-  private readonly file: FileHandle | undefined;
   private readonly origin: string;
-  private readonly sent: Map<string, string | null>;
+  private readonly sent = new Map<string, string | null>();
+  private file: FileHandle | undefined;
 
-  private constructor(path: string, file: FileHandle | undefined, origin: string, sent: Map<string, string | null>) {
-    this.path = path;
-    this.file = file;
+  /** @param stateDirectory the directory of the local state @param origin the base URL of the service */
+  constructor(stateDirectory: string, origin: string) {
+    this.path = join(stateDirectory, 'chat', 'sent.log');
     this.origin = origin;
-    this.sent = sent;
   }
 
-  /**
-   * Opens the log of this machine.
-   * @param stateDirectory the directory of the local state
-   * @param origin the base URL of the service
-   * @throws LocalError
-   */
-  static async open(stateDirectory: string, origin: string, access: 'read' | 'write'): Promise<SentLog> {
-    const path = join(stateDirectory, 'chat', 'sent.log');
-    const isWritable = access === 'write';
+  /** Reads what earlier runs sent. @throws LocalError */
+  async read(): Promise<void> {
+    const text = await readIfExists(this.path, () => readFile(this.path, 'utf8'));
+    for (const [, key = '', id] of (text ?? '').matchAll(/^([\da-f]{24}) (.*)$/gm)) this.sent.set(key, id || null);
+  }
+
+  /** Opens the log for `add`. @throws LocalError */
+  async open(): Promise<void> {
     try {
-      if (isWritable) await makeDirectories(join(stateDirectory, 'chat'));
-      const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return '';
-        throw error;
-      });
-      const lines = text.split('\n').map((line) => /^([\da-f]{24}) (.*)$/.exec(line) ?? []);
-      const sent = new Map(lines.flatMap(([, key, id]) => (key === undefined ? [] : [[key, id || null]])));
-      const file = isWritable ? await open(path, 'a', 0o600) : undefined;
-      return new SentLog(path, file, origin, sent);
+      await makeDirectories(join(this.path, '..'));
+      this.file = await open(this.path, 'a', 0o600);
     } catch (error) {
-      throw toLocalError(path, isWritable ? 'written' : 'read', error);
+      throw toLocalError(this.path, 'written', error);
     }
   }
 
   /** Returns the message_id of an acknowledged message (null if it is not known); undefined for any other message. */
   find(message: NewMessage): string | null | undefined {
-    return this.sent.get(keyOf(this.origin, message));
+    return this.sent.get(this.keyOf(message));
   }
 
   /** @throws LocalError */
   async add(message: NewMessage, messageId: string | null): Promise<void> {
-    const key = keyOf(this.origin, message);
+    const key = this.keyOf(message);
     this.sent.set(key, messageId);
     try {
       // The newline comes first, too, so that a torn line before it does not spoil this one.
@@ -73,5 +58,10 @@ export class SentLog {
 
   async close(): Promise<void> {
     await this.file?.close();
+  }
+
+  private keyOf({ source_id, session_id, external_message_id, text }: NewMessage): string {
+    const content = JSON.stringify([this.origin, source_id, session_id, external_message_id, text]);
+    return hash('sha256', content, 'buffer').toString('hex', 0, KEY_BYTES);
   }
 }

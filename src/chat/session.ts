@@ -17,8 +17,3 @@ export type FollowStart =
   | { readonly from: 'start' }
   | { readonly from: 'after'; readonly message_id: string; readonly recent?: readonly string[] }
   | { readonly from: 'last'; readonly count: number };
-
-/** A session to follow, and where in it to begin. */
-export interface SessionStart extends SessionRef {
-  readonly start: FollowStart;
-}

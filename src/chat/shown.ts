@@ -12,30 +12,21 @@ const MAX_IDS = 10_000;
 /** A service may mean something else by a status, so a text that stays as it is for this long is shown. */
 const MAX_UNCHANGED_MS = 30_000;
 
-const STATUS_FIELDS = ['status', 'state'];
-const UNFINISHED = ['inprogress', 'streaming', 'generating'];
-/** A text with one of these may be finished: `pending` may be about its delivery. Without a text, it is yet to come. */
-const WITHOUT_TEXT = [
-  ...UNFINISHED,
-  'pending',
-  'queued',
-  'processing',
-  'running',
-  'thinking',
-  'incomplete',
-  'partial',
-  'draft',
-  'typing',
-];
+const STATUS = /^(status|state)$/;
+const UNFINISHED = /^(inprogress|streaming|generating)$/;
+/** With a text, one of these may be about its delivery. */
+const WITHOUT_TEXT = /^(pending|queued|processing|running|thinking|incomplete|partial|draft|typing)$/;
+
+function isBlank({ text }: Message): boolean {
+  return (text ?? '').trim() === '';
+}
 
 /** Whether a message is a reply that the agent still writes, by its status. */
-export function isUnfinished({ role, text, raw }: Message): boolean {
-  if (role !== 'assistant') return false;
-  const names = (text ?? '').trim() === '' ? WITHOUT_TEXT : UNFINISHED;
-  return Object.entries(raw).some(
-    ([key, value]) =>
-      STATUS_FIELDS.includes(normalizeName(key)) && typeof value === 'string' && names.includes(normalizeName(value)),
-  );
+export function isUnfinished(message: Message): boolean {
+  if (message.role !== 'assistant') return false;
+  const statuses = Object.entries(message.raw).filter(([key]) => STATUS.test(normalizeName(key)));
+  const names = statuses.flatMap(([, value]) => (typeof value === 'string' ? normalizeName(value) : []));
+  return names.some((name) => UNFINISHED.test(name) || (isBlank(message) && WITHOUT_TEXT.test(name)));
 }
 
 /** What was shown of a session, and after which message to read on. Times in milliseconds since the epoch. */
@@ -117,9 +108,8 @@ export class Shown {
 
   private isBeingWritten(message: Message, now: number): boolean {
     if (!isUnfinished(message) || this.ids.has(message.message_id)) return false;
-    const text = message.text ?? '';
-    const key = `${message.message_id} ${text}`;
+    const key = `${message.message_id} ${message.text}`;
     if (this.unfinished.key !== key) this.unfinished = { key, since: now };
-    return text.trim() === '' || now - this.unfinished.since < MAX_UNCHANGED_MS;
+    return isBlank(message) || now - this.unfinished.since < MAX_UNCHANGED_MS;
   }
 }

@@ -7,19 +7,14 @@ import {
   resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
-import type { ListedAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 
-/** An agent as the command line names it: by id, or by name within a space. */
-export interface AgentInput {
-  readonly agent: AgentReference;
-  /** As typed; always set if the agent is given by name. */
-  readonly space: string | undefined;
-}
-
 /** How the command line names a source: by its id, or by the agent whose source it is. */
-export type SourceInput = { readonly source_id: string } | AgentInput;
+export type SourceInput =
+  | { readonly source_id: string }
+  /** `space` as typed; always set if the agent is given by name. */
+  | { readonly agent: AgentReference; readonly space: string | undefined };
 
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
 export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
@@ -44,8 +39,7 @@ export function parseSource({ source, agent: typed, space }: SourceOptions): Sou
     });
   }
   const agent = parseAgentReference(typed);
-  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
-  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  if (agent.value === '') throw new UsageError('--agent names no agent.');
   if (agent.by === 'id' || space !== undefined) return { agent, space };
   throw new UsageError('--agent name:<name> needs --space.', {
     hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
@@ -59,38 +53,28 @@ export function sourceFlags(options: SourceOptions): readonly string[] {
   );
 }
 
-async function lookUpAgent(http: Http, { agent, space }: AgentInput): Promise<ListedAgent> {
-  if (space === undefined) return await findAgentAnywhere(http, agent.value);
-  return await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
-}
-
-/** The error for an agent without a source: a source is only ever created on request. */
-function noSourceError(
-  { agent, space }: AgentInput,
-  { agent_id: id, source_id }: ListedAgent,
-  toCommand: FormatCommand,
-) {
-  const subject = agent.by === 'name' ? `${JSON.stringify(agent.value)} (${id})` : id;
-  const typed = agent.by === 'name' ? `name:${agent.value}` : agent.value;
-  const setup =
-    space === undefined ? `partnerctl chat setup <space> ${typed}` : toCommand(['chat', 'setup', space, typed]);
-  const details = { agent_id: id };
-  if (source_id === null) {
-    return new NotFoundError(`Agent ${subject} has no API chat.`, { hint: `Set it up with: ${setup}`, details });
-  }
-  return new NotFoundError(`The service shows no API chat source for agent ${subject}.`, {
-    hint: `Create it, or find it, with: ${setup}\nIf the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`,
-    details,
-  });
-}
-
 /**
  * Finds the source that a command line names. Only reads: an agent without a source gets none.
  * @throws NotFoundError if the agent is not found, or has no source; UsageError if several agents have the name
  */
 export async function findSource(http: Http, input: SourceInput, toCommand: FormatCommand): Promise<string> {
   if ('source_id' in input) return input.source_id;
-  const agent = await lookUpAgent(http, input);
-  if (agent.source_id === null || agent.source_id === undefined) throw noSourceError(input, agent, toCommand);
-  return agent.source_id;
+  const { agent, space } = input;
+  const { agent_id: id, source_id } =
+    space === undefined
+      ? await findAgentAnywhere(http, agent.value)
+      : await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
+  if (typeof source_id === 'string') return source_id;
+  const isNamed = agent.by === 'name';
+  const [typed, subject] = isNamed ? [`name:${agent.value}`, `${JSON.stringify(agent.value)} (${id})`] : [id, id];
+  const setUp =
+    space === undefined ? `partnerctl chat setup <space> ${typed}` : toCommand(['chat', 'setup', space, typed]);
+  const details = { agent_id: id };
+  if (source_id === null) {
+    throw new NotFoundError(`Agent ${subject} has no API chat.`, { hint: `Set it up with: ${setUp}`, details });
+  }
+  throw new NotFoundError(`The service shows no API chat source for agent ${subject}.`, {
+    hint: `Create it, or find it, with: ${setUp}\nIf the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`,
+    details,
+  });
 }

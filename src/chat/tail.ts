@@ -6,33 +6,70 @@ import {
   RunFailure,
   ServiceError,
   ShapeError,
+  UsageError,
   withHint,
 } from '../errors.ts';
-import { follow } from './follow.ts';
-import type { FollowDeps, FollowOptions, SessionEvent } from './follow-session.ts';
+import { type FollowDeps, Follower, type FollowOptions } from './follow.ts';
+import type { SessionEvent } from './follow-session.ts';
+import { merge } from './merge.ts';
 import type { Places } from './places.ts';
 import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
-export interface TailDeps extends FollowDeps {
-  readonly places: Places;
-  /** Called once, if the place of a tail cannot be recorded. */
-  readonly onUnrecorded: (error: PartnerctlError) => Promise<void>;
-}
+/** `place`: where the last tail of the session ended. */
+type TailStart = FollowStart | { readonly from: 'place' };
 
 export interface TailOptions extends FollowOptions {
-  readonly intervalMs?: number | undefined;
-  /** `place`: where the last tail of the session ended. */
-  readonly start: FollowStart | { readonly from: 'place' };
+  readonly once: boolean;
+  readonly start: TailStart;
+}
+
+/** The options of `chat tail` that say where to start and how to go on, as typed. */
+interface TypedTail {
+  readonly session: readonly string[];
+  readonly after?: string | undefined;
+  readonly tail?: number | undefined;
+  readonly fromStart?: boolean | undefined;
+  readonly resume?: boolean | undefined;
+  readonly follow: boolean;
+  readonly interval?: number | undefined;
+  readonly maxOutage?: number | undefined;
 }
 
 /** `no-place`: there is no earlier tail to continue, so the session is shown from its first message on. */
 export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
 
+const MIN_INTERVAL_MS = 100;
+const DEFAULT_TAIL = 10;
+
+/** Checks --interval. @throws UsageError if it is too short */
+export function checkInterval(interval: number | undefined): number | undefined {
+  if (interval === undefined || interval >= MIN_INTERVAL_MS) return interval;
+  throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
+}
+
+function parseStart({ session, after, tail: count, fromStart, resume }: TypedTail): TailStart {
+  const typed = Object.entries({ after, tail: count, 'from-start': fromStart, resume });
+  const starts = typed.filter(([, value]) => value !== undefined);
+  if (starts.length > 1) throw new UsageError(`--${starts.map(([flag]) => flag).join(' and --')} cannot be combined.`);
+  if (after !== undefined && new Set(session).size > 1) {
+    throw new UsageError('--after names a message of one session, but several sessions are given.');
+  }
+  if (after !== undefined) return { from: 'after', message_id: after };
+  if (fromStart) return { from: 'start' };
+  return resume ? { from: 'place' } : { from: 'last', count: count ?? DEFAULT_TAIL };
+}
+
+/** Reads the options of `chat tail`. @throws UsageError if they contradict each other */
+export function parseTail(typed: TypedTail): TailOptions {
+  const { follow, interval, maxOutage: maxOutageMs } = typed;
+  return { start: parseStart(typed), once: !follow, intervalMs: checkInterval(interval), maxOutageMs };
+}
+
 const MORE_TIME = 'Allow more time with --timeout.';
 
 /** What to do if the service refuses the message that a tail starts after. */
-const START_HINTS: Partial<Record<TailOptions['start']['from'], string>> = {
+const START_HINTS: Partial<Record<TailStart['from'], string>> = {
   after: 'Check --after: it must be the message_id of a message of this session.',
   place:
     'The service may no longer have the message at which the last tail ended. Start again with --tail or --from-start.',
@@ -44,19 +81,14 @@ export function hintAtMessage(error: PartnerctlError, hint: string): PartnerctlE
   return isRefusal ? new RunFailure(error.message, error, { hint }) : error;
 }
 
-/** The error of a tail that was ended by a signal other than Ctrl-C. */
-export function interruption(signal: AbortSignal): InterruptedError | undefined {
-  const { reason } = signal;
+/** The error of following that was ended by a signal other than Ctrl-C. */
+export function interruption({ reason }: AbortSignal): InterruptedError | undefined {
   return reason instanceof InterruptedError && !isCtrlC(reason) ? reason : undefined;
 }
 
-/** The error of a tail whose time is up, unless it followed what could be read. */
-function timeoutError(
-  { once, wasRead }: { readonly once: boolean; readonly wasRead: boolean },
-  last: PartnerctlError | undefined,
-): PartnerctlError | undefined {
-  if (wasRead && !once) return undefined;
-  if (last) return withHint(last, { hint: `The time limit was reached. ${MORE_TIME}`, details: {} });
+/** The error of a tail whose time is up. */
+function timeoutError(wasRead: boolean, last: PartnerctlError | undefined): PartnerctlError {
+  if (last) return withHint(last, { hint: `The time limit was reached. ${MORE_TIME}` });
   const message = wasRead
     ? 'The time limit was reached before all messages were read.'
     : 'The service did not answer in time.';
@@ -73,74 +105,27 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   });
 }
 
-/** Returns a function that records an event which the consumer has handled. @param known the ids that earlier tails showed, by key */
-function recordPlaces(
-  { places, onUnrecorded }: TailDeps,
-  isOnce: boolean,
-  known: ReadonlyMap<string, readonly string[]>,
-) {
-  const shown = new Set<string>();
-  let hasFailed = false;
-  const idsOf = (event: SessionEvent): readonly string[] => {
-    const key = sessionKey(event.ref);
-    if (event.kind === 'message') {
-      shown.add(key);
-      // The next tail shows the whole text of a reply that is still being written.
-      return isOnce && isUnfinished(event.message) ? [] : [event.message.message_id];
-    }
-    // Even if nothing was shown, the next tail starts here.
-    const isElsewhere = event.kind === 'caught-up' && event.latest.at(-1) !== known.get(key)?.at(-1);
-    return isElsewhere && !shown.has(key) ? event.latest : [];
-  };
-  return async (event: SessionEvent): Promise<void> => {
-    const ids = idsOf(event);
-    if (ids.length === 0 || hasFailed) return;
-    try {
-      await places.add(event.ref, ids);
-    } catch (error) {
-      if (!(error instanceof PartnerctlError)) throw error;
-      hasFailed = true;
-      await onUnrecorded(error);
-    }
-  };
-}
-
 /** Where to start in a session. @param ids what the last tail showed */
-function resolveStart(start: TailOptions['start'], ids: readonly string[]): FollowStart {
+function resolveStart(start: TailStart, ids: readonly string[]): FollowStart {
   const message_id = ids.at(-1);
   if (start.from !== 'place') return start;
   return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
 }
 
-/** What was read of the followed sessions. */
-interface Reading {
-  /** How many sessions are not read up to what existed at the start. */
-  readonly unread: number;
-  readonly wasRead: boolean;
-  readonly incomplete: ShapeError | undefined;
-}
-
-function addTo({ unread, wasRead, incomplete }: Reading, event: SessionEvent): Reading {
-  const isAnswer = event.kind === 'message' || event.kind === 'polled' || event.kind === 'unknown-session';
-  const isCut = event.kind === 'gap' && event.isCertain;
-  return {
-    unread: event.kind === 'caught-up' ? unread - 1 : unread,
-    wasRead: wasRead || isAnswer,
-    incomplete: incomplete ?? (isCut ? incompleteError(event.ref, event.evidence) : undefined),
+/** Returns a function that records an event which the consumer has handled. @param latest what earlier tails showed last, by key */
+function recordIn(places: Places, isOnce: boolean, latest: ReadonlyMap<string, string | undefined>) {
+  const shown = new Set<string>();
+  return async (event: SessionEvent): Promise<void> => {
+    const key = sessionKey(event.ref);
+    if (event.kind === 'message') {
+      shown.add(key);
+      // The next tail shows the whole text of a reply that is still being written.
+      if (!(isOnce && isUnfinished(event.message))) await places.add(event.ref, [event.message.message_id]);
+    } else if (event.kind === 'caught-up' && !shown.has(key) && event.latest.at(-1) !== latest.get(key)) {
+      // Even if nothing was shown, the next tail starts here.
+      await places.add(event.ref, event.latest);
+    }
   };
-}
-
-/** The error of a tail that did not end as it should. */
-function failureOf(
-  { unread, wasRead, incomplete }: Reading,
-  { signal, remainingMs }: FollowDeps,
-  once: boolean,
-  lastError: PartnerctlError | undefined,
-): PartnerctlError | undefined {
-  const isTimeUp = !signal.aborted && remainingMs() <= 0 && (!once || unread > 0);
-  if (isTimeUp) return timeoutError({ once, wasRead }, lastError);
-  // Without following, a normal end would claim that the messages are complete.
-  return interruption(signal) ?? (once ? incomplete : undefined);
 }
 
 /**
@@ -149,32 +134,42 @@ function failureOf(
  * @throws PartnerctlError as `followSession` does, or if the tail did not end as it should
  */
 export async function* tail(
-  deps: TailDeps,
+  deps: FollowDeps,
+  places: Places,
   sessions: readonly SessionRef[],
   { start, ...options }: TailOptions,
 ): AsyncGenerator<TailEvent, void, void> {
-  const { once = false } = options;
-  const places = new Map<string, readonly string[]>();
+  const { once } = options;
+  const follower = new Follower(deps, options);
+  const latest = new Map<string, string | undefined>();
+  const followed: AsyncGenerator<SessionEvent, void, void>[] = [];
   for (const ref of sessions) {
-    const ids = await deps.places.read(ref);
-    places.set(sessionKey(ref), ids);
+    const ids = await places.read(ref);
+    latest.set(sessionKey(ref), ids.at(-1));
     if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
+    followed.push(follower.follow(ref, resolveStart(start, ids)));
   }
-  const record = recordPlaces(deps, once, places);
-  const starts = sessions.map((ref) => ({ ...ref, start: resolveStart(start, places.get(sessionKey(ref)) ?? []) }));
-  const { health, events } = follow(deps, starts, options);
-  let reading: Reading = { unread: sessions.length, wasRead: false, incomplete: undefined };
+  const record = recordIn(places, once, latest);
+  let unread = sessions.length;
+  let wasRead = false;
+  let incomplete: ShapeError | undefined;
   try {
-    for await (const event of events) {
-      // The error at the end says it better.
-      if (!(once && event.kind === 'gap' && event.isCertain)) yield event;
+    for await (const event of merge(followed, () => follower.stop())) {
+      const isCut = once && event.kind === 'gap' && event.isCertain;
+      if (isCut) incomplete ??= incompleteError(event.ref, event.evidence);
+      else yield event;
       await record(event);
-      reading = addTo(reading, event);
+      if (event.kind === 'caught-up') unread -= 1;
+      wasRead ||= ['message', 'polled', 'unknown-session'].includes(event.kind);
     }
   } catch (error) {
     const hint = START_HINTS[start.from];
     throw hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
   }
-  const failure = failureOf(reading, deps, once, health.lastError);
+  // Following that could read ends well at the time limit; a complete read does not.
+  const isCutShort = once ? unread > 0 : !wasRead;
+  if (!deps.signal.aborted && isCutShort) throw timeoutError(wasRead, follower.health.lastError);
+  // Without following, a normal end would claim that the messages are complete.
+  const failure = interruption(deps.signal) ?? incomplete;
   if (failure) throw failure;
 }

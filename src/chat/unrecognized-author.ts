@@ -17,7 +17,7 @@ export function explainUnrecognized(messages: readonly Message[], contract: Cont
   const [first] = messages;
   if (first === undefined) return undefined;
   const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
-  const set = (...settings: readonly string[]) => toCommand(['contract', 'set', ...settings]);
+  const set = (leaf: string, value: string) => toCommand(['contract', 'set', leaf, value]);
   if (roles.length === 0) {
     const field = fieldsOf(first.raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
     return {
@@ -25,27 +25,15 @@ export function explainUnrecognized(messages: readonly Message[], contract: Cont
       hint: `Name the field that tells the author with: ${set('message.author', field)}`,
     };
   }
-  const [one = '', other, ...more] = roles;
-  const withRole = (leaf: 'message.author.agent' | 'message.author.user', role: string) =>
-    [leaf, [...contract.values(leaf), role].join(', ')] as const;
-  const asAgent = (role: string) => withRole('message.author.agent', role);
-  const asUser = (role: string) => withRole('message.author.user', role);
-  // Of two unknown authors, one is most likely the agent and the other the user.
-  const isPair = other !== undefined && more.length === 0;
-  const lines = isPair
-    ? [
-        `If ${JSON.stringify(one)} is the agent, run: ${set(...asAgent(one), ...asUser(other))}`,
-        `If ${JSON.stringify(other)} is the agent, run: ${set(...asAgent(other), ...asUser(one))}`,
-      ]
-    : roles.flatMap((role) => [
-        `If ${JSON.stringify(role)} is the agent, run: ${set(...asAgent(role))}`,
-        `If it is the user, run: ${set(...asUser(role))}`,
-      ]);
+  const setRole = (leaf: 'message.author.agent' | 'message.author.user', role: string) =>
+    set(leaf, [...contract.values(leaf), role].join(', '));
+  const lines = roles.flatMap((role) => [
+    `If ${JSON.stringify(role)} is the agent, run: ${setRole('message.author.agent', role)}`,
+    `If it is the user, run: ${setRole('message.author.user', role)}`,
+  ]);
+  const names = roles.map((role) => JSON.stringify(role)).join(', ');
   return {
-    why: [
-      `A message came from an author that the tool does not recognize: ${roles.map((role) => JSON.stringify(role)).join(', ')}.`,
-      `It is ${describeFields(first.raw)}.`,
-    ].join(' '),
+    why: `A message came from an author that the tool does not recognize: ${names}. It is ${describeFields(first.raw)}.`,
     hint: lines.join('\n'),
   };
 }

@@ -1,24 +1,15 @@
-import { setMaxListeners } from 'node:events';
 import { agentsOf, listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError, UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { type ChatContext, followDeps, openPlaces } from './context.ts';
-import { createShared, followSession, type SessionEvent } from './follow-session.ts';
+import { Follower } from './follow.ts';
+import type { SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
-import { Pace } from './pace.ts';
-import { readLimits } from './read-limits.ts';
 import { type SessionRef, sessionKey } from './session.ts';
-import { type AgentInput, findSource, parseSource, type SourceOptions } from './source.ts';
-import { interruption } from './tail.ts';
-import { checkInterval } from './tail-options.ts';
-
-/** Which of the known sessions to watch. */
-type WatchSelection =
-  | { readonly by: 'all' }
-  | { readonly by: 'source'; readonly source_id: string }
-  | { readonly by: 'agent'; readonly agent: AgentInput }
-  | { readonly by: 'space'; readonly space: string };
+import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
+import { checkInterval, interruption } from './tail.ts';
 
 /** The names of a source's customer and agent. */
 export interface SourceNames {
@@ -37,29 +28,12 @@ export type WatchEvent =
   | { readonly kind: 'tick' };
 
 interface WatchOptions {
-  readonly selection: WatchSelection;
+  /** Watch only this source, or else the sources of this space (as typed). */
+  readonly source: SourceInput | undefined;
+  readonly space: string | undefined;
   /** Whether to end once every conversation was read. */
   readonly once: boolean;
   readonly intervalMs: number | undefined;
-}
-
-/** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
-export function parseWatch({
-  follow,
-  interval,
-  ...named
-}: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
-  const options = { once: !follow, intervalMs: checkInterval(interval) };
-  if (options.once && interval !== undefined) {
-    throw new UsageError('--interval and --no-follow cannot be combined.');
-  }
-  const { source: typed, agent: typedAgent, space } = named;
-  if (typed === undefined && typedAgent === undefined) {
-    return { ...options, selection: space === undefined ? { by: 'all' } : { by: 'space', space } };
-  }
-  const source = parseSource(named);
-  const isId = 'source_id' in source;
-  return { ...options, selection: isId ? { by: 'source', ...source } : { by: 'agent', agent: source } };
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
@@ -68,8 +42,21 @@ const TICK_MS = 1_000;
 /** How often to look for sessions that began meanwhile, and for the names of new sources, in ticks. */
 const TICKS_BETWEEN_LOOKS = 2;
 
+/** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
+export function parseWatch({
+  follow,
+  interval,
+  ...named
+}: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
+  const intervalMs = checkInterval(interval);
+  if (!follow && interval !== undefined) throw new UsageError('--interval and --no-follow cannot be combined.');
+  const isNamed = named.source !== undefined || named.agent !== undefined;
+  return { once: !follow, intervalMs, source: isNamed ? parseSource(named) : undefined, space: named.space };
+}
+
 /** The sources of a space's agents. Warns of agents whose source the service does not show. */
-async function sourcesOfSpace({ warn }: ChatContext, http: Http, spaceId: string): Promise<ReadonlySet<string>> {
+async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
+  const spaceId = await resolveSpaceId(http, parseReference(space));
   const sources = new Set<string>();
   const unknown: string[] = [];
   for await (const { agent_id, source_id } of agentsOf(http, spaceId)) {
@@ -84,30 +71,8 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, spaceId: string
   return sources;
 }
 
-/** Returns the test for the sessions to watch. @throws as `findSource` and `resolveSpaceId` do */
-async function selectionTest(
-  context: ChatContext,
-  http: Http,
-  selection: WatchSelection,
-): Promise<(ref: SessionRef) => boolean> {
-  switch (selection.by) {
-    case 'all':
-      return () => true;
-    case 'source':
-      return ({ source_id }) => source_id === selection.source_id;
-    case 'agent': {
-      const wanted = await findSource(http, selection.agent, context.command);
-      return ({ source_id }) => source_id === wanted;
-    }
-    case 'space': {
-      const sources = await sourcesOfSpace(context, http, await resolveSpaceId(http, parseReference(selection.space)));
-      return ({ source_id }) => sources.has(source_id);
-    }
-  }
-}
-
 /** Looks for the names of sources in the lists of spaces and agents, until all are found. */
-async function* findNames(http: Http, sources: ReadonlySet<string>): AsyncGenerator<WatchEvent, void, void> {
+async function* findNames(http: Http, sources: readonly string[]): AsyncGenerator<WatchEvent, void, void> {
   const missing = new Set(sources);
   try {
     for await (const { space_id, name } of listSpaces(http)) {
@@ -126,16 +91,16 @@ async function* findNames(http: Http, sources: ReadonlySet<string>): AsyncGenera
 
 /** Follows a session; one that cannot be read does not end the watch of the others. */
 async function* watchSession(
-  events: AsyncGenerator<SessionEvent, void, void>,
+  follower: Follower,
   ref: SessionRef,
-  onEnd: () => void,
+  clock: Clock,
 ): AsyncGenerator<WatchEvent, void, void> {
   try {
-    yield* events;
+    yield* follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES });
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;
-    onEnd();
+    follower.health.succeed(sessionKey(ref), clock.now());
     yield { kind: 'unreadable', ref, error };
   }
 }
@@ -148,58 +113,43 @@ async function* watchSession(
 export async function* watch(
   context: ChatContext,
   http: Http,
-  { selection, once, intervalMs }: WatchOptions,
+  { source, space, once, intervalMs }: WatchOptions,
 ): AsyncGenerator<WatchEvent, void, void> {
   const deps = followDeps(context, http);
-  const { clock, random, remainingMs } = deps;
+  const { clock, signal, remainingMs } = deps;
   const places = await openPlaces(context, http);
-  const isWanted = await selectionTest(context, http, selection);
-  const shared = createShared(http);
-  const control = new AbortController();
-  const signal = AbortSignal.any([deps.signal, control.signal]);
-  // Every session listens to it.
-  setMaxListeners(0, signal);
+  const ofSpace = source || space === undefined ? undefined : await sourcesOfSpace(context, http, space);
+  const wanted = source ? new Set([await findSource(http, source, context.command)]) : ofSpace;
+  const follower = new Follower(deps, { once, intervalMs, retries: context.flags.retries });
   const watched = new Set<string>();
-  const unnamed = new Set<string>();
-  const sourcesSeen = new Set<string>();
+  const named = new Set<string>();
   const events: AsyncGenerator<WatchEvent, void, void>[] = [];
 
-  /** Starts to follow the sessions that are not followed yet. @returns them */
-  async function findSessions(): Promise<readonly SessionRef[]> {
-    const found = (await places.list()).filter((ref) => isWanted(ref) && !watched.has(sessionKey(ref)));
+  /** Starts to follow the sessions that are not followed yet. */
+  async function* findSessions(): AsyncGenerator<WatchEvent, void, void> {
+    const known = await places.list();
+    const found = known.filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
     for (const ref of found) {
       watched.add(sessionKey(ref));
-      if (!sourcesSeen.has(ref.source_id)) unnamed.add(ref.source_id);
-      sourcesSeen.add(ref.source_id);
-      const pace = new Pace(clock, random, { fixedMs: intervalMs, sessions: () => watched.size });
-      const start = { ...ref, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
-      const options = { once, ...readLimits(once, undefined, context.flags.retries) };
-      const followed = followSession({ ...deps, ...shared, signal, pace }, start, options);
-      const forget = (): unknown => shared.health.succeed(sessionKey(ref), clock.now());
-      events.push(watchSession(followed, ref, forget));
+      events.push(watchSession(follower, ref, clock));
+      yield { kind: 'session', ref };
     }
-    return found;
-  }
-
-  function lookUpNames(): void {
-    if (unnamed.size > 0) events.push(findNames(http, new Set(unnamed)));
-    unnamed.clear();
+    const unnamed = [...new Set(found.map(({ source_id }) => source_id))].filter((id) => !named.has(id));
+    for (const id of unnamed) named.add(id);
+    if (unnamed.length > 0) events.push(findNames(http, unnamed));
   }
 
   async function* tick(): AsyncGenerator<WatchEvent, void, void> {
     for (let ticks = 1; !signal.aborted && remainingMs() > 0; ticks += 1) {
       await clock.sleep(Math.min(TICK_MS, remainingMs()), signal).catch(() => undefined);
       yield { kind: 'tick' };
-      if (ticks % TICKS_BETWEEN_LOOKS !== 0) continue;
-      for (const ref of await findSessions()) yield { kind: 'session', ref };
-      lookUpNames();
+      if (ticks % TICKS_BETWEEN_LOOKS === 0) yield* findSessions();
     }
   }
 
-  for (const ref of await findSessions()) yield { kind: 'session', ref };
-  lookUpNames();
+  yield* findSessions();
   if (!once) events.push(tick());
-  yield* merge(events, () => control.abort());
-  const failure = interruption(deps.signal);
+  yield* merge(events, () => follower.stop());
+  const failure = interruption(signal);
   if (failure) throw failure;
 }

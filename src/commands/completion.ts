@@ -16,7 +16,7 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
   async function findSessions(baseUrl: string): Promise<readonly Candidate[]> {
     const [{ dirname }, { Places }] = await Promise.all([import('node:path'), import('../chat/places.ts')]);
     const { path } = await context.stateLocation(options.get('--state'));
-    const sessions = await new Places(dirname(path), baseUrl, context.redact).list();
+    const sessions = await new Places(dirname(path), baseUrl, context).list();
     return sessions.map(({ session_id: value, source_id }) => ({ value, description: source_id, within: source_id }));
   }
   return async (kind) => {

@@ -1,15 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { confirmOption, duration, integer, SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { confirmOption, duration, integer } from '../../cli/options.ts';
+import { UsageError } from '../../errors.ts';
 import {
   MAX_REPLIES,
   REPLIES_HELP,
   REQUIRED_SESSION,
   SESSION_HELP,
   SETTLE_HELP,
-  SOURCE_AGENT_HELP,
-  SOURCE_HELP,
+  sessionLeaf,
 } from './shared/session-options.ts';
 
 const META: Meta = {
@@ -24,7 +23,6 @@ const META: Meta = {
   ],
   required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
   excessHint: "Quote the message: partnerctl chat send … 'hi there'",
-  scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'partial', 'noReply'],
   examples: [
     ["partnerctl chat send --source src_1 --session anna 'Hello!'", 'send without waiting'],
@@ -40,12 +38,18 @@ const META: Meta = {
   ],
 };
 
+const ROWS_HINT =
+  'Each row has its own "text", and may have an "external_message_id". Read the replies with `chat tail`.';
+
+/** @throws UsageError for an option that has a value, although it cannot be combined with --rows, or needs it */
+function refuseOthers(options: Readonly<Record<string, unknown>>, problem: (name: string) => UsageError): void {
+  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? [];
+  if (given !== undefined) throw problem(given);
+}
+
 export const send = () =>
-  leaf('send', 'Send a message to an agent, optionally waiting for the reply', META)
+  sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', META)
     .argument('[text]', 'the message, quoted as one argument; - reads standard input, and sends it unchanged')
-    .option('--source <source_id>', SOURCE_HELP)
-    .option('--agent <agent>', SOURCE_AGENT_HELP)
-    .option('--space <space>', SPACE_HELP)
     .option('--session <session_id>', SESSION_HELP)
     .option('--text-file <path>', 'read the message from a file, and send it unchanged')
     .addOption(
@@ -70,17 +74,31 @@ export const send = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
-        const { checkSendOptions } = await import('../../chat/send-options.ts');
         const { parseSource } = await import('../../chat/source.ts');
-        checkSendOptions(text, message, { rows, concurrency, dryRun });
-        const isNamed = rows === undefined || source !== undefined || agent !== undefined || space !== undefined;
-        const from = isNamed ? parseSource({ source, agent, space }) : undefined;
-        if (!dryRun) await context.confirmWrite(confirm);
-        if (rows === undefined && from) {
+        if (rows === undefined) {
+          const ofRows = { '--concurrency': concurrency, '--dry-run': dryRun };
+          refuseOthers(ofRows, (name) => new UsageError(`${name} can only be used with --rows.`));
+          const from = parseSource({ source, agent, space });
+          await context.confirmWrite(confirm);
           const { sendOne } = await import('./shared/send-one.ts');
           return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
         }
+        const { textFile, externalId, wait, replies, settle } = message;
+        refuseOthers(
+          {
+            'a message': text,
+            '--text-file': textFile,
+            '--external-id': externalId,
+            '--wait': wait,
+            '--replies': replies,
+            '--settle': settle,
+          },
+          (name) => new UsageError(`--rows and ${name} cannot be combined.`, { hint: ROWS_HINT }),
+        );
+        const isNamed = source !== undefined || agent !== undefined || space !== undefined;
+        const from = isNamed ? parseSource({ source, agent, space }) : undefined;
+        if (!dryRun) await context.confirmWrite(confirm);
         const { sendRows } = await import('./shared/send-rows.ts');
-        return await sendRows(context, { path: rows ?? '', source: from, session_id: session, concurrency, dryRun });
+        return await sendRows(context, { path: rows, source: from, session_id: session, concurrency, dryRun });
       }),
     );

@@ -1,14 +1,11 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { collect, duration, integer, SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
-import { REQUIRED_SESSION, SOURCE_AGENT_HELP, SOURCE_HELP } from './shared/session-options.ts';
+import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { collect, duration, integer } from '../../cli/options.ts';
+import { sessionLeaf } from './shared/session-options.ts';
 
 const META: Meta = {
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
-  required: REQUIRED_SESSION,
-  scopes: [SCOPE.chat],
   exits: SERVICE_EXITS,
   examples: [
     ['partnerctl chat tail --source src_1 --session anna', 'the last ten messages, then new ones'],
@@ -24,10 +21,7 @@ const META: Meta = {
 };
 
 export const tail = () =>
-  leaf('tail', 'Follow the messages of one or more sessions', META)
-    .option('--source <source_id>', SOURCE_HELP)
-    .option('--agent <agent>', SOURCE_AGENT_HELP)
-    .option('--space <space>', SPACE_HELP)
+  sessionLeaf('tail', 'Follow the messages of one or more sessions', META)
     .option('--session <session_id>', 'the conversation; repeatable', collect, [])
     .option('--after <message_id>', 'start after this message: a message_id that `chat send` or `chat tail` printed')
     .addOption(
@@ -52,7 +46,7 @@ export const tail = () =>
     .action(
       run(async (context, { source, agent, space, timestamps: showTimestamp = false, ...typed }) => {
         const [{ parseTail }, { findSource, parseSource }, { toStreamEvents }] = await Promise.all([
-          import('../../chat/tail-options.ts'),
+          import('../../chat/tail.ts'),
           import('../../chat/source.ts'),
           import('./shared/tail-output.ts'),
         ]);
@@ -61,7 +55,6 @@ export const tail = () =>
         const http = await context.http();
         const source_id = await findSource(http, named, context.command);
         const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
-        const events = toStreamEvents(context, { http, sessions, showTimestamp }, options);
-        return { kind: 'stream', events };
+        return { kind: 'stream', events: toStreamEvents(context, http, sessions, { ...options, showTimestamp }) };
       }),
     );

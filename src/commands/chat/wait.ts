@@ -1,6 +1,5 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { duration, integer, SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { duration, integer } from '../../cli/options.ts';
 import { objectResult } from '../../output/command-result.ts';
 import {
   MAX_REPLIES,
@@ -8,19 +7,17 @@ import {
   REQUIRED_SESSION,
   SESSION_HELP,
   SETTLE_HELP,
-  SOURCE_AGENT_HELP,
-  SOURCE_HELP,
+  sessionLeaf,
 } from './shared/session-options.ts';
 
 const AFTER_HINT =
   'Get the message_id when you send: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
 
 export const wait = () =>
-  leaf('wait', 'Wait for the reply to a message', {
+  sessionLeaf('wait', 'Wait for the reply to a message', {
     description:
       'Waits for the reply to a message that was sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
     required: [...REQUIRED_SESSION, { oneOf: ['--after'], hint: AFTER_HINT }],
-    scopes: [SCOPE.chat],
     exits: [...SERVICE_EXITS, 'noReply'],
     examples: [
       [
@@ -33,9 +30,6 @@ export const wait = () =>
       ],
     ],
   })
-    .option('--source <source_id>', SOURCE_HELP)
-    .option('--agent <agent>', SOURCE_AGENT_HELP)
-    .option('--space <space>', SPACE_HELP)
     .option('--session <session_id>', SESSION_HELP)
     .option('--after <message_id>', 'wait for replies after this message: a message_id that `chat send` printed')
     .option('--replies <n>', REPLIES_HELP, integer(1, MAX_REPLIES))
@@ -43,8 +37,8 @@ export const wait = () =>
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
         const [{ awaitEarlier, isForSeveral }, { joinTexts, toMessageJson, writeNotice }] = await Promise.all([
-          import('../../chat/await-replies.ts'),
-          import('./shared/message-output.ts'),
+          import('../../chat/wait.ts'),
+          import('./shared/messages.ts'),
         ]);
         const criteria = { replies, settle };
         const target = { session_id, after_message_id, criteria };

@@ -2,14 +2,13 @@ import { expect, test } from 'vitest';
 import { Pace } from '../../../src/chat/pace.ts';
 import { fastClock } from '../../support/run.ts';
 
-const LIMITS = { failures: 0, atLeastMs: 0, atMostMs: Number.POSITIVE_INFINITY };
-
 /** The pauses of a session in which nothing is said, until `totalMs` have passed. */
 async function pausesOf(totalMs: number, sessions: number): Promise<readonly number[]> {
   const clock = fastClock();
-  const pace = new Pace(clock, () => 0, { sessions: () => sessions });
+  const { signal } = new AbortController();
+  const pace = new Pace({ clock, signal, random: () => 0, intervalMs: undefined, sessions: () => sessions });
   const end = clock.now() + totalMs;
-  while (clock.now() < end) await pace.wait(LIMITS, new AbortController().signal);
+  while (clock.now() < end) await pace.wait(0, 0, Number.POSITIVE_INFINITY);
   return clock.slept;
 }
 

@@ -15,7 +15,7 @@ test('the error for a message without a known author asks for the field that con
   expect(doubt?.why).toContain('lane (');
 });
 
-test('the error for two unknown authors names one command for both', () => {
+test('the error for an unknown author names the command for each side, with the authors that are known', () => {
   const contract = new Contract({
     override: {
       'message.author': 'message_type',
@@ -23,10 +23,10 @@ test('the error for two unknown authors names one command for both', () => {
       'message.author.user': 'user',
     },
   });
-  expect(explain(contract, [{ message_type: 0 }, { message_type: 1 }])?.hint).toBe(
+  expect(explain(contract, [{ message_type: 0 }])?.hint).toBe(
     [
-      `If "0" is the agent, run: partnerctl contract set message.author.agent 'assistant, 0' message.author.user 'user, 1'`,
-      `If "1" is the agent, run: partnerctl contract set message.author.agent 'assistant, 1' message.author.user 'user, 0'`,
+      `If "0" is the agent, run: partnerctl contract set message.author.agent 'assistant, 0'`,
+      `If it is the user, run: partnerctl contract set message.author.user 'user, 0'`,
     ].join('\n'),
   );
 });

@@ -3,7 +3,7 @@ import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { wrapText } from '../../../output/wrap.ts';
-import { formatNotice } from './message-output.ts';
+import { formatNotice } from './messages.ts';
 
 const READY_LABEL = '› ';
 const AWAITING_LABEL = '… ';

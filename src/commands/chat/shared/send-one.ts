@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { NewMessage, SentMessage } from '../../../api/calls.ts';
-import { awaitReplies, criteriaFlags, isForSeveral } from '../../../chat/await-replies.ts';
 import { sendMessage } from '../../../chat/send.ts';
-import { type MessageOptions, parseText } from '../../../chat/send-options.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
+import { awaitReplies, criteriaFlags, isForSeveral } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText, refuseTokenOnStdin, textFromArgument } from '../../../cli/input.ts';
-import { ShapeError } from '../../../errors.ts';
+import { ShapeError, UsageError } from '../../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
-import { joinTexts, toMessageJson, writeNotice } from './message-output.ts';
+import type { TextSource } from '../../../platform/input.ts';
+import { joinTexts, toMessageJson, writeNotice } from './messages.ts';
 
 type Registered = Pick<SentMessage, 'message_id' | 'created'> & Pick<NewMessage, 'external_message_id'>;
 
@@ -37,19 +37,37 @@ function withoutIdError({ command }: Context, { source_id, session_id, ...ids }:
   });
 }
 
-interface TypedMessage extends MessageOptions {
+/** A message as typed. */
+interface TypedMessage {
   readonly source: SourceInput;
   readonly session_id: string;
   readonly text: string | undefined;
+  readonly textFile?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly wait?: boolean | undefined;
+  readonly replies?: number | undefined;
+  readonly settle?: number | undefined;
+}
+
+/** Finds where the text of a message is. @throws UsageError unless it is given once */
+function parseText({ text, textFile: path }: TypedMessage): TextSource {
+  if (text !== undefined && path !== undefined) {
+    throw new UsageError('The message is given twice: as an argument and with --text-file.');
+  }
+  if (path === '-' || text === '-') return { from: 'stdin' };
+  if (path !== undefined) return { from: 'file', path };
+  const hint = 'as - for standard input, or with --text-file <path>';
+  if (text) return textFromArgument('The message', text, hint);
+  throw new UsageError(text === undefined ? 'The message is missing.' : 'The message is empty.', {
+    hint: `Give it as one quoted argument, ${hint}.`,
+  });
 }
 
 /** Sends one message and, if it is asked for, waits for its replies. */
 export async function sendOne(context: Context, typed: TypedMessage): Promise<CommandResult> {
   const { session_id, externalId: external_message_id = randomUUID(), replies: count, settle } = typed;
-  const place = parseText(typed.text, typed.textFile);
-  if (place.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
-  const hint = 'as - for standard input, or with --text-file <path>';
-  const origin = place.from === 'argument' ? textFromArgument('The message', place.text, hint) : place;
+  const origin = parseText(typed);
+  if (origin.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
   const text = await readText(origin, 'The message', () => context.io.stdin, context.abortSignal);
   const criteria = { replies: count, settle };
   const isWaiting = typed.wait === true || isForSeveral(criteria);

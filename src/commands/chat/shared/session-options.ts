@@ -1,8 +1,6 @@
-/** What --source takes. */
-export const SOURCE_HELP = "the agent's API chat source; get it with `chat setup`";
-
-/** What --agent takes. */
-export const SOURCE_AGENT_HELP = 'in place of --source: an agent_id, or name:<name> with --space';
+import { leaf, type Meta } from '../../../cli/leaf.ts';
+import { SPACE_HELP } from '../../../cli/options.ts';
+import { SCOPE } from '../../../contract/scopes.ts';
 
 /** What --session takes. */
 export const SESSION_HELP = 'the conversation: an id of your choice';
@@ -19,3 +17,11 @@ const SOURCE_HINT = [
 
 /** The options that name a source and a session. */
 export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_HINT }, { oneOf: ['--session'] }];
+
+/** Creates a command on sessions of a source, with the options that name the source. */
+export function sessionLeaf(name: string, summary: string, meta: Meta) {
+  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [SCOPE.chat], ...meta })
+    .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
+    .option('--agent <agent>', 'in place of --source: an agent_id, or name:<name> with --space')
+    .option('--space <space>', SPACE_HELP);
+}

@@ -9,7 +9,7 @@ import {
   type Screen,
   type StreamEvent,
 } from '../../../output/command-result.ts';
-import { formatCause, formatNotice, toMessageJson, toStreamEvent, writeNotice } from './message-output.ts';
+import { formatCause, formatNotice, toMessageJson, toStreamEvent, writeNotice } from './messages.ts';
 
 const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
 

@@ -4,9 +4,33 @@ import type { TailEvent } from '../../../chat/tail.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
 import type { PartnerctlError } from '../../../errors.ts';
-import type { StreamEvent } from '../../../output/command-result.ts';
+import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/formats/stringify-json.ts';
-import { formatMessageLines, readableText } from './message-lines.ts';
+import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
+
+/** How a message is labeled: with its session among several, and its time. */
+interface Label {
+  readonly label: string | undefined;
+  readonly showTimestamp: boolean;
+}
+
+/** The sanitized text of a message, or its JSON if it has none. */
+function readableText({ text, raw }: Message): string {
+  return sanitizeText(text ?? stringifyJson(raw));
+}
+
+/** Formats a message for people. Indents continuation lines, so that none looks like another message. */
+export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
+  const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
+  const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
+  const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
+  const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
+  return [
+    { text: `${timestamp}${name}`, tone: 'dim' },
+    { text: sanitizeLine(message.role), tone },
+    { text: `: ${text}\n` },
+  ];
+}
 
 /** A message as JSON output shows it. */
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {
@@ -16,18 +40,11 @@ export function toMessageJson({ source_id, session_id }: SessionRef, message: Me
 
 /** Joins the sanitized texts of messages, each ending with a newline. A message without text becomes its JSON. */
 export function joinTexts(messages: readonly Message[]): string {
-  return messages
-    .map(readableText)
-    .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
-    .join('');
+  return messages.map((message) => readableText(message).replace(/\n?$/, '\n')).join('');
 }
 
-/** A message as `chat tail` writes it. @param label names the session among several */
-export function toStreamEvent(
-  ref: SessionRef,
-  message: Message,
-  options: { readonly label: string | undefined; readonly showTimestamp: boolean },
-): StreamEvent {
+/** A message as `chat tail` writes it. */
+export function toStreamEvent(ref: SessionRef, message: Message, options: Label): StreamEvent {
   const { created_at, message_id, role, text, raw } = message;
   return {
     json: toMessageJson(ref, message),
