@@ -1,11 +1,11 @@
-import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
+import type { StreamEvent } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/formats/stringify-json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { DeliveryOutcome } from '../../../webhook/intake.ts';
 import type { ListenEvent } from '../../../webhook/listen.ts';
-import type { DeliveredMessage } from '../../../webhook/payload.ts';
 import type { Verdict, Verification } from '../../../webhook/verify.ts';
+import { formatMessageLines } from '../../chat/shared/messages.ts';
 
 const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   verified: 'good',
@@ -27,14 +27,6 @@ function indent(text: string): string {
   return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
 }
 
-function messageText({ session_id, role, text, raw, isReply }: DeliveredMessage): Exclude<TonedText, string> {
-  return [
-    { text: session_id === null ? '' : `[${sanitizeLine(session_id)}] `, tone: 'dim' },
-    { text: sanitizeLine(role), tone: isReply ? 'good' : 'dim' },
-    { text: `: ${indent(sanitizeText(text ?? stringifyJson(raw)))}\n` },
-  ];
-}
-
 function describeOutcome({ verification, reason }: Verdict, { forwarded, forwardStatus }: DeliveryOutcome): string {
   const verdict = reason === null ? verification : `${verification} (${reason})`;
   if (forwarded === null) return sanitizeLine(verdict);
@@ -50,7 +42,8 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
   const { body, message } = payload;
   const shown = typeof body === 'string' ? body : stringifyJson(body);
   const line = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
-  const label = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
+  const verdict = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
+  const label = message?.session_id ?? undefined;
   const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
   return {
     json: {
@@ -71,6 +64,10 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
       body,
     },
     cells: [received_at, verification, delivery_id, session_id, message_id, role, text ?? shorten(shown)],
-    text: [label, { text: ' ' }, ...(message ? messageText(message) : [{ text: line }])],
+    text: [
+      verdict,
+      { text: ' ' },
+      ...(message ? formatMessageLines(message, { label, showTimestamp: false }) : [{ text: line }]),
+    ],
   };
 }
