@@ -6,7 +6,7 @@ import { type Message, readMessage } from '../contract/messages.ts';
 import { layersOf } from '../contract/resource.ts';
 
 /** The message of a delivery. */
-export interface DeliveredMessage extends Message {
+interface DeliveredMessage extends Message {
   readonly session_id: string | null;
   readonly source_id: string | null;
 }
