@@ -70,23 +70,6 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
   }
 }
 
-/** Returns the first mapping of a schema that has a key: `agents[]`; '' for the document itself. */
-function mappingWith({ wrapped, item, entries }: DocumentSchema, key: string, path = ''): string | undefined {
-  if (wrapped) return mappingWith(wrapped, key, path);
-  if (item) return mappingWith(item, key, `${path}[]`);
-  if (!entries || Object.hasOwn(entries, key)) return entries && path;
-  const prefix = path === '' ? '' : `${path}.`;
-  const found = Object.entries(entries).map(([name, inner]) => mappingWith(inner, key, `${prefix}${name}`));
-  return found.find((each) => each !== undefined);
-}
-
-function unknownKeyHint(schema: DocumentSchema, key: string, known: readonly string[]): string {
-  const valid = known.join(', ');
-  const home = mappingWith(schema, key);
-  if (home === undefined) return `valid keys: ${valid}`;
-  return `${quoted(key)} belongs ${home === '' ? 'at the top level' : `in ${quoted(home)}`}; valid keys here: ${valid}`;
-}
-
 function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -104,7 +87,7 @@ function reportUnknownKeys(whole: DocumentSchema, document: YamlDocument): Reado
       if (known.includes(key)) continue;
       const suggestion = suggest(key, missing);
       if (suggestion !== undefined) meant.add(describePath([...path, suggestion]));
-      const hint = suggestion === undefined ? unknownKeyHint(whole, key, known) : `did you mean ${quoted(suggestion)}?`;
+      const hint = suggestion === undefined ? `valid keys: ${known.join(', ')}` : `did you mean ${quoted(suggestion)}?`;
       document.reportKey([...path, key], `unknown key ${quoted(key)}`, hint);
     }
   }

@@ -65,18 +65,7 @@ export class YamlDocument<Value = unknown> {
     );
   }
 
-  /** The range of a value, or of its closest existing parent; of its key, where it takes no room in the source. */
-  range(path: Path): Range {
-    return this.find(path).range;
-  }
-
-  /** The range of the key of a value in a mapping. */
-  keyRange(path: Path): Range {
-    const { entry, range } = this.find(path);
-    return rangeOf(entry?.key, range);
-  }
-
-  /** The variables in a text. What they hold may be a secret: messages do not repeat it. */
+  /** The names of the variables in a text. What they hold may be a secret: messages do not repeat it. */
   variables(path: Path): readonly string[] {
     return this.inserted(path)?.names ?? [];
   }
@@ -88,18 +77,18 @@ export class YamlDocument<Value = unknown> {
 
   /** The value as it is written in the source. */
   written(path: Path): string {
-    return this.content.source.text.slice(...this.range(path));
+    return this.content.source.text.slice(...this.find(path).range);
   }
 
   /** Where a value is, as `acme.yaml:3:20`; safe to print. */
   location(path: Path): string {
-    const { line, column } = this.position(path);
+    const { line, column } = positionAt(this.content.source, this.find(path).range[0]);
     return printable(`${this.content.source.name}:${line}:${column}`);
   }
 
   /** File and line of a value, as `acme.yaml:3`. */
   fileAndLine(path: Path): string {
-    return `${this.content.source.name}:${this.position(path).line}`;
+    return `${this.content.source.name}:${positionAt(this.content.source, this.find(path).range[0]).line}`;
   }
 
   /**
@@ -108,15 +97,18 @@ export class YamlDocument<Value = unknown> {
    */
   report(path: Path, message: string, hint?: string, part?: Range): void {
     const value = this.get(path);
-    const range = this.range(path);
-    const shown = part && typeof value === 'string' ? this.rangeOfPart(range, value, part) : range;
+    const [start, end] = this.find(path).range;
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);
-    this.content.problems.add(isHolder ? [range[0], range[0]] : shown, message, hint);
+    // Escapes and folded lines shift the parts of a text.
+    const at = part && typeof value === 'string' ? this.written(path).indexOf(value) : -1;
+    const shown: Range = part && at !== -1 ? [start + at + part[0], start + at + part[1]] : [start, end];
+    this.content.problems.add(isHolder ? [start, start] : shown, message, hint);
   }
 
   /** Reports a problem with a key of a mapping. */
   reportKey(path: Path, message: string, hint?: string): void {
-    this.content.problems.add(this.keyRange(path), message, hint);
+    const { entry, range } = this.find(path);
+    this.content.problems.add(rangeOf(entry?.key, range), message, hint);
   }
 
   /** The error for a mistake at a value. @param consequence what it prevented */
@@ -125,6 +117,7 @@ export class YamlDocument<Value = unknown> {
     return problemsError(this.content.problems.sorted(), consequence);
   }
 
+  /** The entry at a path, and its range: of its closest parent if there is none, of its key if it takes no room. */
   private find(path: Path): { entry: Entry | undefined; range: Range } {
     const { document } = this.content;
     let entry: Entry = { value: document.contents };
@@ -141,16 +134,5 @@ export class YamlDocument<Value = unknown> {
   private inserted(path: Path): Variables | undefined {
     const node = this.find(path).entry?.value;
     return this.content.variables.get(isAlias(node) ? node.resolve(this.content.document) : node);
-  }
-
-  private position(path: Path): { line: number; column: number } {
-    return positionAt(this.content.source, this.range(path)[0]);
-  }
-
-  /** Locates part of a text; returns the whole range unless the source has the text verbatim, possibly in quotes. */
-  private rangeOfPart([start, end]: Range, value: string, part: Range): Range {
-    const written = this.content.source.text.slice(start, end);
-    if (written === value) return [start + part[0], start + part[1]];
-    return written.slice(1, -1) === value ? [start + 1 + part[0], start + 1 + part[1]] : [start, end];
   }
 }

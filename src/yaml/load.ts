@@ -1,18 +1,17 @@
 import {
   type Document,
   type ErrorCode,
-  isAlias,
   isCollection,
   isScalar,
-  type Node,
   parseAllDocuments,
   type Scalar,
   visit,
   type YAMLMap,
   type YAMLParseError,
+  type YAMLSeq,
 } from 'yaml';
 import { type Content, rangeOf, YamlDocument } from './document.ts';
-import { interpolate, type Lookup, locateVariables } from './interpolate.ts';
+import { interpolate, type Lookup } from './interpolate.ts';
 import {
   ProblemList,
   positionAt,
@@ -38,8 +37,6 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   TAB_AS_INDENT: 'indent with spaces',
   UNEXPECTED_TOKEN: 'check the indentation of this line, and the quotes and brackets before it',
 };
-
-const NOT_MERGEABLE = '"<<" takes a mapping, or a list of mappings';
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}', '"': '"', "'": "'" };
 
@@ -90,9 +87,8 @@ function reportSyntaxError(
 /** Reports the keys that come twice: the parser takes quadratic time for that, and does not name the first one. */
 function checkKeys({ items }: YAMLMap, { source, problems }: Content): void {
   const first = new Map<unknown, Range>();
-  for (const { key, value } of items) {
+  for (const { key } of items) {
     if (!isScalar(key)) continue;
-    if (key.value === '<<' && key.type === 'PLAIN' && isScalar(value)) problems.add(rangeOf(value), NOT_MERGEABLE);
     const range = first.get(key.value);
     if (range === undefined) first.set(key.value, rangeOf(key));
     else {
@@ -106,12 +102,13 @@ function checkKeys({ items }: YAMLMap, { source, problems }: Content): void {
 function insertVariables(node: Scalar, text: string, lookup: Lookup, content: Content): void {
   const { source, problems } = content;
   const { text: replaced, names, faults, isSingle } = interpolate(text, lookup);
-  const range = rangeOf(node);
-  const isBlock = node.type?.startsWith('BLOCK') ?? false;
-  const places = faults.length > 0 ? locateVariables(text, source.text, range, isBlock) : undefined;
-  for (const { at, length, message, hint } of faults) {
-    const start = places?.get(at);
-    problems.add(start === undefined ? range : [start, start + length], message, hint);
+  const [start, end] = rangeOf(node);
+  let from = start;
+  for (const { written, message, hint } of faults) {
+    // Escapes and folded lines may change how it is written.
+    const at = source.text.slice(0, end).indexOf(written, from);
+    problems.add(at === -1 ? [start, end] : [at, at + written.length], message, hint);
+    if (at !== -1) from = at + written.length;
   }
   node.value = replaced;
   if (names.length > 0) content.variables.set(node, { names, isBare: isSingle && node.type === 'PLAIN' });
@@ -121,26 +118,19 @@ function insertVariables(node: Scalar, text: string, lookup: Lookup, content: Co
 function prepare(content: Content, lookup?: Lookup): void {
   const { document, problems } = content;
   const anchors = new Set<string>();
-  const enter = (node: Node) => {
+  const enter = (node: Scalar | YAMLMap | YAMLSeq) => {
     if (node.tag !== undefined) {
-      problems.add(
-        rangeOf(node),
-        'tags are not supported',
-        'leave out the tag; put quotes around a value that is text',
-      );
+      const hint = 'leave out the tag; put quotes around a value that is text';
+      problems.add(rangeOf(node), 'tags are not supported', hint);
     }
-    if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    if (node.anchor !== undefined) anchors.add(node.anchor);
   };
   visit(document, {
-    Alias(_, node, path) {
+    Alias(_, node) {
       const { source: name } = node;
-      const isInside = path.some((parent) => isCollection(parent) && parent.anchor === name);
-      if (isInside) {
-        problems.add(rangeOf(node), `the alias ${quoted(`*${name}`)} is inside the value that it refers to`);
-      } else if (!anchors.has(name)) {
-        const hint = 'an alias needs an anchor before it in the document; text that starts with "*" needs quotes';
-        problems.add(rangeOf(node), `the anchor ${quoted(`&${name}`)} is not defined`, hint);
-      }
+      if (anchors.has(name)) return;
+      const hint = 'an alias needs an anchor before it in the document; text that starts with "*" needs quotes';
+      problems.add(rangeOf(node), `the anchor ${quoted(`&${name}`)} is not defined`, hint);
     },
     Seq(_, node) {
       enter(node);
@@ -186,9 +176,11 @@ export function loadDocuments(source: SourceText, problems: ProblemList, lookup?
       loaded.push(new YamlDocument(document.toJS({ maxAliasCount: MAX_ALIASES }), content));
     } catch (failure) {
       const isBomb = failure instanceof ReferenceError;
-      const message = isBomb ? 'its aliases stand for too many values' : NOT_MERGEABLE;
       const [start] = rangeOf(document.contents);
-      problems.add([start, start], message);
+      problems.add(
+        [start, start],
+        isBomb ? 'its aliases stand for too many values' : '"<<" takes a mapping, or a list of mappings',
+      );
     }
   }
   return loaded;

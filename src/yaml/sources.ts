@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describeFileError, InputError } from '../errors.ts';
@@ -8,9 +8,6 @@ import type { YamlSource } from './problem.ts';
 const YAML_FILE = /\.ya?ml$/i;
 /** The largest source, in MiB: some 20,000 spaces. */
 const MAX_MIB = 8;
-/** Far below the usual limit of a process, 1,024. */
-const MAX_OPEN_FILES = 64;
-
 /** Why a source cannot be read. */
 interface Unreadable {
   readonly source: string;
@@ -46,22 +43,6 @@ async function listFiles(path: string): Promise<string[] | Unreadable> {
   }
 }
 
-/** A file that is given twice would look like two descriptions of the same things. */
-async function refuseRepeats(sources: readonly YamlSource[]): Promise<void> {
-  const names = new Map<string, string>();
-  for (const { name } of sources) {
-    const file = await realpath(name).catch(() => name);
-    const first = names.get(file);
-    if (first !== undefined) {
-      throw new InputError(`${name} is given twice.`, {
-        ...(first !== name && { why: `It is the same file as ${first}.` }),
-        hint: 'Give it once. Nothing was sent.',
-      });
-    }
-    names.set(file, name);
-  }
-}
-
 function unreadableError(unreadable: readonly Unreadable[]): InputError {
   const message = unreadable.length === 1 ? 'A file cannot be read.' : `${unreadable.length} files cannot be read.`;
   return new InputError(message, {
@@ -74,26 +55,25 @@ function unreadableError(unreadable: readonly Unreadable[]): InputError {
 /**
  * Reads the YAML that a command is given: files, directories (their .yaml and .yml files), or `-` for standard input.
  * @param signal cancels reading; its reason is thrown
- * @throws InputError that names every source that cannot be read, or one that is given twice
+ * @throws InputError that names every source that cannot be read
  */
 export async function readSources(
   paths: readonly string[],
   stdin: Readable,
   signal: AbortSignal,
 ): Promise<YamlSource[]> {
-  const { default: pLimit } = await import('p-limit');
-  const limit = pLimit(MAX_OPEN_FILES);
-  const results: (YamlSource | Unreadable)[] = [];
+  const sources: YamlSource[] = [];
+  const unreadable: Unreadable[] = [];
+  const add = (read: YamlSource | Unreadable): void => {
+    if ('text' in read) sources.push(read);
+    else unreadable.push(read);
+  };
   for (const path of paths) {
     const files = path === '-' ? [] : await listFiles(path);
-    const readFile = (file: string) => limit(() => readSource(file, readFileChunks(file, signal), signal));
-    if (path === '-') results.push(await readSource('<stdin>', readStdin(stdin, signal), signal));
-    else if (Array.isArray(files)) results.push(...(await Promise.all(files.map(readFile))));
-    else results.push(files);
+    if (path === '-') add(await readSource('<stdin>', readStdin(stdin, signal), signal));
+    else if (!Array.isArray(files)) add(files);
+    else for (const file of files) add(await readSource(file, readFileChunks(file, signal), signal));
   }
-  const unreadable = results.filter((result): result is Unreadable => !('text' in result));
-  const sources = results.filter((result): result is YamlSource => 'text' in result);
   if (unreadable.length > 0) throw unreadableError(unreadable);
-  await refuseRepeats(sources);
   return sources;
 }

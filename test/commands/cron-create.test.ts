@@ -442,22 +442,6 @@ jobs:
     expect(await service.received()).toEqual([]);
   });
 
-  test('rejects a file that is given twice, however it is spelled', async () => {
-    const service = await schedules();
-    const file = write('jobs.yaml', MANY);
-    const other = file.replace('/jobs.yaml', '/./jobs.yaml');
-    for (const args of [
-      ['-f', file, '-f', file],
-      ['-f', file, '-f', other],
-      ['-f', '-', '-f', '-'],
-    ]) {
-      const ran = await service.cron(['create', ...args], { stdin: MANY });
-      expect(ran.code).toBe(2);
-      expect(ran.stderr).toContain('is given twice.');
-    }
-    expect(await service.received()).toEqual([]);
-  });
-
   test('rejects two names that are equal in NFC, with file, line, and column', async () => {
     const service = await schedules();
     const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;

@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { formatExcerpt, toSourceText } from '../../../src/yaml/problem.ts';
 
@@ -35,26 +33,5 @@ describe('formatExcerpt', () => {
     expect(line).toMatch(/^ {3}1 \| …a{60}Xb{59}…$/);
     expect(carets).toMatch(/^ {5}\| {62}\^{60}$/);
     expect(shownAt(`X${'b'.repeat(500)}`, 0, 1)[0]).toMatch(/^ {3}1 \| Xb{119}…$/);
-  });
-
-  test('property: any text gives two safe lines with the caret under the character', () => {
-    const character = fc.oneof(
-      fc.constantFrom('a', ' ', '\t', '日', 'é', '\u001b', '\u202e', '\u0000', '\u009b'),
-      fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 }),
-    );
-    fc.assert(
-      fc.property(fc.array(character, { maxLength: 300 }), fc.nat(), fc.nat(400), (characters, at, length) => {
-        const text = characters.join('');
-        const offset = at % (text.length + 1);
-        const lines = shownAt(text, offset, length);
-        expect(lines).toHaveLength(2);
-        expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Bidi_Control}\p{Cs}]/u);
-        const [line = '', carets = ''] = lines;
-        const shown = text.slice(Math.max(0, offset > 60 ? offset - 60 : 0), offset);
-        const clipped = offset > 60 ? 1 : 0;
-        expect(carets.indexOf('^')).toBe(7 + clipped + stringWidth(shown.replace(/[\p{Cc}\p{Cf}]/gu, '.')));
-        expect(line.length).toBeLessThan(132);
-      }),
-    );
   });
 });

@@ -60,67 +60,6 @@ function faultsOf({ problems }: Reading, texts: readonly string[]): string[] {
   });
 }
 
-type Change = (value: Record<string, unknown>, agent: Record<string, unknown>, space: Record<string, unknown>) => void;
-
-const WRONG: unknown[] = [null, 5, true, [], {}, ''];
-
-const changes: fc.Arbitrary<Change> = fc.oneof(
-  fc.constantFrom('external_space_id', 'space', 'agents').map(
-    (key): Change =>
-      (value) =>
-        delete value[key],
-  ),
-  fc.constantFrom('template_id', 'name').map(
-    (key): Change =>
-      (_, agent) =>
-        delete agent[key],
-  ),
-  fc.constant<Change>((_, __, space) => delete space.name),
-  fc.tuple(fc.constantFrom('external_space_id', 'space', 'agents'), fc.constantFrom(...WRONG)).map(
-    ([key, wrong]): Change =>
-      (value) => {
-        value[key] = wrong;
-      },
-  ),
-  fc.tuple(fc.constantFrom('template_id', 'name'), fc.constantFrom(...WRONG)).map(
-    ([key, wrong]): Change =>
-      (_, agent) => {
-        agent[key] = wrong;
-      },
-  ),
-  fc.tuple(fc.constantFrom('is_org_wide', 'description'), fc.constantFrom(null, 5, [], {})).map(
-    ([key, wrong]): Change =>
-      (_, __, space) => {
-        space[key] = wrong;
-      },
-  ),
-  fc
-    .tuple(
-      fc.constantFrom('auto_create_api_chat', 'api_chat_routing_mode'),
-      fc.constantFrom(...WRONG.filter((wrong) => wrong !== true), 'yes'),
-    )
-    .map(
-      ([key, wrong]): Change =>
-        (_, agent) => {
-          agent[key] = wrong;
-        },
-    ),
-  fc.tuple(fc.nat(2), fc.string({ unit: 'grapheme', minLength: 1 })).map(
-    ([where, key]): Change =>
-      (value, agent, space) => {
-        ([value, agent, space][where] ?? value)[`x${key}`] = 'unknown';
-      },
-  ),
-  fc.constantFrom('${UNSET}', '${', '${}', 'a ${1} b', '${PARTNER_TOKEN}').map(
-    (wrong): Change =>
-      (_, agent) => {
-        agent.name = wrong;
-      },
-  ),
-);
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
 const styles = fc.record({ flow: fc.boolean(), wrap: fc.boolean() });
 
 function expectReadsBack(values: readonly Manifest[], style: { flow: boolean; wrap: boolean }): void {
@@ -128,26 +67,6 @@ function expectReadsBack(values: readonly Manifest[], style: { flow: boolean; wr
   expect(problemLines(reading)).toEqual([]);
   expect(reading.documents.map((document) => document.manifest)).toEqual(values);
 }
-
-function expectReportedInItsDocument(values: readonly Manifest[], at: number, change: Change): void {
-  const index = at % values.length;
-  const mutated: unknown[] = structuredClone([...values]);
-  const target = mutated[index];
-  if (!isRecord(target) || !isRecord(target.space) || !Array.isArray(target.agents)) return;
-  const agent: unknown = target.agents[0];
-  if (!isRecord(agent)) return;
-  change(target, agent, target.space);
-  const texts = mutated.map((value) => yamlOf([value], { flow: false, wrap: false }));
-  const first = texts.slice(0, index).join('').split('\n').length;
-  const end = first + (texts[index] ?? '').split('\n').length;
-  const reading = read(texts.join(''));
-  expect(reading.problems.length).toBeGreaterThan(0);
-  expect(faultsOf(reading, [texts.join('')])).toEqual([]);
-  expect(problemLines(reading).filter((_, nth) => !isBetween(reading.problems[nth]?.line, first, end))).toEqual([]);
-  expect(reading.documents).toHaveLength(values.length - 1);
-}
-
-const isBetween = (line = 0, from = 0, end = 0): boolean => line >= from && line < end;
 
 const MARKS = [
   ...'-?:,[]{}#&*!|>\'"%@`\\ \n\t~$',
@@ -214,12 +133,6 @@ function expectReadsAsYamlPackage(yaml: string): void {
 /** Properties of every YAML text, by name. */
 const YAML_PROPERTIES: Readonly<Record<string, fc.IRawProperty<unknown>>> = {
   'a valid manifest reads back as it was written': fc.property(manifests, styles, expectReadsBack),
-  'any single mistake is reported in its own document, and the others are read': fc.property(
-    manifests,
-    fc.nat(),
-    changes,
-    expectReportedInItsDocument,
-  ),
   'any text is read without an exception, and its problems are inside it': fc.property(
     fc.array(soup, { minLength: 1, maxLength: 3 }),
     expectOnlyProblems,
