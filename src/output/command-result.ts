@@ -47,8 +47,6 @@ export interface Finding {
   readonly level: 'error' | 'warning';
   /** Undefined if it concerns no file. */
   readonly place: Place | undefined;
-  /** The type of the error, as in `error.type`. */
-  readonly type: string;
   /** Raw; may have several lines. */
   readonly message: string;
 }

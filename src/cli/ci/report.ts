@@ -1,20 +1,12 @@
 import { open, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { describeFileError, InterruptedError, LocalError, UsageError } from '../../errors.ts';
-import type {
-  CommandResult,
-  Finding,
-  ListResult,
-  OutputFormat,
-  Row,
-  SummarySection,
-} from '../../output/command-result.ts';
+import { describeFileError, LocalError, UsageError } from '../../errors.ts';
+import type { CommandResult, Finding, ListResult, OutputFormat, Row } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { Environment } from '../../platform/io.ts';
-import { formatAnnotations } from './annotations.ts';
 import { failureFindings, findingText } from './findings.ts';
 import { formatSummary } from './summary.ts';
-import { isGitHubActions } from './workflow-commands.ts';
+import { formatAnnotations, isGitHubActions } from './workflow-commands.ts';
 
 /** What a `CiReport` needs. */
 export interface CiDeps {
@@ -34,9 +26,6 @@ interface SummaryFile {
 
 /** GitHub accepts 1,048,576 bytes per step, and GitLab 1,000,000 characters per comment. */
 const MAX_SUMMARY_BYTES = 1_000_000;
-
-/** How many findings to keep; the rest are only counted. */
-const MAX_FINDINGS = 1_000;
 
 /** What the options say about the summary. */
 export interface SummaryOptions {
@@ -69,38 +58,23 @@ async function checkWritable(path: string): Promise<void> {
 }
 
 /** Returns the path of a file relative to the repository, if the CI system tells where that is. */
-function fromRepository(file: string, env: Environment): string {
-  const root = env.GITHUB_WORKSPACE;
+function fromRepository(file: string, { GITHUB_WORKSPACE: root }: Environment): string {
   if (!root) return file;
   const path = relative(root, resolve(file));
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/');
 }
 
-/** Sorts findings by file, line, and column. Those without a file come last. */
-function byPlace({ place: one }: Finding, { place: other }: Finding): number {
-  if (!one || !other) return Number(!one) - Number(!other);
-  const files = one.file === other.file ? 0 : one.file < other.file ? -1 : 1;
-  return files || (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
-}
-
 /** Formats the error that ended a command. Mistakes in the input get a line each, without source excerpts. */
 function summaryText(error: unknown): string {
-  const { message } = toErrorObject(error);
-  const found = failureFindings(error);
-  const errorText = findingText(error);
-  if (found.some(({ message: text }) => text === errorText)) return errorText;
-  const lines = found.map(({ place, message: text }) =>
-    place === undefined
-      ? text
-      : [place.file, place.line, place.column, ` ${text}`].filter((part) => part !== undefined).join(':'),
-  );
-  return [message, ...lines].join('\n');
+  const placed = failureFindings(error).filter(({ place }) => place !== undefined);
+  if (placed.length === 0) return findingText(error);
+  const lines = placed.map(({ place, message }) => `${place?.file}:${place?.line}:${place?.column}: ${message}`);
+  return [toErrorObject(error).message, ...lines].join('\n');
 }
 
 /** Collects a command's findings and results, and writes them for CI systems when the command ends. */
 export class CiReport {
   private readonly findings: Finding[] = [];
-  private readonly total = { error: 0, warning: 0 };
   private readonly rows: Pick<Row, 'section' | 'sortIndex'>[] = [];
   private readonly title: string;
   private readonly deps: CiDeps;
@@ -138,7 +112,7 @@ export class CiReport {
       return code;
     } catch (error) {
       // If rows had errors, this error only summarizes them.
-      if (this.total.error === 0) for (const finding of failureFindings(error)) this.add(finding);
+      if (!this.findings.some(({ level }) => level === 'error')) this.findings.push(...failureFindings(error));
       await this.finish(error);
       throw error;
     }
@@ -146,60 +120,42 @@ export class CiReport {
 
   private async *collect(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
     for await (const row of rows) {
-      for (const finding of row.findings ?? []) this.add(finding);
+      this.findings.push(...(row.findings ?? []));
       if (this.summary) this.rows.push({ section: row.section, sortIndex: row.sortIndex });
       yield row;
     }
   }
 
-  private add(finding: Finding): void {
-    this.total[finding.level] += 1;
-    if (this.findings.length >= MAX_FINDINGS) return;
-    const { redact, env } = this.deps;
-    const { place } = finding;
-    this.findings.push({
-      ...finding,
-      message: redact(finding.message),
-      place: place && { ...place, file: fromRepository(place.file, env) },
-    });
-  }
-
   private async finish(error?: unknown): Promise<void> {
-    const { env, format, annotate } = this.deps;
-    const { summary } = this;
-    this.findings.sort(byPlace);
+    const { env, format, annotate, redact, warn } = this.deps;
     const isForProgram = format === 'json' || format === 'ndjson';
     if (isGitHubActions(env) && !isForProgram && this.findings.length > 0) {
-      await annotate(formatAnnotations(this.findings, this.total, this.title));
+      const findings = this.findings.map(({ level, place, message }) => ({
+        level,
+        message: redact(message),
+        place: place && { ...place, file: fromRepository(place.file, env) },
+      }));
+      await annotate(formatAnnotations(findings, this.title));
     }
-    if (summary) await this.write(summary.path, () => this.writeSummary(summary, error));
-  }
-
-  /** The sections of all rows, in input order. */
-  private sections(): SummarySection[] {
-    const rows = this.rows.toSorted((one, other) => one.sortIndex - other.sortIndex);
-    return rows.flatMap(({ section }) => section?.() ?? []);
+    if (!this.summary) return;
+    try {
+      await this.writeSummary(this.summary, error);
+    } catch (failure) {
+      // The command's own outcome is more important.
+      await warn(`The report ${this.summary.path} cannot be written: ${describeFileError(failure)}`);
+    }
   }
 
   private async writeSummary({ path, isShared }: SummaryFile, error: unknown): Promise<void> {
     const used = isShared ? (await stat(path)).size : 0;
+    const rows = this.rows.toSorted((one, other) => one.sortIndex - other.sortIndex);
     const run = {
       title: this.title,
       counts: this.counts?.() ?? '',
       failure: error === undefined ? undefined : summaryText(error),
-      wasInterrupted: error instanceof InterruptedError,
-      sections: this.sections(),
+      sections: rows.flatMap(({ section }) => section?.() ?? []),
     };
     const text = formatSummary(run, MAX_SUMMARY_BYTES - used, this.deps.redact);
     await writeFile(path, text, { flag: isShared ? 'a' : 'w' });
-  }
-
-  /** Writes a report. Only warns if that fails, because the command's own outcome is more important. */
-  private async write(path: string, write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      await this.deps.warn(`The report ${path} cannot be written: ${describeFileError(error)}`);
-    }
   }
 }
