@@ -6,13 +6,9 @@ function __partnerctl_complete
     set -l before (commandline -opc)
     set -e before[1]
     set -l lines (command partnerctl completion fish -- "$current" $before 2>/dev/null)
-    set -l first (string split -m 1 \t -- $lines[1])
-    switch "$first[1]"
+    switch "$lines[1]"
         case files
-            set -l path (string sub -s (math (string length -- "$first[2]") + 1) -- "$current")
-            for path in (__fish_complete_path "$path")
-                echo -- "$first[2]$path"
-            end
+            __fish_complete_path "$current"
         case words
             if set -q lines[2]
                 printf '%s\n' $lines[2..-1]

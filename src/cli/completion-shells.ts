@@ -106,20 +106,16 @@ function quoteForPowerShell(text: string): string {
 }
 
 /**
- * Formats an offer for the script of a shell: a line with its kind and, for files, what precedes them in the word, and a line
- * for each word.
+ * Formats an offer for the script of a shell: a line with its kind, and a line for each word.
  * @param type COMP_TYPE of bash
  */
-export function formatOffer(shell: Shell, { kind, words, prefix }: Offer, typed: Typed, type: string): string {
-  const clean = cleanWords(words);
-  const lines =
-    shell === 'bash'
-      ? bashLines(clean, typed, type)
-      : clean.map(({ value, description }) =>
-          shell === 'powershell'
-            ? `${quoteForPowerShell(value)}\t${value}\t${description || value}`
-            : `${value}\t${description}`,
-        );
-  const first = kind === 'files' && shell !== 'bash' && !CONTROL.test(prefix) ? `${kind}\t${prefix}` : kind;
-  return [first, ...lines].map((line) => `${line}\n`).join('');
+export function formatOffer(shell: Shell, offer: Offer, typed: Typed, type: string): string {
+  if (offer === 'files') return 'files\n';
+  const words = cleanWords(offer);
+  const formatWord = ({ value, description }: Candidate): string =>
+    shell === 'powershell'
+      ? `${quoteForPowerShell(value)}\t${value}\t${description || value}`
+      : `${value}\t${description}`;
+  const lines = shell === 'bash' ? bashLines(words, typed, type) : words.map(formatWord);
+  return ['words', ...lines].map((line) => `${line}\n`).join('');
 }

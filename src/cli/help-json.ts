@@ -10,26 +10,6 @@ import { unknownTopic, usageOf } from './usage-error.ts';
 /** The names of values that are paths. */
 const PATHS: readonly string[] = ['path', 'file', 'dir', 'file|dir'];
 
-/** The environment variables that people set, as `partnerctl help output` explains them. */
-const ENVIRONMENT_VARIABLES: readonly {
-  readonly name: string;
-  /** The global option that wins over it. */
-  readonly flag?: string;
-  readonly description: string;
-}[] = [
-  { name: 'PARTNER_BASE_URL', flag: '--base-url', description: 'base URL of the service, ending in /v1' },
-  { name: 'PARTNER_TOKEN', flag: '--token-file', description: 'the token itself' },
-  { name: 'PARTNER_PROFILE', flag: '--profile', description: 'the profile to use' },
-  { name: 'PARTNER_STATE', flag: '--state', description: 'the state: a file, postgres://…, or git+ssh://…#branch' },
-  { name: 'PARTNER_CONFIG_DIR', description: 'directory of the profiles' },
-  { name: 'PARTNER_OUTPUT', flag: '--output', description: 'output format' },
-  { name: 'PARTNER_WEBHOOK_SECRET', description: 'the secret that webhooks are signed with, one per line' },
-  { name: 'CI', description: 'any value: nothing is asked, and no progress is shown' },
-  { name: 'HTTPS_PROXY', description: 'proxy for https services' },
-  { name: 'NO_PROXY', description: 'hosts that are reached without the proxy' },
-  { name: 'NODE_EXTRA_CA_CERTS', description: 'a file of additional certificate authorities (PEM)' },
-];
-
 function describeArgument(argument: Argument) {
   const { required, variadic, description, argChoices } = argument;
   const name = argument.name();
@@ -97,23 +77,9 @@ function describeTopic(topic: HelpTopic, program: CommandUnknownOpts) {
   return { ...topic, text: topicText(topic, program) };
 }
 
-/** What applies to every command. */
-const CONVENTIONS = {
-  output:
-    'stdout has the result alone. -o json prints one document, and -o ndjson a line for each item of an array, or any other document on one line. --query \'<JMESPath>\' selects from the JSON. With -o json or ndjson, the last line on stderr is {"error":{…}} if the exit code is not 0.',
-  environment: ENVIRONMENT_VARIABLES.map(({ name, flag = null, description }) => ({ name, flag, description })),
-  without_account: [
-    {
-      command: 'partnerctl sandbox start -o json',
-      description:
-        'runs the whole service on this machine until it is interrupted, and prints the environment variables for other commands',
-    },
-    {
-      command: 'partnerctl sandbox run -- partnerctl spaces list',
-      description: 'runs one command, after --, against a temporary sandbox',
-    },
-  ],
-} as const;
+/** What applies to the output of every command. */
+const OUTPUT =
+  'stdout has the result alone. -o json prints one document, and -o ndjson a line for each item of an array, or any other document on one line. --query \'<JMESPath>\' selects from the JSON. With -o json or ndjson, the last line on stderr is {"error":{…}} if the exit code is not 0.';
 
 /**
  * Describes the whole program, a group, a command, or a help topic for programs.
@@ -138,7 +104,7 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
   return {
     name: 'partnerctl',
     version: program.version(),
-    ...CONVENTIONS,
+    output: OUTPUT,
     global_flags: program.options.filter(({ long }) => long !== '--version').map(optionJson),
     exit_codes: describeExits(() => true),
     groups: program.commands

@@ -1,5 +1,5 @@
 import { Argument } from '@commander-js/extra-typings';
-import type { Candidate, FindLive } from '../cli/completion.ts';
+import type { FindLive } from '../cli/completion.ts';
 import { SHELLS } from '../cli/completion-shells.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
@@ -13,12 +13,6 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
     ...(profile !== undefined && { profile }),
     ...(typedUrl !== undefined && { baseUrl: typedUrl }),
   };
-  async function findSessions(baseUrl: string): Promise<readonly Candidate[]> {
-    const [{ dirname }, { Places }] = await Promise.all([import('node:path'), import('../chat/places.ts')]);
-    const { path } = await context.stateLocation(options.get('--state'));
-    const sessions = await new Places(dirname(path), baseUrl, context).list();
-    return sessions.map(({ session_id: value, source_id }) => ({ value, description: source_id, within: source_id }));
-  }
   return async (kind) => {
     if (kind === 'leaf') {
       const { LEAVES } = await import('../contract/leaves.ts');
@@ -34,11 +28,7 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
     if (baseUrl === undefined) return [];
     const { readKnownIds } = await import('../cli/known-ids.ts');
     const service = { profile: contractProfile(flags, env, profiles), baseUrl };
-    if (kind !== 'source' && kind !== 'session') {
-      return readKnownIds(context, service).filter((id) => id.kind === kind);
-    }
-    const sessions = await findSessions(baseUrl);
-    return kind === 'session' ? sessions : sessions.map(({ within = '' }) => ({ value: within, description: '' }));
+    return readKnownIds(context, service).filter((id) => id.kind === kind);
   };
 }
 
@@ -66,7 +56,7 @@ export const completion = () =>
         const typed = readTyped(shell, words);
         const line = readLine(programOf(command), typed.before);
         const offer = typed.isRedirected
-          ? { kind: 'files' as const, words: [], prefix: '' }
+          ? 'files'
           : await complete(line, typed.current, createFinder(context, line.options));
         return { kind: 'text', text: formatOffer(shell, offer, typed, words[0] ?? '') };
       }),

@@ -1,27 +1,23 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { run } from '../support/run.ts';
 import { service } from '../support/service.ts';
 
 const LIST = ['spaces', 'list', '-o', 'table'];
 
-describe('a table is colored', () => {
-  test.each([
-    ['a pipe', {}, [], false],
-    ['a pipe', { FORCE_COLOR: '1' }, [], true],
-    ['a pipe', { NO_COLOR: '1' }, ['--color', 'always'], true],
-    ['a pipe', { FORCE_COLOR: '1' }, ['--color', 'never'], false],
-    ['a terminal', { NO_COLOR: '' }, [], true],
-    ['a terminal', { NO_COLOR: '1' }, [], false],
-    ['a terminal', { TERM: 'dumb' }, [], false],
-    ['a terminal', { NO_COLOR: '1', FORCE_COLOR: '1' }, [], false],
-  ] as const)('in %s with %j and %j: %j', async (place, variables, flags, isColored) => {
-    const it = await service();
-    await it.admin('POST', '/spaces', { count: 1 });
-    const columns = place === 'a terminal' ? 100 : undefined;
+test('A table is colored as --color, NO_COLOR, FORCE_COLOR, and the terminal say, in this order', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 1 });
+  for (const [columns, variables, flags, isColored] of [
+    [undefined, { FORCE_COLOR: '1' }, [], true],
+    [undefined, { NO_COLOR: '1' }, ['--color', 'always'], true],
+    [undefined, { FORCE_COLOR: '1' }, ['--color', 'never'], false],
+    [100, { NO_COLOR: '' }, [], true],
+    [100, { TERM: 'dumb' }, [], false],
+    [100, { NO_COLOR: '1', FORCE_COLOR: '1' }, [], false],
+  ] as const) {
     const ran = await run([...LIST, ...flags], { env: { ...it.env, ...variables }, columns });
-    expect(ran.code).toBe(0);
-    expect(ran.stdout.includes('\u001b[')).toBe(isColored);
-  });
+    expect([variables, flags, ran.code, ran.stdout.includes('\u001b[')]).toEqual([variables, flags, 0, isColored]);
+  }
 });
 
 test('a process without a terminal gets no questions, spinners, or colors', async () => {

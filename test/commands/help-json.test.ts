@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { parseDuration } from '../../src/cli/options.ts';
@@ -13,7 +12,6 @@ interface Flag {
 }
 
 interface Help {
-  readonly environment: readonly { readonly name: string; readonly flag: string | null }[];
   readonly global_flags: readonly Flag[];
   readonly commands: readonly {
     readonly command: string;
@@ -34,6 +32,7 @@ describe('help for programs', () => {
   test('is the same everywhere', async () => {
     const elsewhere = await run(['help', '-o', 'json'], { env: { PARTNER_PROFILE: 'acme', CI: '1' }, columns: 60 });
     expect(elsewhere.json()).toEqual(await readHelp());
+    expect((await run(['help', 'upload', '--query', 'command'])).stdout).toBe('upload\n');
   });
 
   test('lists every command and topic, in the order of the human-readable help', async () => {
@@ -48,31 +47,13 @@ describe('help for programs', () => {
 
   test('lists defaults that their flags accept', async () => {
     const { commands, global_flags } = await readHelp();
-    for (const { flag, type, choices, default: value } of [
-      ...commands.flatMap(({ flags }) => flags),
-      ...global_flags,
-    ]) {
+    const flags = [...commands.flatMap((command) => command.flags), ...global_flags];
+    for (const { flag, type, choices, default: value } of flags) {
       if (value === null) continue;
       expect(typeof value, flag).toBe(type === 'integer' ? 'number' : 'string');
       if (choices) expect(choices, flag).toContain(value);
       if (type === 'duration') expect(parseDuration(String(value)), flag).toBeDefined();
-      expect(type, `${flag} has words for its default: they belong in default_text`).not.toBe('path');
     }
-  });
-
-  test('lists the same variables and flags as the human-readable help', async () => {
-    const { environment, global_flags } = await readHelp();
-    const topic = readFileSync(new URL('../../src/help/output.md', import.meta.url), 'utf8');
-    for (const { name, flag } of environment) {
-      expect(topic).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
-      if (flag !== null) expect(global_flags.map((each) => each.flag)).toContain(flag);
-    }
-  });
-
-  test.each(HELP_TOPICS)('contains the text of the topic $name', async ({ name }) => {
-    const described = (await run(['help', name, '-o', 'json'])).json<{ text?: string; topic?: { text: string } }>();
-    const text = described.topic?.text ?? described.text;
-    expect(text).toBe((await run(['help', name])).stdout);
   });
 });
 
@@ -109,13 +90,11 @@ describe('the examples of input files', () => {
 
   test('name commands that print the schema of the file', async () => {
     const { commands } = await readHelp();
-    for (const { schema_command } of commands.flatMap(({ inputs }) => inputs)) {
-      if (schema_command === null) continue;
-      const { code, stdout } = await run(schema_command.split(' ').slice(1));
-      expect({ code, schema: JSON.parse(stdout) }).toMatchObject({
-        code: 0,
-        schema: { $schema: expect.stringContaining('json-schema.org') },
-      });
+    const printers = commands.flatMap(({ inputs }) => inputs.flatMap(({ schema_command }) => schema_command ?? []));
+    expect(printers.length).toBeGreaterThan(0);
+    for (const line of printers) {
+      const ran = await run(line.split(' ').slice(1));
+      expect(ran.json()).toMatchObject({ $schema: expect.stringContaining('json-schema.org') });
     }
   });
 });
