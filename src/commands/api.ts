@@ -31,7 +31,7 @@ async function readData(data: TextSource, type: string, context: Context): Promi
 }
 
 /** Creates the body of a form. @throws InputError that names a file that cannot be read */
-async function readForm(fields: readonly TypedField[], signal: AbortSignal): Promise<StreamedBody | undefined> {
+async function readForm(fields: readonly TypedField[]): Promise<StreamedBody | undefined> {
   if (fields.length === 0) return undefined;
   const [{ formBody }, { filePart, findFiles }] = await Promise.all([
     import('../api/form-body.ts'),
@@ -41,7 +41,7 @@ async function readForm(fields: readonly TypedField[], signal: AbortSignal): Pro
   for (const field of fields) {
     if ('text' in field) parts.push(field);
     else {
-      const { files } = await findFiles([field.path], { recursive: false, exclude: [] }, signal);
+      const { files } = await findFiles([field.path], { recursive: false, exclude: [] });
       for (const file of files) parts.push(await filePart(field.name, file));
     }
   }
@@ -107,7 +107,7 @@ export const api = () =>
         if (mayCreate && isJobCreationPath(path, http.basePath, http.contract)) await guardJob(unguarded, context);
         const name = `${method} ${path}`;
         const text = source && (await readData(source, headers['content-type'] ?? 'json', context));
-        const body = await readForm(form, context.abortSignal);
+        const body = await readForm(form);
         const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
         const operation: RawOperation = { name, safety, request: { method, path, headers, text } };
         context.progress.start(name);

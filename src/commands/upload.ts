@@ -53,8 +53,9 @@ export const upload = () =>
     .action(
       run(async (context, files, options) => {
         const { force = false, retryUnknown = false, dryRun = false, contentType, concurrency } = options;
-        const { checkContentType, parseSource } = await import('../upload/source.ts');
-        const source = parseSource(files, options);
+        const { checkContentType, checkSource } = await import('../upload/source.ts');
+        const { recursive = false, exclude } = options;
+        const source = { paths: files, recursive, exclude, filename: checkSource(files, options) };
         if (contentType !== undefined) checkContentType(contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
         const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, view, { batchResult }] = await Promise.all([
@@ -64,7 +65,7 @@ export const upload = () =>
           import('./upload/shared/result-view.ts'),
           import('../output/batch-result.ts'),
         ]);
-        if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'file');
+        if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         if (!dryRun) await warnIfUnshared(context, 'uploads');
         const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };
         return batchResult(transfer(context, source, uploadOptions), COLUMNS, {

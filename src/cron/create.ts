@@ -241,7 +241,7 @@ class CreateRun {
         return;
       }
       case 'failed': {
-        const isBlocked = result.unreleased !== undefined;
+        const isBlocked = result.unrecorded !== undefined;
         const isSkipped = !isBlocked && result.error instanceof InterruptedError;
         this.settle(
           wanted,

@@ -1,35 +1,32 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
+import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
+import { makeDirectories } from '../platform/files.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { LogDriver } from './log.ts';
 
-// Without O_NONBLOCK, opening a pipe would wait for a reader.
-const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
+const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 
 const ELSEWHERE = 'Name another file with --state or PARTNER_STATE.';
+const FREE_SPACE = `Free some space and run the command again. ${ELSEWHERE}`;
+const PERMIT = `Change its permissions or its owner: a run under sudo may have created it. ${ELSEWHERE}`;
+const HINTS = new Map([
+  ['ENOSPC', FREE_SPACE],
+  ['EDQUOT', FREE_SPACE],
+  ['EACCES', PERMIT],
+  ['EPERM', PERMIT],
+]);
 
-const HINTS: Readonly<Record<string, string>> = {
-  ENOSPC: `Free some space and run the command again. ${ELSEWHERE}`,
-  EDQUOT: `Your disk quota is used up. Free some space and run the command again. ${ELSEWHERE}`,
-  EFBIG: `Raise the limit on the size of files (ulimit -f). ${ELSEWHERE}`,
-  EACCES: `Change its permissions or its owner: a run under sudo may have created it. ${ELSEWHERE}`,
-  EPERM: `Change its permissions or its owner: a run under sudo may have created it. ${ELSEWHERE}`,
-  EIO: `Check the disk before you rely on the file. ${ELSEWHERE}`,
-  ELOOP: `Repair or remove the link. ${ELSEWHERE}`,
-};
-
-/** Explains a failure of the file system. Returns any other error unchanged, because it is a bug. */
-function explain(error: unknown, path: string, doing: 'read' | 'written'): unknown {
-  const code = errorCode(error);
-  if (!(error instanceof Error) || !('syscall' in error) || typeof code !== 'string') return error;
-  const why = `${describeFileError(error).replace(/^./, (first) => first.toUpperCase())}.`;
-  return new LocalError(`The state file could not be ${doing}: ${path}`, {
-    why,
-    hint: HINTS[code] ?? ELSEWHERE,
-    details: { why, path, code },
-    cause: error,
+/** Opens the file. @throws LocalError if a directory, a device, or a pipe is there: records would be lost */
+async function openFile(path: string, flags: number): Promise<FileHandle> {
+  const file = await open(path, flags, 0o600);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new LocalError(`The state file could not be read: ${path}`, {
+    why: 'It is a directory, a device, or a pipe.',
+    hint: ELSEWHERE,
   });
 }
 
@@ -40,45 +37,22 @@ async function syncDirectory(path: string): Promise<void> {
   await directory?.close();
 }
 
-async function requireFile(file: FileHandle, path: string, doing: 'read' | 'written'): Promise<number> {
-  const status = await file.stat();
-  if (status.isFile()) return status.size;
-  throw new LocalError(`The state file could not be ${doing}: ${path}`, {
-    why: 'It is a directory, a device, or a pipe. Records written there would be lost.',
-    hint: ELSEWHERE,
-  });
-}
-
 /** Opens the file to append. Creates it (0600) and its directory (0700), and puts their names on disk. */
 async function openToAppend(path: string): Promise<FileHandle> {
-  const created = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
-  try {
-    const size = await requireFile(file, path, 'written');
-    // If the file is empty, the process that created it may have been killed before it did this.
-    if (size === 0) await syncDirectory(dirname(await realpath(path)));
-    for (let at = dirname(path); created !== undefined && at.length >= created.length; at = dirname(at)) {
-      await syncDirectory(dirname(at));
-    }
-    return file;
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+  const created = await makeDirectories(dirname(path));
+  const file = await openFile(path, O_WRONLY | O_APPEND | O_CREAT);
+  // If the file is empty, the process that created it may have been killed before it did this.
+  if ((await file.stat()).size === 0) await syncDirectory(dirname(await realpath(path)));
+  for (const directory of created) await syncDirectory(dirname(directory));
+  return file;
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  const file = await open(path, O_RDONLY | O_NONBLOCK).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (!file) return undefined;
-  try {
-    await requireFile(file, path, 'read');
-    return await readFile(file, 'utf8');
-  } finally {
-    await file.close();
-  }
+/** Handles the error that there is no such file. */
+function ifMissing<Value>(act: () => Value): (error: unknown) => Value {
+  return (error) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    return act();
+  };
 }
 
 /** The nearest directory that exists. */
@@ -86,6 +60,22 @@ async function existingParent(path: string): Promise<string> {
   const parent = dirname(path);
   const exists = await stat(parent).catch(() => undefined);
   return exists || parent === path ? parent : existingParent(parent);
+}
+
+/** Explains failures of the file system. Other errors are bugs, or explained already. */
+async function explained<Value>(path: string, doing: 'read' | 'written', act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act();
+  } catch (error) {
+    const code = errorCode(error);
+    if (!(error instanceof Error) || !('syscall' in error) || typeof code !== 'string') throw error;
+    throw new LocalError(`The state file could not be ${doing}: ${path}`, {
+      why: `${toSentenceCase(describeFileError(error))}.`,
+      hint: HINTS.get(code) ?? ELSEWHERE,
+      details: { path, code },
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -108,7 +98,7 @@ export function fileLog(path: string): LogDriver {
       if (bytesWritten < bytes.length) {
         throw new LocalError(`The state file could not be written: ${path}`, {
           why: `Only ${bytesWritten} of ${bytes.length} bytes were written: the disk is full, or a quota or size limit was reached.`,
-          hint: `Free some space and run the command again. ${ELSEWHERE}`,
+          hint: FREE_SPACE,
         });
       }
       await held.sync();
@@ -118,28 +108,24 @@ export function fileLog(path: string): LogDriver {
     }
   }
 
-  async function guarded<Value>(doing: 'read' | 'written', act: () => Promise<Value>): Promise<Value> {
-    try {
-      return await act();
-    } catch (error) {
-      throw explain(error, path, doing);
-    }
-  }
-
   return {
     label: path,
-    load: () => guarded('read', async () => (await readText(path))?.split(/\r?\n/)),
-    // Begins with a line feed, to end what a killed writer may have left.
-    write: (lines) => guarded('written', () => append(Buffer.from(`\n${lines.join('\n')}\n`))),
-    async prepare() {
-      await guarded('written', async () => await (await openToAppend(path)).close());
-      return undefined;
-    },
-    check: () =>
-      guarded('written', async () => {
-        const exists = (await readText(path)) !== undefined;
-        await (exists ? access(path, R_OK | W_OK) : access(await existingParent(path), W_OK | X_OK));
+    load: () =>
+      explained(path, 'read', async () => {
+        const file = await openFile(path, O_RDONLY).catch(ifMissing(() => undefined));
+        try {
+          return (await file?.readFile('utf8'))?.split(/\r?\n/);
+        } finally {
+          await file?.close();
+        }
       }),
+    // Begins with a line feed, to end what a killed writer may have left.
+    write: (lines) => explained(path, 'written', () => append(Buffer.from(`\n${lines.join('\n')}\n`))),
+    prepare: () => explained(path, 'written', async () => void (await (await openToAppend(path)).close())),
+    check: () =>
+      explained(path, 'written', () =>
+        access(path, R_OK | W_OK).catch(ifMissing(async () => access(await existingParent(path), W_OK | X_OK))),
+      ),
     async close() {
       await held?.close();
       held = undefined;

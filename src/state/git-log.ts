@@ -5,9 +5,9 @@ import pLimit from 'p-limit';
 import { LocalError, StateUnavailableError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
+import { type GitResult, runGit } from './git.ts';
 import type { StateLocation } from './location.ts';
 import type { LogDriver } from './log.ts';
-import { explanation, type GitResult, runGit } from './run-git.ts';
 
 /*
  * The log is the file state.jsonl of a branch that only moves forward. An append is a commit, pushed on the condition that the
@@ -19,17 +19,8 @@ const FILE = 'state.jsonl';
 /** How long to repeat a push while nobody else moves the branch. */
 const PERSISTENCE_MS = 60_000;
 
-/** A branch of a git repository. */
-export interface GitTarget {
-  /** The address without a password. */
-  readonly label: string;
-  /** The URL for git. */
-  readonly url: string;
-  readonly branch: string;
-}
-
 /** Reads `git+ssh://host/path#branch`. @throws UsageError if a part of it is not valid */
-export function gitTarget({ address, password }: Pick<StateLocation, 'address' | 'password'>): GitTarget {
+function parseAddress({ address }: StateLocation): { readonly url: string; readonly branch: string } {
   const url = new URL(address);
   const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
   // The rules of `git check-ref-format`.
@@ -40,21 +31,14 @@ export function gitTarget({ address, password }: Pick<StateLocation, 'address' |
   }
   // ssh would read them as options.
   if ([url.hostname, decodeURIComponent(url.username)].some((name) => name.startsWith('-'))) {
-    throw new UsageError('The host and the user in the address of the state must not start with "-".', {
-      hint: 'For example: git+ssh://git@host/path.git#branch',
-    });
-  }
-  if (password !== undefined) {
-    throw new UsageError('The address of the state must not hold a password for git.', {
-      hint: 'git keeps passwords in its credential helper: git help credentials',
-    });
+    throw new UsageError('The host and the user in the address of the state must not start with "-".');
   }
   url.hash = '';
-  return { label: address, url: url.href.replace(/^git\+/, ''), branch };
+  return { url: url.href.replace(/^git\+/, ''), branch };
 }
 
 export interface GitDeps {
-  readonly target: GitTarget;
+  readonly location: StateLocation;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
@@ -78,52 +62,56 @@ interface Tip {
   readonly text: string | undefined;
 }
 
-/** The branch, and this process's clone of it. Its methods must not overlap: they would collide on the clone's locks. */
-class Branch {
+class GitLog implements LogDriver {
+  readonly label: string;
   private readonly deps: GitDeps;
-  private readonly ref: string;
+  private readonly url: string;
+  private readonly branch: string;
+  /** One at a time: commands would collide on the clone's locks. */
+  private readonly inTurn = pLimit(1);
   private clone: Promise<string> | undefined;
   /** The branch as this process saw it last. */
-  known: Tip | undefined;
+  private known: Tip | undefined;
 
   constructor(deps: GitDeps) {
+    const { url, branch } = parseAddress(deps.location);
     this.deps = deps;
-    this.ref = `refs/heads/${deps.target.branch}`;
+    this.label = deps.location.address;
+    this.url = url;
+    this.branch = branch;
   }
 
-  /** @throws StateUnavailableError if the server cannot be reached */
-  async fetch(): Promise<Tip> {
-    const { url } = this.deps.target;
-    const fetched = await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', url, `+${this.ref}:refs/state`]);
-    if (fetched.code !== 0) {
-      if (!/couldn't find remote ref/i.test(fetched.stderr)) throw this.unavailable(explanation(fetched));
-      return { commit: undefined, text: undefined };
-    }
-    const commit = (await this.output(['rev-parse', 'refs/state'])).trim();
-    if (commit === this.known?.commit) return this.known;
-    const file = await this.git(['cat-file', 'blob', `${commit}:${FILE}`]);
-    this.known = { commit, text: file.code === 0 ? file.stdout : undefined };
-    return this.known;
+  load(): Promise<readonly string[] | undefined> {
+    return this.inTurn(async () => {
+      const tip = await this.fetch();
+      return tip.commit === undefined ? undefined : this.textOf(tip).split(/\r?\n/);
+    });
   }
 
-  /**
-   * Commits the log beside the other files of the branch, and pushes it unless the branch has moved since.
-   * @returns why it failed; undefined if it did not. A failed push may still arrive
-   */
-  async push({ commit }: Tip, text: string, message: string): Promise<string | undefined> {
-    const blob = (await this.output(['hash-object', '-w', '--stdin'], text)).trim();
-    const all = commit === undefined ? [] : (await this.output(['ls-tree', '-z', commit])).split('\0');
-    const others = all.filter((entry) => entry !== '' && !entry.endsWith(`\t${FILE}`));
-    const entries = [...others, `100644 blob ${blob}\t${FILE}`].map((entry) => `${entry}\0`);
-    const tree = (await this.output(['mktree', '-z'], entries.join(''))).trim();
-    const parents = commit === undefined ? [] : ['-p', commit];
-    const next = (await this.output(['commit-tree', tree, ...parents, '-m', message])).trim();
-    const lease = `--force-with-lease=${this.ref}:${commit ?? ''}`;
-    const target = [this.deps.target.url, `${next}:${this.ref}`];
-    const pushed = await this.git(['push', '--porcelain', '--no-verify', lease, ...target]);
-    if (pushed.code !== 0) return explanation(pushed);
-    this.known = { commit: next, text };
-    return undefined;
+  write(lines: readonly string[]): Promise<void> {
+    return this.inTurn(async () => {
+      const base = this.known ?? (await this.fetch());
+      this.textOf(base);
+      await this.append(base, lines);
+      if (base.commit !== undefined) return;
+      await this.deps.warn(
+        `The branch ${this.branch} did not exist, and was created: ${this.label}. If the state should already be there, check the address.`,
+      );
+    });
+  }
+
+  async prepare(): Promise<undefined> {
+    await this.inTurn(async () => {
+      const base = await this.fetch();
+      if (base.text !== undefined) return;
+      await this.append(base, []);
+      if (base.commit === undefined) return;
+      await this.deps.warn(`Branch ${this.branch} already has other files; ${FILE} was added to it: ${this.label}`);
+    });
+  }
+
+  async check(): Promise<void> {
+    await this.load();
   }
 
   async close(): Promise<void> {
@@ -131,23 +119,94 @@ class Branch {
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   }
 
-  unavailable(why: string): StateUnavailableError {
-    const { label, url } = this.deps.target;
-    const advice = /host key/i.test(why)
-      ? 'This machine does not know the key of the server, or knows another one. Check it, and accept it by logging in with ssh once; in CI, put it into ~/.ssh/known_hosts.'
-      : `Check the address, and that git can log in without a question: git ls-remote '${url}'`;
-    return new StateUnavailableError(`The git repository of the state cannot be reached: ${label}`, {
-      why,
-      hint: `Nothing more is sent to the service while the state cannot be read and written. ${advice}`,
+  /** Returns the log; empty if there is no branch. @throws StateUnavailableError if the branch has other files only */
+  private textOf({ commit, text }: Tip): string {
+    if (text !== undefined || commit === undefined) return text ?? '';
+    throw new StateUnavailableError(`There is no state at ${this.label}`, {
+      why: `Branch ${this.branch} does not have the file ${FILE}.`,
+      hint: `Check the address. For a new state: partnerctl state init '${this.label}'. If the file was there, restore it instead: a new one does not know what exists.`,
     });
+  }
+
+  /** Pushes until the branch has the lines. Gives up if nobody else moves the branch, and it cannot either. */
+  private async append(start: Tip, lines: readonly string[]): Promise<void> {
+    const { clock, random, signal } = this.deps;
+    let base = start;
+    let until = clock.monotonic() + PERSISTENCE_MS;
+    for (let attempt = 0; ; attempt += 1) {
+      const why = await this.push(base, lines);
+      if (why === undefined) return;
+      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 4), signal);
+      const isLate = clock.monotonic() >= until;
+      const now = await this.fetch().catch((error: unknown) => {
+        if (error instanceof StateUnavailableError && !isLate) return base;
+        throw error;
+      });
+      // What the branch no longer has may be the record of something that exists.
+      if (base.text !== undefined && !now.text?.startsWith(base.text)) {
+        throw this.unavailable(`Branch ${this.branch} was deleted or set back during this run`, {
+          why: 'It no longer has the records that this run has read.',
+          hint: 'Restore the branch, and forbid force pushes and deletion there.',
+        });
+      }
+      // A push arrived although its answer did not.
+      if (now.text !== undefined && lines.every((line) => now.text?.includes(line))) return;
+      // Others were first: as long as they make progress, this process will.
+      if (now.commit !== base.commit) until = clock.monotonic() + PERSISTENCE_MS;
+      else if (isRefusal(why)) {
+        throw this.unavailable(`The git server refuses to update branch ${this.branch}`, {
+          why,
+          hint: 'Allow this user to push to the branch: it must not be protected, and only moves forward.',
+        });
+      } else if (isLate) throw this.unreachable(why);
+      base = now;
+    }
+  }
+
+  /** @throws StateUnavailableError if the server cannot be reached */
+  private async fetch(): Promise<Tip> {
+    const ref = `+refs/heads/${this.branch}:refs/state`;
+    const fetched = await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', this.url, ref]);
+    if (!fetched.isDone) {
+      if (!/couldn't find remote ref/i.test(fetched.why)) throw this.unreachable(fetched.why);
+      return { commit: undefined, text: undefined };
+    }
+    const commit = (await this.output(['rev-parse', 'refs/state'])).trim();
+    if (commit === this.known?.commit) return this.known;
+    const file = await this.git(['cat-file', 'blob', `${commit}:${FILE}`]);
+    this.known = { commit, text: file.isDone ? file.stdout : undefined };
+    return this.known;
+  }
+
+  /**
+   * Commits the log beside the other files of the branch, and pushes it unless the branch has moved since.
+   * @returns why it failed; undefined if it did not. A failed push may still arrive
+   */
+  private async push({ commit, text: before = '' }: Tip, lines: readonly string[]): Promise<string | undefined> {
+    const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
+    const text = `${ended}${lines.map((line) => `${line}\n`).join('')}`;
+    const blob = (await this.output(['hash-object', '-w', '--stdin'], text)).trim();
+    const all = commit === undefined ? [] : (await this.output(['ls-tree', '-z', commit])).split('\0');
+    const others = all.filter((entry) => entry !== '' && !entry.endsWith(`\t${FILE}`));
+    const entries = [...others, `100644 blob ${blob}\t${FILE}`].map((entry) => `${entry}\0`);
+    const tree = (await this.output(['mktree', '-z'], entries.join(''))).trim();
+    const parents = commit === undefined ? [] : ['-p', commit];
+    const message = `Add ${lines.length} ${lines.length === 1 ? 'record' : 'records'}`;
+    const next = (await this.output(['commit-tree', tree, ...parents, '-m', message])).trim();
+    const ref = `refs/heads/${this.branch}`;
+    const lease = `--force-with-lease=${ref}:${commit ?? ''}`;
+    const pushed = await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
+    if (!pushed.isDone) return pushed.why;
+    this.known = { commit: next, text };
+    return undefined;
   }
 
   private async makeClone(): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-git-'));
-    const made = await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps);
-    if (made.code === 0) return directory;
+    const { isDone, why } = await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps);
+    if (isDone) return directory;
     throw new LocalError(`git cannot make a repository in ${directory}`, {
-      why: explanation(made),
+      why,
       hint: 'Nothing was sent to the service. Free some space, or name another directory with TMPDIR.',
     });
   }
@@ -159,131 +218,28 @@ class Branch {
   }
 
   private async output(args: readonly string[], input?: string): Promise<string> {
-    const result = await this.git(args, input);
-    if (result.code === 0) return result.stdout;
+    const { isDone, stdout, why } = await this.git(args, input);
+    if (isDone) return stdout;
     throw new LocalError(`git ${args[0]} failed in ${await this.clone}`, {
-      why: explanation(result),
+      why,
       hint: 'Nothing was sent to the service. Is there space left, and is git 2.29 or newer?',
     });
   }
-}
 
-class GitLog implements LogDriver {
-  private readonly deps: GitDeps;
-  private readonly branch: Branch;
-  private readonly inTurn = pLimit(1);
-
-  constructor(deps: GitDeps) {
-    this.deps = deps;
-    this.branch = new Branch(deps);
+  private unreachable(why: string): StateUnavailableError {
+    const hint = /host key/i.test(why)
+      ? 'This machine does not know the key of the server, or knows another one. Check it, and accept it by logging in with ssh once; in CI, put it into ~/.ssh/known_hosts.'
+      : `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`;
+    return this.unavailable('The git repository of the state cannot be reached', { why, hint });
   }
 
-  get label(): string {
-    return this.deps.target.label;
-  }
-
-  load(): Promise<readonly string[] | undefined> {
-    return this.inTurn(async () => {
-      const tip = await this.branch.fetch();
-      return tip.commit === undefined ? undefined : this.textOf(tip).split(/\r?\n/);
-    });
-  }
-
-  write(lines: readonly string[]): Promise<void> {
-    return this.inTurn(async () => {
-      const base = this.branch.known ?? (await this.branch.fetch());
-      await this.append(base, lines, (tip) => this.textOf(tip));
-      if (base.commit !== undefined) return;
-      const { target, warn } = this.deps;
-      await warn(
-        `The branch ${target.branch} did not exist, and was created: ${target.label}. If the state should already be there, check the address.`,
-      );
-    });
-  }
-
-  async prepare(): Promise<undefined> {
-    await this.inTurn(async () => {
-      const base = await this.branch.fetch();
-      if (base.text !== undefined) return;
-      await this.append(base, [], ({ text = '' }) => text);
-      if (base.commit === undefined) return;
-      const { target, warn } = this.deps;
-      await warn(`Branch ${target.branch} already has other files; ${FILE} was added to it: ${target.label}`);
-    });
-  }
-
-  async check(): Promise<void> {
-    await this.load();
-  }
-
-  close(): Promise<void> {
-    return this.branch.close();
-  }
-
-  /** Returns the log; empty if there is no branch. @throws StateUnavailableError if the branch has other files only */
-  private textOf({ commit, text }: Tip): string {
-    if (text !== undefined || commit === undefined) return text ?? '';
-    const { branch, label } = this.deps.target;
-    throw new StateUnavailableError(`There is no state at ${label}`, {
-      why: `Branch ${branch} does not have the file ${FILE}.`,
-      hint: `Check the address. For a new state: partnerctl state init '${label}'. If the file was there, restore it instead: a new one does not know what exists.`,
-    });
-  }
-
-  /** Pushes until the branch has the lines. Gives up if nobody else moves the branch, and it cannot either. */
-  private async append(start: Tip, lines: readonly string[], textOf: (tip: Tip) => string): Promise<void> {
-    const { clock, random, signal } = this.deps;
-    const message = `Add ${lines.length} ${lines.length === 1 ? 'record' : 'records'}`;
-    let base = start;
-    let until = clock.monotonic() + PERSISTENCE_MS;
-    for (let attempt = 0; ; attempt += 1) {
-      const before = textOf(base);
-      const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
-      const why = await this.branch.push(base, `${ended}${lines.map((line) => `${line}\n`).join('')}`, message);
-      if (why === undefined) return;
-      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 4), signal);
-      const now = await this.fetchAfter(base, until);
-      const wasSetBack = base.text !== undefined && now !== base && !now.text?.startsWith(base.text);
-      if (wasSetBack) throw this.setBack();
-      // A push arrived although its answer did not.
-      if (now.text !== undefined && lines.every((line) => now.text?.includes(line))) return;
-      // Others were first: as long as they make progress, this process will.
-      if (now.commit !== base.commit) until = clock.monotonic() + PERSISTENCE_MS;
-      else if (isRefusal(why)) throw this.refused(why);
-      else if (clock.monotonic() >= until) throw this.branch.unavailable(why);
-      base = now;
-    }
-  }
-
-  /** @returns the branch as it is now; as it was if the server cannot be reached, until it is late */
-  private async fetchAfter(base: Tip, until: number): Promise<Tip> {
-    try {
-      return await this.branch.fetch();
-    } catch (error) {
-      if (error instanceof StateUnavailableError && this.deps.clock.monotonic() < until) return base;
-      throw error;
-    }
-  }
-
-  /** Only additions are expected. What the branch no longer has may be the record of something that exists. */
-  private setBack(): StateUnavailableError {
-    const { branch, label } = this.deps.target;
-    return new StateUnavailableError(`Branch ${branch} was deleted or set back during this run: ${label}`, {
-      why: 'It no longer has the records that this run has read.',
-      hint: 'Nothing more is sent to the service. Restore the branch, and forbid force pushes and deletion there.',
-    });
-  }
-
-  private refused(why: string): StateUnavailableError {
-    const { branch, label } = this.deps.target;
-    return new StateUnavailableError(`The git server refuses to update branch ${branch}: ${label}`, {
-      why,
-      hint: 'Nothing more is sent to the service. Allow this user to push to the branch: it must not be protected, and only moves forward.',
-    });
+  private unavailable(what: string, { why, hint }: { readonly why: string; readonly hint: string }) {
+    const stopped = 'Nothing more is sent to the service while the state cannot be read and written.';
+    return new StateUnavailableError(`${what}: ${this.label}`, { why, hint: `${stopped} ${hint}` });
   }
 }
 
-/** The log on a branch of a git repository. Connects with the first read or write. */
+/** The log on a branch of a git repository. Connects with the first read or write. @throws UsageError for a bad address */
 export function gitLog(deps: GitDeps): LogDriver {
   return new GitLog(deps);
 }

@@ -16,18 +16,12 @@ export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 /** How long `outlive` waits before it reads the log again, at first and at most. */
 const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
 
-/** How to wait for the reservations of others. */
-export interface WaitOptions<Data> {
-  /** Whether a reservation is worth waiting for; all are by default. */
-  readonly isAwaited?: (reservation: Reservation<Data>) => boolean;
-  /** Called once, before the first pause, with the milliseconds that it may take. */
-  readonly onWait?: ((leftMs: number) => void) | undefined;
-}
-
 /**
  * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
- * whole lease. Reads the log again and again.
+ * whole lease.
  * @param ids of open reservations that this process has read
+ * @param options `isAwaited` whether a reservation is worth waiting for; `onWait` is called once, before the first pause, with
+ *   the milliseconds that it may take
  * @returns those that are still open
  * @throws LocalError; the reason of the signal
  */
@@ -35,8 +29,12 @@ export async function outlive<Data>(
   { log, clock, signal }: { readonly log: Log; readonly clock: Clock; readonly signal: AbortSignal },
   kind: OnceKind<Data>,
   ids: ReadonlySet<string>,
-  { isAwaited = () => true, onWait }: WaitOptions<Data> = {},
+  options: {
+    readonly isAwaited?: ((reservation: Reservation<Data>) => boolean) | undefined;
+    readonly onWait?: ((leftMs: number) => void) | undefined;
+  },
 ): Promise<readonly Reservation<Data>[]> {
+  const { isAwaited = () => true, onWait } = options;
   // Not the wall clock: set forward, it would shorten the wait.
   const start = clock.monotonic();
   for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {

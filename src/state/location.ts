@@ -28,13 +28,8 @@ export interface StateLocation {
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';
 }
 
-type Platform = Pick<LocationSources, 'platform' | 'home' | 'env'>;
-
 /** Returns the directory for local state, and the setting that it comes from. */
-function stateDirectory({ env, platform, home }: Platform): {
-  readonly path: string;
-  readonly from: StateLocation['from'];
-} {
+function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLocation, 'path' | 'from'> {
   const { isAbsolute, join } = platform === 'win32' ? win32 : posix;
   const xdg = env.XDG_STATE_HOME;
   if (xdg && isAbsolute(xdg)) return { path: join(xdg, 'partnerctl'), from: 'XDG_STATE_HOME' };
@@ -50,32 +45,35 @@ function stateDirectory({ env, platform, home }: Platform): {
   return { path: join(inHome, 'partnerctl'), from: 'default' };
 }
 
-function storeKind(address: string): StoreKind {
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
-  // Not a file name: blanks or quotes before an address, or a login without the scheme.
-  if (scheme === undefined && (address.includes('://') || /^\/{0,2}[^/\\\s]*:[^/\\\s]*@/.test(address))) {
-    throw new UsageError('The address of the state does not begin with a scheme such as postgres://.', {
-      hint: 'Remove blanks and quotes around it. For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
-    });
-  }
-  if (scheme === undefined && /^(postgres(ql)?|git\+\w+):/i.test(address)) {
-    throw new UsageError('The address of the state needs two slashes after its first colon.', {
-      hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
-    });
-  }
-  // A connection string of libpq. Not a file name: as one, its password would be shown.
-  if (/^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i.test(address) && scheme === undefined) {
+const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch';
+
+/** Recognizes addresses that are not URLs. As the name of a file, a password in them would be shown. */
+function refuseOtherForms(address: string): void {
+  if (/^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i.test(address)) {
     throw new UsageError('The address of the state is a connection string, and not a URL.', {
       hint: 'Write it as postgres://user@host/database, and set PGPASSWORD to the password.',
     });
   }
   const [, host, path] = /^([^/\s:]+@[^/\s:]+):(?!\/\/)(.+)$/.exec(address) ?? [];
-  if (scheme === undefined && host !== undefined) {
+  if (host !== undefined) {
     throw new UsageError(`The address of the state is not a URL: ${address}`, {
       hint: `Write it as git+ssh://${host}/${path?.replace(/^\/|#.*$/g, '')}#branch`,
     });
   }
-  if (scheme === undefined) return 'file';
+  // Blanks or quotes before an address, a login without the scheme, or one slash too few.
+  if (/:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^(postgres(ql)?|git\+\w+):/i.test(address)) {
+    throw new UsageError('The address of the state does not begin with a scheme such as postgres://.', {
+      hint: `Remove blanks and quotes around it. ${EXAMPLES}`,
+    });
+  }
+}
+
+function storeKind(address: string): StoreKind {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  if (scheme === undefined) {
+    refuseOtherForms(address);
+    return 'file';
+  }
   if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
   if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';
   throw new UsageError(`The state cannot be kept at ${scheme}://.`, {
@@ -83,18 +81,11 @@ function storeKind(address: string): StoreKind {
   });
 }
 
-/** Flags are visible in the process list and in the shell history. */
-function refusePasswordInFlag(): never {
-  throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
-    hint: 'Leave it out. For PostgreSQL, use PGPASSWORD, PGPASSFILE, or PARTNER_STATE; for git, its credential helper.',
-  });
-}
-
-/** Whether a text is correctly percent-encoded. */
-function canDecode(text: string): boolean {
+/** Whether a text is a URL, and correctly percent-encoded. */
+function isUrl(text: string): boolean {
   try {
     decodeURIComponent(text);
-    return true;
+    return URL.canParse(text);
   } catch {
     return false;
   }
@@ -105,25 +96,21 @@ const TOKEN_AS_USER = /^(gh[a-z]_|github_pat_|gl[a-z]+-|[^.@]{30,}$)/;
 
 /** Messages do not repeat the address, which may have a password. */
 function parseAddress(address: string, from: StateLocation['from']): URL {
-  if (!URL.canParse(address)) {
-    throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
-      hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
-    });
-  }
-  if (!canDecode(address)) {
-    throw new UsageError(`The address of the state (${from}) has a percent sign that encodes nothing.`, {
-      hint: 'Write a percent sign as %25, also in a password.',
-    });
-  }
-  const url = new URL(address);
-  const isGit = url.protocol.startsWith('git+');
+  const isGit = address.startsWith('git+');
+  const url = isUrl(address) ? new URL(address) : undefined;
   // A password with a slash, a question mark, or a number sign ends the part before the @ early.
-  if (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@')) {
-    throw new UsageError(`The address of the state (${from}) has an @ after the host.`, {
-      hint: 'Write @ as %40, / as %2F, ? as %3F, and # as %23, also in a password.',
+  if (!url || (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@'))) {
+    throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
+      hint: `Write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25, also in a password. ${EXAMPLES}`,
     });
   }
-  if (/^git\+https?:$/.test(url.protocol) && TOKEN_AS_USER.test(url.username)) {
+  if (from === '--state' && url.password !== '') {
+    // Flags are visible in the process list and in the shell history.
+    throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
+      hint: 'Leave it out. For PostgreSQL, use PGPASSWORD, PGPASSFILE, or PARTNER_STATE; for git, its credential helper.',
+    });
+  }
+  if (isGit && (url.password !== '' || (url.protocol !== 'git+ssh:' && TOKEN_AS_USER.test(url.username)))) {
     throw new UsageError('The address of the state must not hold a password for git, or a token as the user.', {
       hint: 'git keeps them in its credential helper: git help credentials',
     });
@@ -138,10 +125,10 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
  * @throws UsageError if the flag is empty, if the address is of no known kind, or if no setting names a directory and the
  *   user has no home directory
  */
-export function stateLocation({ flag, env, profile, ...rest }: LocationSources): StateLocation {
+export function stateLocation(sources: LocationSources): StateLocation {
+  const { flag, env, profile, platform } = sources;
   if (flag === '') throw new UsageError('--state needs a file name.', { hint: 'Is the shell variable in it unset?' });
-  const platform = { env, ...rest };
-  const { join } = rest.platform === 'win32' ? win32 : posix;
+  const { join } = platform === 'win32' ? win32 : posix;
   const settings = [
     ['--state', flag],
     ['PARTNER_STATE', env.PARTNER_STATE],
@@ -149,7 +136,7 @@ export function stateLocation({ flag, env, profile, ...rest }: LocationSources):
   ] as const;
   const [from, address] = settings.find(([, value]) => value) ?? [];
   if (from === undefined || !address) {
-    const directory = stateDirectory(platform);
+    const directory = stateDirectory(sources);
     const path = join(directory.path, 'state.jsonl');
     return { kind: 'file', address: path, password: undefined, path, from: directory.from };
   }
@@ -157,9 +144,8 @@ export function stateLocation({ flag, env, profile, ...rest }: LocationSources):
   if (kind === 'file') return { kind, address, password: undefined, path: address, from };
   const url = parseAddress(address, from);
   const password = url.password === '' ? undefined : decodeURIComponent(url.password);
-  if (password !== undefined && from === '--state') refusePasswordInFlag();
   url.password = '';
   const shown = url.href;
   const name = `state-${hash('sha256', shown, 'hex').slice(0, 16)}.jsonl`;
-  return { kind, address: shown, password, path: join(stateDirectory(platform).path, name), from };
+  return { kind, address: shown, password, path: join(stateDirectory(sources).path, name), from };
 }

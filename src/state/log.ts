@@ -45,13 +45,24 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
 }
 
-const MAX_LINE_BYTES = 1024 * 1024;
-
 /** Says how to repair a line that cannot be used. */
 export function repairHint(why: string): string {
   if (why === CONFLICT_MARKER) return 'Remove the conflict markers and keep the records of both sides.';
   if (why.startsWith('written by a newer version')) return 'Update partnerctl.';
   return 'Restore the line from a backup or from git.';
+}
+
+/** How many unusable lines to warn about; further ones are only counted. */
+const MAX_WARNINGS = 20;
+
+/** Returns warnings about the lines that cannot be used. @param label of the log */
+export function damageWarnings(entries: readonly LogEntry[], label: string): readonly string[] {
+  const damaged = entries.filter((entry) => entry.kind === 'damaged');
+  const more = damaged.length - MAX_WARNINGS;
+  return [
+    ...damaged.slice(0, MAX_WARNINGS).map(({ line, why }) => `${label}:${line} cannot be used: ${why}`),
+    ...(more > 0 ? [`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`] : []),
+  ];
 }
 
 /** An append-only log of records. Records that are appended during a write share the next one. */
@@ -116,7 +127,9 @@ export class Log {
    *   still hold some of them
    */
   async append(records: readonly LogRecord[]): Promise<void> {
-    if (records.length > 0) await this.write(records.map((record) => this.encode(record)));
+    const lines = records.map(encode);
+    for (const line of lines) this.refuseSecretIn(line);
+    if (lines.length > 0) await this.write(lines);
   }
 
   /** Appends the records that another log has and this one lacks, unchanged. @returns how many, and how many it had */
@@ -155,18 +168,6 @@ export class Log {
       why: 'A name or an id in this command contains the token, or another secret.',
       hint: 'Use a name or an id without it.',
     });
-  }
-
-  private encode(record: LogRecord): string {
-    const line = encode(record);
-    this.refuseSecretIn(line);
-    if (Buffer.byteLength(line) <= MAX_LINE_BYTES) return line;
-    throw new LocalError(
-      `A record of more than ${MAX_LINE_BYTES} bytes cannot be written to the state: ${this.label}`,
-      {
-        hint: 'Use shorter names and ids.',
-      },
-    );
   }
 
   private write(lines: readonly string[]): Promise<void> {

@@ -1,10 +1,10 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { JsonObject } from '../contract/json.ts';
-import { LocalError, PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import { LocalError, type PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { Log } from './log.ts';
-import { type OnceKind, type Reservation, type Standing, standingOf, standings } from './standing.ts';
+import { type OnceKind, type Reservation, standingOf, standings } from './standing.ts';
 
 /*
  * Creates objects at most once (design §6). The law: the first open reservation of a key owns the key. A run that dies at any
@@ -17,8 +17,8 @@ import { type OnceKind, type Reservation, type Standing, standingOf, standings }
 const BATCH = 50;
 /** How many requests are sent at a time, unless a feature says otherwise. */
 const CONCURRENCY = 4;
-/** How often an item whose lease ended before it was sent is tried. */
-const MAX_TRIES = 3;
+/** After so many batches of which nothing could be sent in time, the state is too slow. */
+const MAX_LATE = 3;
 
 /** An object to create. */
 export interface Item<Data> {
@@ -38,16 +38,23 @@ export interface SendOptions {
   readonly signal: AbortSignal;
 }
 
-/** What became of an item. */
+/** What became of an item. `unrecorded`: why that could not be recorded, so that the reservation stays open, and blocks the key. */
 export type Result<Data> =
-  /** `unrecorded`: why the id could not be recorded. The reservation then stays open, and blocks the key. */
   | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
-  /** Another process owns the key, or has created the object. Nothing was sent. */
-  | { readonly kind: 'lost'; readonly standing: Standing<Data> }
-  /** The error proves that nothing was created. `unreleased`: why the reservation may still be there, and block the key. */
-  | { readonly kind: 'failed'; readonly error: PartnerctlError; readonly unreleased?: unknown }
+  /** The error proves that nothing was created. */
+  | { readonly kind: 'failed'; readonly error: PartnerctlError; readonly unrecorded?: unknown }
   /** The object may exist. The reservation blocks the key. */
-  | { readonly kind: 'unknown'; readonly error: unknown; readonly reservation: Reservation<Data> };
+  | {
+      readonly kind: 'unknown';
+      readonly error: unknown;
+      readonly reservation: Reservation<Data>;
+      readonly unrecorded?: unknown;
+    }
+  /** Another process owns the key, or has created the object. Nothing was sent. */
+  | { readonly kind: 'lost' };
+
+/** The record that ends a reservation. */
+const RECORD = { created: 'created', failed: 'released', unknown: 'unknown', late: 'released' } as const;
 
 /** What a feature does for each item. */
 export interface Steps<Data, Each extends Item<Data>> {
@@ -76,11 +83,13 @@ export interface OnceDeps {
 
 interface Attempt<Data, Each extends Item<Data>> {
   readonly item: Each;
-  readonly tries: number;
   readonly reservation: Reservation<Data>;
+  /** Whether the reservation is the first of its key. */
+  readonly isOwner: boolean;
 }
 
-type Queued<Data, Each extends Item<Data>> = Pick<Attempt<Data, Each>, 'item' | 'tries'>;
+/** What became of an item that this process owns. `late`: nothing was sent, because the lease or the run ended. */
+type Sent<Data> = Exclude<Result<Data>, { kind: 'lost' }> | { readonly kind: 'late' };
 
 /** One call of `createOnce`. */
 class OnceRun<Data, Each extends Item<Data>> {
@@ -96,34 +105,16 @@ class OnceRun<Data, Each extends Item<Data>> {
     this.limit = pLimit(deps.concurrency ?? CONCURRENCY);
   }
 
-  /** @returns the items to try again */
-  async createBatch(queued: readonly Queued<Data, Each>[]): Promise<readonly Queued<Data, Each>[]> {
-    const { keyOf } = this.kind;
-    const tries = new Map(queued.map(({ item, tries }) => [keyOf(item.data), tries]));
-    const items = queued.map(({ item }) => item);
-    const prepared = this.steps.prepare ? await this.steps.prepare(items) : items;
-    if (prepared.length === 0) return [];
+  /** @returns the items for which nothing was sent in time: they are to be tried again */
+  async createBatch(batch: readonly Each[]): Promise<readonly Each[]> {
+    const items = this.steps.prepare ? await this.steps.prepare(batch) : batch;
+    if (items.length === 0) return [];
     // The lease begins before anybody can see the reservation.
     const elapsed = startStopwatch(this.deps.clock);
-    const leftMs = (): number => LEASE_MS - elapsed();
-    const attempts = prepared.map((item) => ({
-      item,
-      tries: tries.get(keyOf(item.data)) ?? 0,
-      reservation: this.reservation(item),
-    }));
-    const after = await this.reserve(attempts);
-    const mine = attempts.filter(({ item, reservation }) =>
-      isOwner(reservation, standingOf(after, reservation.key), item.replaces),
-    );
-    const lost = attempts.filter((attempt) => !mine.includes(attempt));
-    const settling = [
-      this.lose(lost, after),
-      ...mine.map(async (attempt) => {
-        const result = await this.settle(attempt, leftMs);
-        if (result) await this.steps.settled(attempt.item, result);
-        return result ? undefined : { item: attempt.item, tries: attempt.tries + 1 };
-      }),
-    ];
+    const attempts = await this.reserve(items);
+    const mine = attempts.filter(({ isOwner }) => isOwner);
+    const lost = attempts.filter(({ isOwner }) => !isOwner);
+    const settling = [this.lose(lost), ...mine.map((attempt) => this.settle(attempt, elapsed))];
     // Wait for all of them, so that each request that was sent has its record.
     const settled = await Promise.allSettled(settling);
     const failure = settled.find((each) => each.status === 'rejected');
@@ -131,128 +122,84 @@ class OnceRun<Data, Each extends Item<Data>> {
     return settled.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
   }
 
-  private reservation({ data, seen }: Each): Reservation<Data> {
-    const key = this.kind.keyOf(data);
-    const { id, at, by } = this.deps.log.newRecord(`${this.kind.type}.reserved`, {});
-    return { id, at, by, key, data, ...(seen && { seen }), leaseMs: LEASE_MS, isUnknown: false };
-  }
-
-  /** Reserves, and reads the log back. @throws LocalError, and nothing was sent. What it may have left is settled */
-  private async reserve(attempts: readonly Attempt<Data, Each>[]): Promise<ReadonlyMap<string, Standing<Data>>> {
+  /** Reserves, and reads the log back. @throws LocalError, and nothing was sent. What it may have left is released */
+  private async reserve(items: readonly Each[]): Promise<readonly Attempt<Data, Each>[]> {
     const { log } = this.deps;
+    const { type, keyOf } = this.kind;
+    const reserved = items.map((item) => {
+      const { data, seen } = item;
+      const key = keyOf(data);
+      return { item, key, record: log.newRecord(`${type}.reserved`, { key, data, seen, leaseMs: LEASE_MS }) };
+    });
     try {
-      await log.append(
-        attempts.map(({ reservation: { isUnknown: _, ...fields } }) => ({
-          type: `${this.kind.type}.reserved`,
-          ...fields,
-        })),
-      );
+      await log.append(reserved.map(({ record }) => record));
       const after = standings(await log.read(), this.kind);
-      const missing = attempts.find(
-        ({ reservation: { key, id } }) => !standingOf(after, key).open.some((open) => open.id === id),
-      );
-      if (!missing) return after;
-      throw new LocalError(`A record that was just written is not in the state: ${log.label}`, {
-        hint: 'Nothing was sent. Is it restored from a backup, or a copy that lags behind? Check it: partnerctl state verify',
+      return reserved.map(({ item, key, record }) => {
+        const { objects, open } = standingOf(after, key);
+        const isRival = ({ id }: { readonly id: string }): boolean => !item.replaces?.includes(id);
+        const rivals = open.filter(isRival);
+        const reservation = rivals.find(({ id }) => id === record.id);
+        if (reservation) return { item, reservation, isOwner: rivals[0] === reservation && !objects.some(isRival) };
+        throw new LocalError(`A record that was just written is not in the state: ${log.label}`, {
+          hint: 'Nothing was sent. Is it restored from a backup, or a copy that lags behind? Check it: partnerctl state verify',
+        });
       });
     } catch (error) {
-      await this.withdraw(attempts, error);
+      // They may have arrived. What cannot be released blocks its key until `cron reconcile`.
+      const releases = reserved.map(({ key, record }) => ({ key, of: record.id }));
+      if (!(error instanceof StateUnavailableError)) await failureOf(this.record('released', releases));
       throw error;
     }
   }
 
-  /** Releases reservations that may be in the log. Settles as failed those that are left there, and block their keys. */
-  private async withdraw(attempts: readonly Attempt<Data, Each>[], error: unknown): Promise<void> {
-    // If the log cannot be reached, a release would fail as well.
-    const failure = error instanceof StateUnavailableError ? { error } : await failureOf(this.release(attempts));
-    if (!failure || !(error instanceof PartnerctlError)) return;
-    const all = await this.deps.log.read().then(
-      (records) => standings(records, this.kind),
-      () => undefined,
-    );
-    for (const { item, reservation } of attempts) {
-      const isLeft = !all || standingOf(all, reservation.key).open.some(({ id }) => id === reservation.id);
-      if (isLeft) await this.steps.settled(item, { kind: 'failed', error, unreleased: failure.error });
-    }
-  }
-
-  private async lose(
-    lost: readonly Attempt<Data, Each>[],
-    after: ReadonlyMap<string, Standing<Data>>,
-  ): Promise<undefined> {
-    if (lost.length === 0) return;
+  private async lose(lost: readonly Attempt<Data, Each>[]): Promise<undefined> {
     // Else it would block the key after the owner has finished. If this fails, `cron reconcile` ends it.
-    await this.release(lost).catch(() => undefined);
-    for (const { item, reservation } of lost) {
-      const others = without(standingOf(after, reservation.key), [reservation.id, ...(item.replaces ?? [])]);
-      await this.steps.settled(item, { kind: 'lost', standing: others });
-    }
+    await failureOf(
+      this.record(
+        'released',
+        lost.map(({ reservation: { key, id } }) => ({ key, of: id })),
+      ),
+    );
+    for (const { item } of lost) await this.steps.settled(item, { kind: 'lost' });
   }
 
-  /** @returns undefined if the lease or the run ended before the request was sent: the item is to be tried again */
-  private async settle(attempt: Attempt<Data, Each>, leftMs: () => number): Promise<Result<Data> | undefined> {
-    const { item, tries, reservation } = attempt;
-    const sent = await this.limit(() => this.send(item, leftMs));
-    if (sent.kind === 'created') {
-      const of = item.replaces?.length ? [reservation.id, ...item.replaces] : reservation.id;
-      const fields = { key: reservation.key, of, object: sent.id, data: item.data };
-      const unrecorded = await failureOf(this.record('created', [fields]));
-      return { ...sent, ...(unrecorded && { unrecorded: unrecorded.error }) };
+  /** @returns the item if nothing was sent in time */
+  private async settle({ item, reservation }: Attempt<Data, Each>, elapsed: () => number): Promise<Each | undefined> {
+    const { key, id } = reservation;
+    const sent = await this.limit(() => this.send(item, reservation, elapsed));
+    const of = sent.kind === 'created' && item.replaces?.length ? [id, ...item.replaces] : id;
+    const created = sent.kind === 'created' && { object: sent.id, data: item.data };
+    const unrecorded = await failureOf(this.record(RECORD[sent.kind], [{ key, of, ...created }]));
+    if (sent.kind === 'late') {
+      if (unrecorded) throw unrecorded.error;
+      return item;
     }
-    if (sent.kind === 'unknown') {
-      // If this fails, the reservation is open all the same.
-      await failureOf(this.record('unknown', [{ key: reservation.key, of: reservation.id }]));
-      return { ...sent, reservation: { ...reservation, isUnknown: true } };
-    }
-    const unreleased = await failureOf(this.release([attempt]));
-    const isInterrupted = this.deps.signal.aborted;
-    if (sent.kind === 'late' && !unreleased && (isInterrupted || tries + 1 < MAX_TRIES)) return undefined;
-    const error = sent.kind === 'failed' ? sent.error : this.tooSlow();
-    return { kind: 'failed', error, ...(unreleased && { unreleased: unreleased.error }) };
+    await this.steps.settled(item, unrecorded ? { ...sent, unrecorded: unrecorded.error } : sent);
+    return undefined;
   }
 
-  private async send(item: Each, leftMs: () => number): Promise<Sent> {
+  private async send(item: Each, reservation: Reservation<Data>, elapsed: () => number): Promise<Sent<Data>> {
     const { signal } = this.deps;
     let isHeldBack = false;
     const maySend = (): boolean => {
-      isHeldBack ||= signal.aborted || leftMs() < REQUEST_MS;
+      isHeldBack ||= signal.aborted || elapsed() > PATIENCE_MS;
       return !isHeldBack;
     };
     if (!maySend()) return { kind: 'late' };
     try {
       return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: REQUEST_MS, signal }) };
     } catch (error) {
-      if (!provesNothingDone(error)) return { kind: 'unknown', error };
+      if (!provesNothingDone(error))
+        return { kind: 'unknown', error, reservation: { ...reservation, isUnknown: true } };
       return isHeldBack ? { kind: 'late' } : { kind: 'failed', error };
     }
-  }
-
-  private release(attempts: readonly Attempt<Data, Each>[]): Promise<void> {
-    return this.record(
-      'released',
-      attempts.map(({ reservation: { key, id } }) => ({ key, of: id })),
-    );
   }
 
   private record(what: 'created' | 'released' | 'unknown', records: readonly JsonObject[]): Promise<void> {
     const { log } = this.deps;
     return log.append(records.map((fields) => log.newRecord(`${this.kind.type}.${what}`, fields)));
   }
-
-  private tooSlow(): LocalError {
-    return new LocalError(`The state is too slow to create anything safely: ${this.deps.log.label}`, {
-      why: `Between reserving and sending, ${PATIENCE_MS / 1000}s passed ${MAX_TRIES} times. Nothing was sent.`,
-      hint: 'Run the command again when the state answers faster, with fewer at once.',
-    });
-  }
 }
-
-type Sent =
-  | { readonly kind: 'created'; readonly id: string }
-  | { readonly kind: 'failed'; readonly error: PartnerctlError }
-  | { readonly kind: 'unknown'; readonly error: unknown }
-  /** Nothing was sent: the lease ended, or the run was interrupted. */
-  | { readonly kind: 'late' };
 
 export interface Failure {
   readonly error: unknown;
@@ -266,21 +213,11 @@ export async function failureOf(act: Promise<unknown>): Promise<Failure | undefi
   );
 }
 
-function without<Data>({ objects, open, live }: Standing<Data>, ids: readonly string[]): Standing<Data> {
-  const isOther = ({ id }: { readonly id: string }): boolean => !ids.includes(id);
-  return { objects: objects.filter(isOther), open: open.filter(isOther), live: live.filter((id) => !ids.includes(id)) };
-}
-
-function isOwner({ id }: Reservation<unknown>, standing: Standing<unknown>, replaces: readonly string[] = []): boolean {
-  const { objects, open } = without(standing, replaces);
-  return objects.length === 0 && open[0]?.id === id;
-}
-
 /**
  * Creates objects, each at most once, in batches: reserves the keys, reads the log back, sends the requests whose reservation
  * is the first of its key, and records the outcomes. Items must have different keys.
- * @throws LocalError if the state cannot be read or written before a batch is sent; the reason of the signal. The items of that
- *   batch and of later ones are not settled, and nothing was sent for them
+ * @throws LocalError if the state cannot be read or written before a request is sent, or is too slow; the reason of the signal.
+ *   Nothing was sent for the items that are not settled then
  */
 export async function createOnce<Data, Each extends Item<Data>>(
   deps: OnceDeps,
@@ -289,9 +226,17 @@ export async function createOnce<Data, Each extends Item<Data>>(
   steps: Steps<Data, Each>,
 ): Promise<void> {
   const run = new OnceRun(deps, kind, steps);
-  const queue: Queued<Data, Each>[] = items.map((item) => ({ item, tries: 0 }));
-  while (queue.length > 0) {
+  const queue = [...items];
+  for (let late = 0; queue.length > 0; ) {
     deps.signal.throwIfAborted();
-    queue.push(...(await run.createBatch(queue.splice(0, BATCH))));
+    const batch = queue.splice(0, BATCH);
+    const again = await run.createBatch(batch);
+    queue.push(...again);
+    late = again.length === batch.length ? late + 1 : 0;
+    if (late < MAX_LATE || deps.signal.aborted) continue;
+    throw new LocalError(`The state is too slow to create anything safely: ${deps.log.label}`, {
+      why: `Between reserving and sending, ${PATIENCE_MS / 1000}s passed ${MAX_LATE} times. Nothing was sent.`,
+      hint: 'Run the command again when the state answers faster, with fewer at once.',
+    });
   }
 }

@@ -69,8 +69,8 @@ async function openDriver(deps: OpenDeps): Promise<LogDriver> {
     const { postgresTarget } = await import('./postgres-address.ts');
     return postgresLog({ ...shared, target: await postgresTarget(deps) });
   }
-  const { gitLog, gitTarget } = await import('./git-log.ts');
-  return gitLog({ ...shared, target: gitTarget(location) });
+  const { gitLog } = await import('./git-log.ts');
+  return gitLog(shared);
 }
 
 /**

@@ -14,72 +14,66 @@ interface Login {
 }
 
 /** A table of a PostgreSQL database. */
-export interface PostgresTarget {
+export interface PostgresTarget extends Login {
   /** The address without a password. */
   readonly label: string;
   /** The quoted name of the table. */
   readonly table: string;
-  readonly user: string;
-  readonly connection: Login & {
-    readonly password?: string;
-    readonly ssl: false | { readonly rejectUnauthorized: boolean; readonly servername?: string; readonly ca?: string };
-  };
+  readonly password: string | undefined;
+  readonly ssl: false | { readonly rejectUnauthorized: boolean; readonly servername?: string; readonly ca?: string };
 }
 
-const DEFAULT_TABLE = 'partnerctl_state';
-const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
-
-/** Whether a host is this machine: loopback, or the directory of a Unix socket. */
-function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'));
-}
+/** The parameters of an address, each with its default. */
+const PARAMETERS = { table: 'partnerctl_state', sslmode: '', sslrootcert: '', host: '' };
 
 /** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
 function quoteTable(name: string): string {
   const parts = name.split('.');
-  if (parts.length > 2 || !parts.every((part) => /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/.test(part))) {
-    throw new UsageError(`${JSON.stringify(name)} is not the name of a table.`, {
-      hint: 'Use ?table=<table> or ?table=<schema>.<table>, with letters, digits, and underscores.',
-    });
+  if (parts.length <= 2 && parts.every((part) => /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/.test(part))) {
+    return parts.map((part) => `"${part}"`).join('.');
   }
-  return parts.map((part) => `"${part}"`).join('.');
+  throw new UsageError(`${JSON.stringify(name)} is not the name of a table.`, {
+    hint: 'Use ?table=<table> or ?table=<schema>.<table>, with letters, digits, and underscores.',
+  });
 }
 
-function sslOf(url: URL, host: string, ca: string | undefined): PostgresTarget['connection']['ssl'] {
-  const mode = url.searchParams.get('sslmode') ?? (isLocal(host) ? 'disable' : 'verify-full');
-  if (!SSL_MODES.some((each) => each === mode)) {
-    throw new UsageError(`sslmode=${mode} is not supported.`, { hint: `Use one of: ${SSL_MODES.join(', ')}` });
-  }
-  if (mode === 'disable') {
-    if (isLocal(host)) return false;
+async function readSsl({ sslmode, sslrootcert }: typeof PARAMETERS, host: string): Promise<PostgresTarget['ssl']> {
+  const isLocal = host.startsWith('/') || host === 'localhost' || /^127[.\d]+$/.test(host);
+  const mode = sslmode || (isLocal ? 'disable' : 'verify-full');
+  if (mode === 'disable' && isLocal) return false;
+  if (mode !== 'require' && mode !== 'verify-full') {
     throw new UsageError('The connection to the database of the state must be encrypted.', {
-      hint: 'Leave out sslmode=disable, or use sslmode=require if the certificate of the server cannot be verified.',
+      hint: 'Leave out sslmode, or use sslmode=require if the certificate of the server cannot be verified.',
     });
   }
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  return { rejectUnauthorized: mode === 'verify-full', ...servername, ...(ca !== undefined && { ca }) };
+  const ssl = { rejectUnauthorized: mode === 'verify-full', ...servername };
+  if (sslrootcert === '') return ssl;
+  try {
+    return { ...ssl, ca: await readFile(sslrootcert, 'utf8') };
+  } catch (error) {
+    throw new LocalError(`The certificates of the database cannot be read: ${sslrootcert}`, {
+      why: describeFileError(error),
+      hint: 'Correct sslrootcert in the address of the state.',
+      cause: error,
+    });
+  }
 }
 
-/** Splits a line `host:port:database:user:password`. A backslash escapes a colon. */
-function fieldsOf(line: string): readonly string[] {
-  return [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1'));
-}
-
-/** Finds the password in the text of a PGPASSFILE. */
+/** Finds a password in the text of a PGPASSFILE: lines `host:port:database:user:password`, where a backslash escapes a colon. */
 function passwordIn(text: string, { host, port, database, user }: Login): string | undefined {
   const expected = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
-  for (const line of text.split(/\r?\n/)) {
-    if (line.startsWith('#')) continue;
-    const fields = fieldsOf(line);
-    const [password] = fields.slice(expected.length);
-    if (password !== undefined && expected.every((value, index) => fields[index] === '*' || fields[index] === value))
-      return password;
-  }
-  return undefined;
+  const lines = text.split(/\r?\n/).filter((line) => !line.startsWith('#'));
+  const all = lines.map((line) =>
+    [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1')),
+  );
+  const matches = (fields: readonly string[]): boolean =>
+    fields.length > expected.length && expected.every((value, index) => ['*', value].includes(fields[index] ?? ''));
+  return all.find(matches)?.[expected.length];
 }
 
 /** Returns the password in PGPASSFILE or ~/.pgpass, as psql does. @throws LocalError if the file cannot be used */
-async function findPassword(target: Login, env: Environment): Promise<string | undefined> {
+async function findPassword(login: Login, env: Environment): Promise<string | undefined> {
   const path = env.PGPASSFILE || join(env.HOME || homedir(), '.pgpass');
   const status = await stat(path).catch(() => undefined);
   if (!status) {
@@ -91,24 +85,10 @@ async function findPassword(target: Login, env: Environment): Promise<string | u
   if (process.platform !== 'win32' && (status.mode & 0o077) !== 0) {
     throw new LocalError(`Other users can read the passwords in ${path}.`, { hint: `Run: chmod 600 ${path}` });
   }
-  return passwordIn(await readFile(path, 'utf8'), target);
+  return passwordIn(await readFile(path, 'utf8'), login);
 }
 
-async function readCertificates(path: string | null): Promise<string | undefined> {
-  if (path === null || path === 'system') return undefined;
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new LocalError(`The certificates of the database cannot be read: ${path}`, {
-      why: describeFileError(error),
-      hint: 'Correct sslrootcert in the address of the state.',
-      cause: error,
-    });
-  }
-}
-
-/** What a target is made of. */
-interface TargetDeps {
+export interface TargetDeps {
   readonly location: StateLocation;
   readonly env: Environment;
   readonly addSecret: (text: string) => void;
@@ -122,34 +102,29 @@ interface TargetDeps {
  *   be read
  */
 export async function postgresTarget({ location, env, addSecret, readPassword }: TargetDeps): Promise<PostgresTarget> {
-  const { address } = location;
-  const url = new URL(address);
-  const known = new Set(['table', 'sslmode', 'sslrootcert', 'host']);
-  const unknown = [...url.searchParams.keys()].find((name) => !known.has(name));
+  const url = new URL(location.address);
+  const unknown = [...url.searchParams.keys()].find((name) => !(name in PARAMETERS));
   if (unknown !== undefined) {
     throw new UsageError(`The address of the state has the unknown parameter ${JSON.stringify(unknown)}.`, {
-      hint: `Known: ${[...known].join(', ')}`,
+      hint: `Known: ${Object.keys(PARAMETERS).join(', ')}`,
     });
   }
-  const host =
-    url.searchParams.get('host') ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || 'localhost');
-  // The library splits a host at its colons.
-  if (isIP(host) === 6) {
-    throw new UsageError('The address of the state has an IPv6 address.', { hint: 'Write the name of the host.' });
-  }
+  const parameters = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
+  const host = parameters.host || decodeURIComponent(url.hostname) || 'localhost';
   const user = decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1));
   if (user === '' || database === '') {
-    throw new UsageError(`The address of the state names no ${user === '' ? 'user' : 'database'}: ${address}`, {
-      hint: 'For example: postgres://user@host/database',
-    });
+    throw new UsageError(
+      `The address of the state names no ${user === '' ? 'user' : 'database'}: ${location.address}`,
+      {
+        hint: 'For example: postgres://user@host/database',
+      },
+    );
   }
-  const table = quoteTable(url.searchParams.get('table') ?? DEFAULT_TABLE);
-  const port = url.port === '' ? 5432 : Number(url.port);
-  const ssl = sslOf(url, host, await readCertificates(url.searchParams.get('sslrootcert')));
-  const login = { host, port, database, user };
+  const login = { host, port: Number(url.port || 5432), database, user };
+  const ssl = await readSsl(parameters, host);
   const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await readPassword?.());
   const password = given ?? (await findPassword(login, env));
   if (password !== undefined) addSecret(password);
-  return { label: address, table, user, connection: { ...login, ...(password !== undefined && { password }), ssl } };
+  return { ...login, label: location.address, table: quoteTable(parameters.table), password, ssl };
 }

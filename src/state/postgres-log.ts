@@ -18,104 +18,129 @@ export interface PostgresDeps {
   readonly random: () => number;
   /** Ends every wait. */
   readonly signal: AbortSignal;
-  readonly limits?: PostgresLimits;
 }
 
-/** In milliseconds. */
-interface PostgresLimits {
-  /** How long a statement may take. */
-  readonly statement: number;
-  /** How long to repeat statements. */
-  readonly persistence: number;
-}
-
-const LIMITS: PostgresLimits = { statement: 15_000, persistence: 15_000 };
+/** How long a statement may take, and how long it is repeated. */
+const [STATEMENT_MS, PERSISTENCE_MS] = [15_000, 15_000];
 /** Rows a statement, so that each ends in time over a slow line. */
 const PAGE = 2_000;
 
 /** Another statement used the same position, or the transaction must be repeated. */
 const CONFLICT = /^(23505|40001|40P01)$/;
-
 /** Lost connections, servers that are full or shut down, statement timeouts, locks. */
 const TRANSIENT = /^(08|53|57|55P03|25P03)/;
-
 /** Failures that another attempt would repeat: an unknown host, an invalid certificate, a server without TLS. */
 const PERMANENT = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-/** What to do about a failed statement: repeat it at once, repeat it on another connection, or give up. */
-function kindOfFailure(error: unknown): 'conflict' | 'transient' | 'permanent' {
-  const code = String(errorCode(error) ?? '');
-  if (CONFLICT.test(code)) return 'conflict';
-  if (error instanceof postgres.PostgresError) return TRANSIENT.test(code) ? 'transient' : 'permanent';
-  return PERMANENT.test(code) ? 'permanent' : 'transient';
+function isPermanent(error: unknown, code: string): boolean {
+  return error instanceof postgres.PostgresError ? !TRANSIENT.test(code) : PERMANENT.test(code);
 }
 
-/** @param code the SQLSTATE */
-function refusalHint(code: string, message: string, { table, user, label }: PostgresTarget): string {
-  if (code === '42P01' || code === '3F000') return `Create the table: partnerctl state init '${label}'`;
-  if (code === '42501') return `Let the owner of the database run: GRANT SELECT, INSERT ON ${table} TO "${user}";`;
-  if (code === '25006') return 'The address leads to a standby, or to a database that is read-only: name the primary.';
-  if (code === '22P05' || code === '22021') return "Use a database that was created with ENCODING 'UTF8'.";
-  if (/no encryption|SSL off/.test(message)) return 'Add ?sslmode=require to the address, or sslmode=verify-full.';
-  if (code.startsWith('28'))
-    return 'Check the user and the password: PGPASSWORD, PGPASSFILE, PARTNER_STATE, or the state_password_command of the profile.';
-  if (code.startsWith('42') || code.startsWith('23'))
-    return 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init';
-  return 'Check the address: partnerctl state path';
-}
+/** What to do about an error of the server, by its SQLSTATE and message; the first that matches. */
+const REFUSALS: readonly (readonly [RegExp, string])[] = [
+  [/^(42P01|3F000)/, "Create the table: partnerctl state init '<address>'"],
+  [/^42501/, 'Let the owner of the database run: GRANT SELECT, INSERT ON <table> TO "<user>";'],
+  [/^25006/, 'The address leads to a standby, or to a database that is read-only: name the primary.'],
+  [/^(22P05|22021)/, "Use a database that was created with ENCODING 'UTF8'."],
+  [/no encryption|SSL off/, 'Add ?sslmode=require to the address, or sslmode=verify-full.'],
+  [
+    /^28/,
+    'Check the user and the password: PGPASSWORD, PGPASSFILE, PARTNER_STATE, or the state_password_command of the profile.',
+  ],
+  [/^(42|23)/, 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init'],
+  [/./, 'Check the address: partnerctl state path'],
+];
 
-function connectionHint(code: string, message: string): string {
-  if (message.includes('secure TLS connection')) {
-    return 'Does the server offer TLS? It must, unless the host is this machine. Check the address: partnerctl state path';
-  }
-  if (code === 'ENOTFOUND') return 'Check the host in the address: partnerctl state path';
-  if (PERMANENT.test(code)) {
-    return "Name the certificate of the server's authority: ?sslrootcert=<path>. Or encrypt without verifying: ?sslmode=require";
-  }
-  return 'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.';
-}
+/** What to do about a failed connection, by its code and message; the first that matches. */
+const FAILURES: readonly (readonly [RegExp, string])[] = [
+  [
+    /secure TLS connection/,
+    'Does the server offer TLS? It must, unless the host is this machine. Check the address: partnerctl state path',
+  ],
+  [/^ENOTFOUND/, 'Check the host in the address: partnerctl state path'],
+  [
+    PERMANENT,
+    "Name the certificate of the server's authority: ?sslrootcert=<path>. Or encrypt without verifying: ?sslmode=require",
+  ],
+  [
+    /^/,
+    'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.',
+  ],
+];
 
 /** Returns the error to report when a statement is not repeated any more. */
-function unavailable(error: unknown, target: PostgresTarget): StateUnavailableError {
+function unavailable(error: unknown, { table, user, label }: PostgresTarget): StateUnavailableError {
   const code = String(errorCode(error) ?? '');
   // A failure to connect to several addresses has no message of its own.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const message = first instanceof Error ? first.message : String(first);
-  const why = code === '' || message.includes(code) ? message : `${message} (${code})`;
-  const isRefusal = error instanceof postgres.PostgresError && kindOfFailure(error) !== 'transient';
+  const isRefusal = error instanceof postgres.PostgresError && !TRANSIENT.test(code);
+  const [, advice = ''] = (isRefusal ? REFUSALS : FAILURES).find(([what]) => what.test(`${code} ${message}`)) ?? [];
+  const hint = advice.replace('<address>', label).replace('<table>', table).replace('<user>', user);
   return new StateUnavailableError(
-    `The database of the state ${isRefusal ? 'refused a query' : 'cannot be reached'}: ${target.label}`,
-    { why, hint: isRefusal ? refusalHint(code, message, target) : connectionHint(code, message), cause: error },
+    `The database of the state ${isRefusal ? 'refused a query' : 'cannot be reached'}: ${label}`,
+    { why: code === '' || message.includes(code) ? message : `${message} (${code})`, hint, cause: error },
   );
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Runs statements, which must be safe to repeat: one whose result is lost may be completed all the same. */
-class Database {
+class PostgresLog implements LogDriver {
+  readonly label: string;
   private readonly deps: PostgresDeps;
+  private readonly table: string;
   private sql: postgres.Sql | undefined;
+  /** Whether the table is known to be a log: without unique positions, two writers could each believe that they are first. */
+  private isChecked = false;
 
   constructor(deps: PostgresDeps) {
     this.deps = deps;
+    this.label = deps.target.label;
+    this.table = deps.target.table;
   }
 
-  /** @throws StateUnavailableError; the reason of the signal */
-  async run(text: string, parameters: readonly (string | number | readonly string[])[] = []): Promise<readonly Row[]> {
-    const { clock, random, signal, target, limits = LIMITS } = this.deps;
-    const start = clock.monotonic();
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await this.attempt(text, parameters, limits.statement);
-      } catch (error) {
-        signal.throwIfAborted();
-        const kind = kindOfFailure(error);
-        if (kind !== 'conflict') await this.close();
-        if (kind === 'permanent' || clock.monotonic() - start > limits.persistence) throw unavailable(error, target);
-        const longest = (kind === 'conflict' ? 5 : 100) * 2 ** Math.min(attempt, 5);
-        await clock.sleep(longest * random(), signal);
-      }
+  async load(): Promise<readonly string[]> {
+    const page = `select position::text, line from ${this.table} where position > $1::bigint order by position limit ${PAGE}`;
+    const lines: string[] = [];
+    for (let after: unknown = '0'; ; ) {
+      const rows = await this.run(page, [String(after)]);
+      for (const { line } of rows) lines.push(String(line));
+      if (rows.length < PAGE) return lines;
+      after = rows.at(-1)?.position;
     }
+  }
+
+  async write(lines: readonly string[]): Promise<void> {
+    if (!this.isChecked) await this.check();
+    for (let start = 0; start < lines.length; start += PAGE) {
+      await this.run(this.insertion(), [lines.slice(start, start + PAGE)]);
+    }
+  }
+
+  async prepare(): Promise<string> {
+    const [encoding] = await this.run("select current_setting('server_encoding') as name");
+    // SQL_ASCII stores bytes unchanged.
+    if (encoding?.name !== 'UTF8' && encoding?.name !== 'SQL_ASCII') {
+      throw new LocalError(`The database cannot hold all names: ${this.label}`, {
+        why: `Its encoding is ${String(encoding?.name)}.`,
+        hint: "Use a database that was created with ENCODING 'UTF8'.",
+      });
+    }
+    // `if not exists` needs the permission to create even if the table exists.
+    const [found] = await this.run('select to_regclass($1)::text as name', [this.table]);
+    if (found?.name === null) {
+      await this.run(`create table if not exists ${this.table} (position bigint primary key, line text not null)`);
+    }
+    await this.check();
+    const [schema] = this.table.includes('.') ? this.table.split('.') : [];
+    const usage = schema === undefined ? '' : `GRANT USAGE ON SCHEMA ${schema} TO <user>; `;
+    return `${usage}GRANT SELECT, INSERT ON ${this.table} TO <user>;`;
+  }
+
+  /** Inserts nothing, but fails without the table, its columns, its unique positions, or the permission. */
+  async check(): Promise<void> {
+    await this.run(`${this.insertion()} on conflict (position) do nothing`, [[]]);
+    this.isChecked = true;
   }
 
   async close(): Promise<void> {
@@ -124,20 +149,50 @@ class Database {
     await sql?.end({ timeout: 0 });
   }
 
-  private async attempt(
-    text: string,
-    parameters: Parameters<Database['run']>[1],
-    limitMs: number,
-  ): Promise<readonly Row[]> {
+  /** Turns on synchronous_commit if it is off, so that an acknowledged commit is on disk. */
+  private insertion(): string {
+    return `insert into ${this.table} (position, line)
+      select last.position + new.number, new.line
+      from (select coalesce(max(position), 0) as position from ${this.table}) as last,
+        json_array_elements_text($1::json) with ordinality as new(line, number)
+      where case current_setting('synchronous_commit')
+        when 'off' then set_config('synchronous_commit', 'on', true) else '' end is not null`;
+  }
+
+  /**
+   * Runs a statement, and repeats it while it may succeed: one whose result is lost may be completed all the same. A repeated
+   * insertion may add its lines twice, which is harmless.
+   * @throws StateUnavailableError; the reason of the signal
+   */
+  private async run(text: string, parameters: readonly (string | readonly string[])[] = []): Promise<readonly Row[]> {
+    const { clock, random, signal, target } = this.deps;
+    const start = clock.monotonic();
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.attempt(text, parameters);
+      } catch (error) {
+        signal.throwIfAborted();
+        const code = String(errorCode(error) ?? '');
+        const isConflict = CONFLICT.test(code);
+        if (!isConflict) await this.close();
+        const isLate = clock.monotonic() - start > PERSISTENCE_MS;
+        if (isLate || (!isConflict && isPermanent(error, code))) throw unavailable(error, target);
+        const longest = (isConflict ? 5 : 100) * 2 ** Math.min(attempt, 5);
+        await clock.sleep(longest * random(), signal);
+      }
+    }
+  }
+
+  private async attempt(text: string, parameters: readonly (string | readonly string[])[]): Promise<readonly Row[]> {
     const { clock, signal } = this.deps;
     this.sql ??= this.connect();
     const done = new AbortController();
     const query = this.sql.unsafe<Row[]>(
       text,
-      parameters?.map((each) => (Array.isArray(each) ? [...each] : each)),
+      parameters.map((each) => (typeof each === 'string' ? each : [...each])),
     );
-    const limit = clock.sleep(limitMs, AbortSignal.any([signal, done.signal])).then(() => {
-      throw new Error(`The server did not answer within ${limitMs / 1000}s.`);
+    const limit = clock.sleep(STATEMENT_MS, AbortSignal.any([signal, done.signal])).then(() => {
+      throw new Error(`The server did not answer within ${STATEMENT_MS / 1000}s.`);
     });
     try {
       return await Promise.race([query, limit]);
@@ -148,13 +203,11 @@ class Database {
   }
 
   private connect(): postgres.Sql {
-    const { host, port, ssl, ...login } = this.deps.target.connection;
+    const { host, port, database, user, password, ssl } = this.deps.target;
     return postgres({
-      ...login,
-      host,
-      port,
+      ...{ host, port, database, user, ssl },
+      ...(password !== undefined && { password }),
       ...(host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }),
-      ssl,
       max: 1,
       connect_timeout: 10,
       prepare: false,
@@ -165,89 +218,7 @@ class Database {
   }
 }
 
-/**
- * Appends lines in one statement; a repeat may add them twice. Turns on synchronous_commit if it is off, so that an
- * acknowledged commit is on disk.
- */
-function insertStatement(table: string): string {
-  return `insert into ${table} (position, line)
-    select last.position + new.number, new.line
-    from (select coalesce(max(position), 0) as position from ${table}) as last,
-      json_array_elements_text($1::json) with ordinality as new(line, number)
-    where case current_setting('synchronous_commit')
-      when 'off' then set_config('synchronous_commit', 'on', true) else '' end is not null`;
-}
-
 /** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
 export function postgresLog(deps: PostgresDeps): LogDriver {
-  const { table, label } = deps.target;
-  const database = new Database(deps);
-  /** Whether the table is known to be a log: without unique positions, two writers could each believe that they are first. */
-  let isChecked = false;
-
-  async function readPage(after: string): Promise<readonly { readonly position: string; readonly line: string }[]> {
-    const page = `select position::text, line from ${table} where position > $1::bigint order by position limit ${PAGE}`;
-    const rows = await database.run(page, [after]);
-    return rows.map(({ position, line }) => {
-      if (typeof position === 'string' && typeof line === 'string') return { position, line };
-      throw new LocalError(`The table of the state has other columns than expected: ${label}`, {
-        why: `${table} needs the columns position (bigint) and line (text).`,
-        hint: 'Name another table in the address: ?table=<name>',
-      });
-    });
-  }
-
-  async function insert(lines: readonly string[]): Promise<void> {
-    await database.run(insertStatement(table), [lines]);
-  }
-
-  async function createTable(): Promise<string> {
-    const [encoding] = await database.run("select current_setting('server_encoding') as name");
-    // SQL_ASCII stores bytes unchanged.
-    if (encoding?.name !== 'UTF8' && encoding?.name !== 'SQL_ASCII') {
-      throw new LocalError(`The database cannot hold all names: ${label}`, {
-        why: `Its encoding is ${String(encoding?.name)}.`,
-        hint: "Use a database that was created with ENCODING 'UTF8'.",
-      });
-    }
-    // `if not exists` needs the permission to create even if the table exists.
-    const [found] = await database.run('select to_regclass($1)::text as name', [table]);
-    if (found?.name === null) {
-      await database.run(`create table if not exists ${table} (position bigint primary key, line text not null)`);
-    }
-    const [schema] = table.includes('.') ? table.split('.') : [];
-    const usage = schema === undefined ? '' : `GRANT USAGE ON SCHEMA ${schema} TO <user>; `;
-    return `${usage}GRANT SELECT, INSERT ON ${table} TO <user>;`;
-  }
-
-  // Inserts nothing, but fails without the table, its columns, its unique positions, or the permission.
-  async function check(): Promise<void> {
-    await database.run(`${insertStatement(table)} on conflict (position) do nothing`, [[]]);
-    isChecked = true;
-  }
-
-  return {
-    label,
-    async load() {
-      const lines: string[] = [];
-      for (let after = '0'; ; ) {
-        const rows = await readPage(after);
-        for (const { line } of rows) lines.push(line);
-        const last = rows.at(-1);
-        if (!last || rows.length < PAGE) return lines;
-        after = last.position;
-      }
-    },
-    async write(lines) {
-      if (!isChecked) await check();
-      for (let start = 0; start < lines.length; start += PAGE) await insert(lines.slice(start, start + PAGE));
-    },
-    async prepare() {
-      const grants = await createTable();
-      await check();
-      return grants;
-    },
-    check,
-    close: () => database.close(),
-  };
+  return new PostgresLog(deps);
 }

@@ -72,11 +72,9 @@ export function encode(record: LogRecord): string {
 
 /** Whether a line is the beginning of a longer one. Expects that its end is not intact. */
 function isTorn(line: string): boolean {
-  if (HEAD.startsWith(line)) return true;
-  const [, bytes, comma, rest = ''] =
-    /^(\d*)(,?)(.*)$/s.exec(line.startsWith(HEAD) ? line.slice(HEAD.length) : '-') ?? [];
-  if (bytes === undefined) return false;
-  return comma === '' ? rest === '' : bytes !== '' && Buffer.byteLength(rest) < Number(bytes);
+  const [start, bytes, comma, fields = ''] = /^\{"v":2,"bytes":(\d*)(,?)(.*)$/s.exec(line) ?? [];
+  if (start === undefined) return HEAD.startsWith(line);
+  return comma === '' ? fields === '' : bytes !== '' && Buffer.byteLength(fields) < Number(bytes);
 }
 
 function damaged(why: string): Line {
@@ -108,40 +106,20 @@ function parseObject(line: string): JsonObject {
   }
 }
 
-/** How version 1 named the kinds of records, and the fields for a reservation and an id. */
-const VERSION_1 = new Map<string, { readonly type: string; readonly of: string; readonly object: string }>([
-  ...version1('cron', 'reservation', 'cron_job_id', { adopted: 'created' }),
-  ...version1('upload', 'sent', 'upload_id', { sent: 'reserved', done: 'created', adopted: 'created' }),
+/** What version 1 called the kinds of records, and the fields for a reservation and an id at the service. */
+const VERSION_1 = new Map([
+  ['cron', { kinds: { adopted: 'created' }, of: 'reservation', object: 'cron_job_id' }],
+  ['upload', { kinds: { sent: 'reserved', done: 'created', adopted: 'created' }, of: 'sent', object: 'upload_id' }],
 ]);
-
-function version1(feature: string, of: string, object: string, renamed: Readonly<Record<string, string>>) {
-  const kinds = {
-    reserved: 'reserved',
-    created: 'created',
-    released: 'released',
-    unknown: 'unknown',
-    forgotten: 'forgotten',
-  };
-  return Object.entries({ ...kinds, ...renamed }).map(
-    ([old, kind]) => [`${feature}.${old}`, { type: `${feature}.${kind}`, of, object }] as const,
-  );
-}
 
 /** Converts what version 1 recorded of jobs and uploads (design §6). Leaves other records as they are: nobody reads them. */
 function fromVersion1(record: LogRecord): LogRecord {
-  const form = VERSION_1.get(record.type);
+  const [feature = '', old = ''] = record.type.split('.');
+  const form = VERSION_1.get(feature);
   if (!form) return record;
+  const kind = new Map(Object.entries(form.kinds)).get(old) ?? old;
   const { type: _type, at, id, by, key, seen, records, owner: _owner, until: _until, why: _why, ...rest } = record;
-  const { [form.of]: of, [form.object]: object, ...data } = rest;
-  return {
-    type: form.type,
-    at,
-    id,
-    key,
-    data,
-    ...(Array.isArray(seen) && { seen }),
-    ...(object !== undefined && { object }),
-    ...(form.type.endsWith('.forgotten') ? { of: records } : typeof of === 'string' && { of }),
-    by,
-  };
+  const { [form.of]: reservation, [form.object]: object, ...data } = rest;
+  const of = kind === 'forgotten' ? records : reservation;
+  return { type: `${feature}.${kind}`, at, id, key, data, seen, object, of, by };
 }

@@ -57,26 +57,14 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
-interface MutableStanding<Data> {
-  readonly objects: Map<string, RecordedObject<Data>>;
-  readonly open: Reservation<Data>[];
-  readonly live: string[];
-}
-
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-/** The ids of the records that others end, and of the reservations with an unknown outcome. */
-function endsOf(records: readonly LogRecord[], type: string): { ended: Set<string>; unknown: Set<string> } {
-  const ended = new Set<string>();
-  const unknown = new Set<string>();
-  for (const { type: own, of } of records) {
-    const target = own === `${type}.unknown` ? unknown : ended;
-    if (isTexts(of)) for (const id of of) target.add(id);
-    else if (typeof of === 'string') target.add(of);
-  }
-  return { ended, unknown };
+/** The ids that the records of these types name. */
+function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<string> {
+  const of = records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of);
+  return new Set(of.filter((id) => typeof id === 'string'));
 }
 
 /**
@@ -88,29 +76,28 @@ export function standings<Data>(
   records: readonly LogRecord[],
   { type, decode, keyOf }: OnceKind<Data>,
 ): ReadonlyMap<string, Standing<Data>> {
-  const own = records.filter((record) => record.type.startsWith(`${type}.`));
-  const { ended, unknown } = endsOf(own, type);
-  const found = new Map<string, MutableStanding<Data>>();
-  for (const record of own) {
-    const isCreated = record.type === `${type}.created`;
-    if (ended.has(record.id) || !(isCreated || record.type === `${type}.reserved`)) continue;
+  const [reserved, created] = [`${type}.reserved`, `${type}.created`];
+  const ended = targetsOf(records, created, `${type}.released`, `${type}.forgotten`);
+  const unknown = targetsOf(records, `${type}.unknown`);
+  const found = new Map<string, { objects: RecordedObject<Data>[]; open: Reservation<Data>[]; live: string[] }>();
+  for (const record of records) {
     const { id, at, by, object, seen, leaseMs } = record;
+    if (ended.has(id) || (record.type !== reserved && record.type !== created)) continue;
     const data = isJsonObject(record.data) ? decode(record.data) : undefined;
-    if (data === undefined || (isCreated && typeof object !== 'string')) throw incomplete(record);
+    if (data === undefined || (record.type === created && typeof object !== 'string')) throw incomplete(record);
     const key = keyOf(data);
-    const standing: MutableStanding<Data> = found.get(key) ?? { objects: new Map(), open: [], live: [] };
+    const standing = found.get(key) ?? { objects: [], open: [], live: [] };
     found.set(key, standing);
     standing.live.push(id);
     const recorded = { id, at, by, key, data };
     if (typeof object === 'string') {
-      standing.objects.delete(object);
-      standing.objects.set(object, { ...recorded, object });
+      standing.objects = [...standing.objects.filter((other) => other.object !== object), { ...recorded, object }];
     } else {
       const known = { ...(isTexts(seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
       standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
     }
   }
-  return new Map([...found].map(([key, each]) => [key, { ...each, objects: [...each.objects.values()] }]));
+  return found;
 }
 
 function incomplete({ id, type }: LogRecord): LocalError {

@@ -1,5 +1,5 @@
 import { LocalError } from '../errors.ts';
-import { type Log, type LogEntry, repairHint } from './log.ts';
+import { type Log, repairHint } from './log.ts';
 
 /** What a state holds, with the numbers of the lines that are not ordinary records. */
 export interface Verified {
@@ -17,26 +17,24 @@ export interface Verified {
 
 /** Reads every line of a state. @throws LocalError if it cannot be read */
 export async function verify(log: Log): Promise<Verified> {
-  const entries = await log.inspect();
+  const read = await log.inspect();
+  const entries = read ?? [];
+  const linesOf = (kind: string) => entries.filter((entry) => entry.kind === kind).map(({ line }) => line);
   const counts = new Map<string, number>();
-  const [duplicates, torn]: [number[], number[]] = [[], []];
-  const damaged: { line: number; why: string }[] = [];
-  for (const entry of entries ?? []) {
-    const { line } = entry;
+  for (const entry of entries) {
     if (entry.kind === 'record') counts.set(entry.record.type, (counts.get(entry.record.type) ?? 0) + 1);
-    else if (entry.kind === 'duplicate') duplicates.push(line);
-    else if (entry.kind === 'torn') torn.push(line);
-    else damaged.push({ line, why: entry.why });
   }
-  const base = { path: log.label, exists: entries !== undefined, duplicates, torn, damaged };
-  // Object.fromEntries, because a type may be called `__proto__`.
-  return { ...base, records: Object.fromEntries(counts), sound: damaged.length === 0 };
-}
-
-/** Returns a warning for each line that cannot be used. @param label of the state */
-export function damageWarnings(entries: readonly LogEntry[], label: string): readonly string[] {
-  const damaged = entries.filter((entry) => entry.kind === 'damaged');
-  return damaged.map(({ line, why }) => `${label}:${line} cannot be used: ${why}`);
+  const damaged = entries.flatMap((entry) => (entry.kind === 'damaged' ? [{ line: entry.line, why: entry.why }] : []));
+  return {
+    path: log.label,
+    exists: read !== undefined,
+    // Object.fromEntries, because a type may be called `__proto__`.
+    records: Object.fromEntries(counts),
+    duplicates: linesOf('duplicate'),
+    torn: linesOf('torn'),
+    damaged,
+    sound: damaged.length === 0,
+  };
 }
 
 /** The error for a state with lines that cannot be used. @returns undefined if it has none */

@@ -3,7 +3,6 @@ import { access, type FileHandle, open, readdir, realpath, stat } from 'node:fs/
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import type { FilePart } from '../api/form-body.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
 
 /** A file as it was when it was inspected. */
 export interface LocalFile {
@@ -18,13 +17,6 @@ export interface LocalFile {
   readonly handle?: FileHandle;
 }
 
-export interface FindOptions {
-  /** Whether to find everything below directories. */
-  readonly recursive: boolean;
-  /** Patterns of files and directories to leave out below directories. */
-  readonly exclude: readonly string[];
-}
-
 export interface FoundFiles {
   readonly files: readonly LocalFile[];
   /** How many hidden files and directories were left out below directories. */
@@ -33,20 +25,15 @@ export interface FoundFiles {
   readonly leaving: number;
 }
 
-/** Why a file cannot be uploaded. */
-interface FileProblem {
-  readonly file: string;
-  readonly why: string;
-}
-
-type Entry = LocalFile | FileProblem | 'hidden' | 'leaving';
+/** What an argument, or an entry below it, is. `why`: it cannot be uploaded. */
+type Entry = LocalFile | { readonly file: string; readonly why: string } | 'hidden' | 'leaving';
 
 /** Returns the version of a file: see `LocalFile`. */
 export function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-async function inspect(path: string): Promise<LocalFile | FileProblem> {
+async function inspect(path: string): Promise<Entry> {
   try {
     const status = await stat(path, { bigint: true });
     if (status.isDirectory()) return { file: path, why: 'it is a directory; add --recursive to upload what is in it' };
@@ -54,14 +41,8 @@ async function inspect(path: string): Promise<LocalFile | FileProblem> {
     await access(path, constants.R_OK);
     return { label: path, filename: basename(path), bytes: Number(status.size), version: versionOf(status) };
   } catch (error) {
-    return problemWith(path, error);
+    return { file: path, why: describeFileError(error) };
   }
-}
-
-function problemWith(path: string, error: unknown): FileProblem {
-  // Node.js decodes bytes that are not UTF-8 to U+FFFD.
-  const isGarbled = errorCode(error) === 'ENOENT' && path.includes('\ufffd');
-  return { file: path, why: isGarbled ? 'its name is not UTF-8; rename it' : describeFileError(error) };
 }
 
 /** As in .gitignore: a pattern without a slash matches the name in any directory, and a leading slash anchors it. */
@@ -89,71 +70,66 @@ async function inspectLink(path: string, root: string): Promise<Entry> {
   }
 }
 
-/** Inspects everything below a directory, by name. */
-async function walk(directory: string, isExcluded: (path: string) => boolean, signal: AbortSignal): Promise<Entry[]> {
-  const root = await realpath(directory);
-
-  async function walkBelow(at: string): Promise<Entry[]> {
-    signal.throwIfAborted();
-    let found: Promise<Entry[]>[];
-    try {
-      const entries = (await readdir(at, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-      found = entries.map(async (entry): Promise<Entry[]> => {
-        const path = join(at, entry.name);
-        if (isExcluded(relative(directory, path).split(sep).join('/'))) return [];
-        if (entry.name.startsWith('.')) return ['hidden'];
-        if (entry.isDirectory()) return await walkBelow(path);
-        return [await (entry.isSymbolicLink() ? inspectLink(path, root) : inspect(path))];
-      });
-    } catch (error) {
-      return [problemWith(at, error)];
-    }
-    return (await Promise.all(found)).flat();
-  }
-
-  const entries = await walkBelow(directory);
-  if (entries.some((entry) => typeof entry === 'object')) return entries;
-  return [...entries, { file: directory, why: 'it contains no file to upload' }];
+interface Tree {
+  /** Without links in its path. */
+  readonly root: string;
+  readonly isExcluded: (path: string) => boolean;
 }
 
-async function isDirectory(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (status) => status.isDirectory(),
-    () => false,
-  );
+/** Inspects everything below a directory, by name. */
+async function walk(directory: string, tree: Tree): Promise<Entry[]> {
+  try {
+    const found = await readdir(directory, { withFileTypes: true });
+    const entries = found
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(async (entry): Promise<Entry[]> => {
+        const path = join(directory, entry.name);
+        if (tree.isExcluded(path)) return [];
+        if (entry.name.startsWith('.')) return ['hidden'];
+        if (entry.isDirectory()) return await walk(path, tree);
+        return [await (entry.isSymbolicLink() ? inspectLink(path, tree.root) : inspect(path))];
+      });
+    return (await Promise.all(entries)).flat();
+  } catch (error) {
+    return [{ file: directory, why: describeFileError(error) }];
+  }
+}
+
+async function inspectArgument(path: string, recursive: boolean, exclude: readonly string[]): Promise<Entry[]> {
+  const isDirectory = recursive && (await stat(path).catch(() => undefined))?.isDirectory();
+  if (!isDirectory) return [await inspect(path)];
+  const isMatch = await createMatcher(exclude);
+  const isExcluded = (each: string): boolean => isMatch(relative(path, each).split(sep).join('/'));
+  const entries = await walk(path, { root: await realpath(path), isExcluded });
+  if (entries.some((entry) => typeof entry === 'object')) return entries;
+  return [...entries, { file: path, why: 'it contains no file to upload' }];
 }
 
 /**
  * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links that lead
  * out of it are left out: nobody means to publish `.env` or `.git`.
  * @param paths as typed
- * @throws InputError that names every file that cannot be uploaded; the reason of the signal
+ * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out there
+ * @throws InputError that names every file that cannot be uploaded
  */
 export async function findFiles(
   paths: readonly string[],
-  { recursive, exclude }: FindOptions,
-  signal: AbortSignal,
+  { recursive, exclude }: { readonly recursive: boolean; readonly exclude: readonly string[] },
 ): Promise<FoundFiles> {
-  const isExcluded = await createMatcher(exclude);
   const entries: Entry[] = [];
-  for (const path of paths) {
-    if (recursive && (await isDirectory(path))) entries.push(...(await walk(path, isExcluded, signal)));
-    else entries.push(await inspect(path));
-  }
+  for (const path of paths) entries.push(...(await inspectArgument(path, recursive, exclude)));
   const problems = entries.filter((entry) => typeof entry === 'object' && 'why' in entry);
   if (problems.length === 0) {
     const count = (kind: Entry): number => entries.filter((entry) => entry === kind).length;
     const files = entries.filter((entry) => typeof entry === 'object' && 'version' in entry);
     return { files, hidden: count('hidden'), leaving: count('leaving') };
   }
-  throw new InputError(
-    problems.length === 1 ? 'A file cannot be uploaded.' : `${problems.length} files cannot be uploaded.`,
-    {
-      why: problems.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
-      hint: 'Nothing was sent.',
-      details: { problems },
-    },
-  );
+  const message = `${problems.length} files cannot be uploaded.`;
+  throw new InputError(problems.length === 1 ? 'A file cannot be uploaded.' : message, {
+    why: problems.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
+    hint: 'Nothing was sent.',
+    details: { problems },
+  });
 }
 
 /** Large enough that the overhead per chunk does not matter. */

@@ -9,20 +9,15 @@ import {
   StateUnavailableError,
   withHint,
 } from '../errors.ts';
-import type { LocalFile } from './files.ts';
 
 /** What became of a file. */
-export type Outcome =
-  /** `error`: why its id could not be recorded. */
-  | { readonly status: 'uploaded'; readonly id: string; readonly error?: PartnerctlError }
-  /** It was uploaded before. */
-  | { readonly status: 'skipped'; readonly id: string }
-  /** With --dry-run: it would be uploaded. */
-  | { readonly status: 'planned' }
-  /** It may have been uploaded. */
-  | { readonly status: 'unknown'; readonly error: PartnerctlError }
-  /** It was not uploaded. */
-  | { readonly status: 'failed'; readonly error: unknown };
+export interface Outcome {
+  /** `skipped`: it was uploaded before. `planned`: with --dry-run, it would be uploaded. */
+  readonly status: 'uploaded' | 'skipped' | 'planned' | 'unknown' | 'failed';
+  readonly id?: string;
+  /** Why it failed or is unknown, or why the id of an uploaded file could not be recorded. */
+  readonly error?: unknown;
+}
 
 /** The result of one file. */
 export interface UploadResult {
@@ -37,24 +32,6 @@ export interface UploadResult {
   readonly sha256: string | null;
   readonly status: Outcome['status'];
   readonly error: unknown;
-}
-
-/** Combines a file and what became of it. @param sha256 null if it could not be read */
-export function toResult(
-  { index, as, file }: { readonly index: number; readonly as: UploadKind; readonly file: LocalFile },
-  sha256: string | null,
-  outcome: Outcome,
-): UploadResult {
-  return {
-    index,
-    file: file.label,
-    as,
-    id: 'id' in outcome ? outcome.id : null,
-    bytes: file.bytes,
-    sha256,
-    status: outcome.status,
-    error: 'error' in outcome ? outcome.error : undefined,
-  };
 }
 
 /** A file that was not started, because every further request would have failed as an earlier one did: 401 or 402. */
@@ -83,44 +60,37 @@ export function openError(file: string, open: readonly { readonly at: string }[]
 
 /** The error of a file that was sent, and whose response is lost or has no id. */
 export function lostError(file: string, error: unknown): OutcomeUnknownError {
-  if (!(error instanceof PartnerctlError)) {
-    return new OutcomeUnknownError(`${file} may have been uploaded.`, { hint: RETRY, cause: error });
-  }
+  const info = error instanceof PartnerctlError ? error.info : {};
   if (isWithoutId(error)) {
     return new OutcomeUnknownError(`The service accepted ${file}, but its response has no id.`, {
-      ...error.info,
+      ...info,
       hint: 'Find the id at the service: partnerctl cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
       cause: error,
     });
   }
-  const { info, message } = error;
   // A permanent cause, such as a redirect, needs its own fix.
   const fix = info.cause instanceof PartnerctlError && info.cause.info.permanent ? `${info.cause.info.hint}\n` : '';
-  const why = info.why ?? message;
+  const why = info.why ?? (error instanceof PartnerctlError ? error.message : undefined);
   return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...info, why, hint: fix + RETRY, cause: error });
 }
 
 /** The error of a file that was uploaded, but whose id could not be recorded. */
 export function unrecordedError(file: string, id: string, cause: unknown): PartnerctlError {
-  const message = `${file} was uploaded as ${id}, but its id could not be recorded.`;
   const reason = cause instanceof PartnerctlError ? (cause.info.why ?? []) : [];
-  const info = {
+  const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
+  return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
     why: [cause instanceof Error ? cause.message : String(cause)].concat(reason).join('\n'),
     hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again: later runs report it as unknown (exit code 9). Only --retry-unknown uploads it a second time, and records that copy.',
     details: { id },
     cause,
-  };
-  return cause instanceof StateUnavailableError
-    ? new OutcomeUnknownError(message, info)
-    : new LocalError(message, info);
+  });
 }
 
-/** The error of a file that was not uploaded. @param unreleased why its reservation is still open, if it is */
-export function failedError(file: string, error: unknown, unreleased?: unknown): unknown {
+/** The error of a file that was not uploaded. @param isBlocked whether its reservation is still open */
+export function failedError(file: string, error: unknown, isBlocked = false): unknown {
   if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || error instanceof NotStarted)
     return error;
-  if (unreleased === undefined) return withHint(error, { details: { file } });
   const hint =
     'It was not uploaded, but its reservation could not be removed from the state, so the next run reports it as unknown. To send it then, add --retry-unknown.';
-  return withHint(error, { hint, details: { file } });
+  return withHint(error, { ...(isBlocked && { hint }), details: { file } });
 }

@@ -33,30 +33,6 @@ export interface HeldRequest {
   finish(maySend: () => boolean): Promise<string>;
 }
 
-/** @param send sends a request, and calls its argument before the end */
-function startRequest(send: (beforeEnd: () => Promise<void>) => Promise<string>): HeldRequest {
-  let hold = (): void => undefined;
-  let release = (_maySend: () => boolean): void => undefined;
-  const isHeld = new Promise<void>((resolve) => {
-    hold = resolve;
-  });
-  const released = new Promise<() => boolean>((resolve) => {
-    release = resolve;
-  });
-  const response = send(async () => {
-    hold();
-    const maySend = await released;
-    if (!maySend()) throw new LocalError('The end of the file may no longer be sent.');
-  });
-  return {
-    untilHeld: () => Promise.race([isHeld, response]),
-    finish(maySend) {
-      release(maySend);
-      return response;
-    },
-  };
-}
-
 export interface SendOptions {
   readonly http: Http;
   readonly as: UploadKind;
@@ -69,10 +45,31 @@ export interface SendOptions {
 /** Starts to send a file. @param timeoutMs for the whole call; without it, a request may take any time while it makes progress */
 export function startUpload(file: LocalFile, options: SendOptions, timeoutMs?: number): HeldRequest {
   const { http, as, contentType, onSent } = options;
-  return startRequest(async (beforeEnd) => {
+  let hold = (): void => undefined;
+  let permit = (_maySend: () => boolean): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    hold = resolve;
+  });
+  const permission = new Promise<() => boolean>((resolve) => {
+    permit = resolve;
+  });
+  async function beforeEnd(): Promise<void> {
+    hold();
+    const maySend = await permission;
+    if (!maySend()) throw new LocalError('The end of the file may no longer be sent.');
+  }
+  async function send(): Promise<string> {
     const part = await filePart(fileFieldOf(as, http.contract), file, contentType);
     const content: FilePart['content'] = (ended) => countBytes(part.content(ended), (bytes) => onSent(file, bytes));
     const body = formBody([{ ...part, content }], beforeEnd);
     return await createUpload(http, as, body, timeoutMs === undefined ? {} : { timeoutMs });
-  });
+  }
+  const response = send();
+  return {
+    untilHeld: () => Promise.race([held, response]),
+    finish(maySend) {
+      permit(maySend);
+      return response;
+    },
+  };
 }

@@ -1,25 +1,8 @@
-import type { Readable } from 'node:stream';
-import { UsageError } from '../errors.ts';
-import { readStdin } from '../platform/input.ts';
-import { findFiles, type LocalFile } from './files.ts';
-import { spool } from './spool.ts';
-
-/** Where the files come from. */
-export type Source =
-  | {
-      readonly from: 'files';
-      readonly paths: readonly string[];
-      readonly recursive: boolean;
-      readonly exclude: readonly string[];
-    }
-  | { readonly from: 'stdin'; readonly filename: string };
-
-/** The options that say where the files come from. */
-export interface SourceOptions {
-  readonly recursive?: boolean;
-  readonly exclude: readonly string[];
-  readonly filename?: string;
-}
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
+import { type LocalFile, versionOf } from './files.ts';
 
 /** @throws UsageError if the text is no content type */
 export function checkContentType(type: string): void {
@@ -27,61 +10,64 @@ export function checkContentType(type: string): void {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-function parseStdin(paths: readonly string[], { filename, recursive, exclude }: SourceOptions): Source {
-  if (paths.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
-  if (recursive || exclude.length > 0) {
-    throw new UsageError('--recursive and --exclude can only be used with directories.');
-  }
-  if (filename === undefined) throw new UsageError('Standard input (-) needs --filename <name>.');
-  return { from: 'stdin', filename };
-}
-
-/** Says where the files come from. @throws UsageError for options that do not fit the paths */
-export function parseSource(paths: readonly string[], options: SourceOptions): Source {
-  const { recursive = false, exclude, filename } = options;
-  if (paths.includes('-')) return parseStdin(paths, options);
+/** Checks that the options fit the paths. @returns the name of the file from standard input, if that is meant */
+export function checkSource(
+  paths: readonly string[],
+  {
+    recursive = false,
+    exclude,
+    filename,
+  }: {
+    readonly recursive?: boolean | undefined;
+    readonly exclude: readonly string[];
+    readonly filename?: string | undefined;
+  },
+): string | undefined {
   if (paths.length === 0) {
     throw new UsageError('No file to upload.', {
       hint: 'Name files, directories with --recursive, or - for standard input.',
     });
   }
-  if (filename !== undefined) throw new UsageError('--filename can only be used with standard input (-).');
+  const isStdin = paths.includes('-');
+  if (!isStdin && filename !== undefined) throw new UsageError('--filename can only be used with standard input (-).');
   if (!recursive && exclude.length > 0) throw new UsageError('--exclude needs --recursive.');
-  if (!exclude.includes('/')) return { from: 'files', paths, recursive, exclude };
-  throw new UsageError('--exclude takes a pattern such as *.tmp, not "/".');
+  if (exclude.includes('/')) throw new UsageError('--exclude takes a pattern such as *.tmp, not "/".');
+  if (isStdin && filename === undefined) throw new UsageError('Standard input (-) needs --filename <name>.');
+  if (isStdin && paths.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
+  return filename;
 }
 
-/** What finding the files needs of a command. */
-export interface SourceContext {
-  readonly io: { readonly stdin: Readable & { readonly isTTY?: boolean } };
-  readonly abortSignal: AbortSignal;
-  readonly progress: { start(text: string): void };
-  notice(text: string): Promise<void>;
-}
-
-/** What to upload, and how to remove what was made for it. */
-interface Opened {
-  readonly files: readonly LocalFile[];
-  close(): Promise<void>;
-}
-
-/** Finds the files, or reads standard input into one. @throws InputError if one cannot be read */
-export async function openSource(context: SourceContext, source: Source): Promise<Opened> {
-  const { io, abortSignal, progress, notice } = context;
-  if (source.from === 'stdin') {
-    if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
-    else progress.start('Reading standard input');
-    const { file, remove } = await spool(readStdin(io.stdin, abortSignal), source.filename);
-    return { files: [file], close: remove };
+/**
+ * Copies standard input to a temporary file, so that it can be hashed and then sent. It is unlinked at once, so that it
+ * disappears with this process, however that ends. Windows cannot unlink an open file; there, only `close` deletes it.
+ * @throws LocalError if it cannot be stored; a PartnerctlError of reading it
+ */
+export async function spool(
+  chunks: AsyncIterable<Buffer | string>,
+  filename: string,
+): Promise<{ readonly file: LocalFile; close(): Promise<void> }> {
+  let close = async (): Promise<void> => undefined;
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-upload-'));
+    const unlink = (): Promise<void> => rm(directory, { recursive: true, force: true });
+    close = unlink;
+    const handle = await open(join(directory, 'upload'), 'wx+', 0o600);
+    close = async () => {
+      await handle.close();
+      await unlink();
+    };
+    await unlink().catch(() => undefined);
+    await writeFile(handle, chunks);
+    const status = await handle.stat({ bigint: true });
+    const file = { label: '-', filename, bytes: Number(status.size), version: versionOf(status), handle };
+    return { file, close };
+  } catch (error) {
+    await close();
+    if (error instanceof PartnerctlError) throw error;
+    throw new LocalError('Standard input could not be written to a temporary file.', {
+      why: error instanceof Error ? error.message : String(error),
+      hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
+      cause: error,
+    });
   }
-  progress.start('Checking the files');
-  const { files, hidden, leaving } = await findFiles(source.paths, source, abortSignal);
-  const left = [
-    ...(hidden > 0 ? [`${hidden} hidden`] : []),
-    ...(leaving > 0
-      ? [`${leaving} ${leaving === 1 ? 'link that leads' : 'links that lead'} out of the directory`]
-      : []),
-  ];
-  if (left.length > 0) await notice(`Left out: ${left.join(', ')}. To upload one, name it.`);
-  return { files, close: async () => undefined };
 }

@@ -5,7 +5,7 @@ import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone } from '../errors.ts';
 import { outlive } from '../state/lease.ts';
 import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
-import { type OnceKind, type Reservation, standingOf, standings } from '../state/standing.ts';
+import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
 import type { LocalFile } from './files.ts';
 import {
   failedError,
@@ -13,7 +13,6 @@ import {
   NotStarted,
   type Outcome,
   openError,
-  toResult,
   type UploadResult,
   unrecordedError,
 } from './result.ts';
@@ -45,10 +44,7 @@ const UPLOADS: OnceKind<UploadIdentity> = {
       .slice(0, KEY_LENGTH),
 };
 
-export interface UploadOptions {
-  readonly as: UploadKind;
-  /** For all files; by default that of each extension. */
-  readonly contentType: string | undefined;
+export interface UploadOptions extends Pick<SendOptions, 'as' | 'contentType'> {
   readonly concurrency: number;
   /** Whether to upload files again that were uploaded. */
   readonly force: boolean;
@@ -64,29 +60,17 @@ export interface UploadDeps extends OnceDeps, Pick<SendOptions, 'http' | 'onSent
   readonly onWait: (leftMs: number) => void;
 }
 
-/** A file, and its position in the input. */
-interface Queued {
-  readonly index: number;
-  readonly file: LocalFile;
-}
-
 /** What is uploaded once. */
 interface Upload {
   readonly data: UploadIdentity;
   readonly file: LocalFile;
-  /** The file, and others of the same name and content. */
-  readonly copies: Queued[];
+  /** The positions in the input of the file, and of others of the same name and content. */
+  readonly copies: { readonly index: number; readonly file: LocalFile }[];
   /** Records of earlier uploads that do not block this one. */
-  readonly replaces: readonly string[];
+  replaces: readonly string[];
 }
 
-type UploadSteps = Steps<UploadIdentity, Upload>;
-
-/** An upload that another process may be making. */
-interface Blocked {
-  readonly upload: Upload;
-  readonly open: readonly Reservation<UploadIdentity>[];
-}
+type Standings = ReadonlyMap<string, Standing<UploadIdentity>>;
 
 /** Smaller files are reserved together before any of them is sent: even a slow line sends them within a lease. */
 const MAX_BATCHED_BYTES = 128 * 1024;
@@ -96,10 +80,14 @@ class UploadRun {
   private readonly options: UploadOptions;
   private readonly deps: UploadDeps;
   private readonly limit: LimitFunction;
+  /** What has no outcome yet. */
+  private readonly pending = new Set<Upload>();
+  /** What another process reserved first. */
+  private lost: Upload[] = [];
+  /** The reservations whose owners can no longer upload anything. */
+  private readonly ended = new Set<string>();
   /** The error that every further request would get. */
   private stopped: PartnerctlError | undefined;
-  /** What another process owns. */
-  private blocked: Blocked[] = [];
 
   constructor(options: UploadOptions, deps: UploadDeps) {
     this.options = options;
@@ -108,25 +96,26 @@ class UploadRun {
   }
 
   async run(files: readonly LocalFile[]): Promise<void> {
-    await this.pass(await this.identify(files), () => false);
-    const blocked = this.blocked.splice(0);
-    if (blocked.length === 0) return;
-    // An owner that finishes has made a copy. One that has not within a lease never sends anything.
-    const ids = new Set(blocked.flatMap(({ open }) => open.map(({ id }) => id)));
-    const uploads = blocked.map(({ upload }) => upload);
+    await this.identify(files);
+    let all = await this.readLog();
+    let left: readonly Upload[] = [...this.pending];
     try {
-      await outlive(this.deps, UPLOADS, ids, { onWait: this.deps.onWait });
-      await this.pass(uploads, ({ id }) => ids.has(id));
+      while (left.length > 0) {
+        left = await this.pass(left, all);
+        if (left.length > 0) all = await this.readLog();
+      }
     } catch (error) {
-      for (const upload of uploads) this.fail(upload, error);
+      for (const upload of this.pending) this.fail(upload, error);
     }
-    for (const { upload, open } of this.blocked) this.settle(upload, unknownSince(upload, open));
+  }
+
+  private async readLog(): Promise<Standings> {
+    return standings(await this.deps.log.read(), UPLOADS);
   }
 
   /** Hashes the files. Reports those that cannot be read. */
-  private async identify(files: readonly LocalFile[]): Promise<readonly Upload[]> {
+  private async identify(files: readonly LocalFile[]): Promise<void> {
     const { http, signal } = this.deps;
-    const uploads = new Map<string, Upload>();
     const hashed = files.map(async (file, index) => {
       try {
         return { file, index, sha256: await this.limit(() => hashFile(file, signal)) };
@@ -135,45 +124,64 @@ class UploadRun {
         return undefined;
       }
     });
+    const uploads = new Map<string, Upload>();
     for (const each of await Promise.all(hashed)) {
       if (!each) continue;
       const { file, index, sha256 } = each;
       const data = { origin: http.baseUrl, kind: this.options.as, sha256, filename: file.filename };
-      const known = uploads.get(UPLOADS.keyOf(data));
-      if (known) known.copies.push({ file, index });
-      else uploads.set(UPLOADS.keyOf(data), { data, file, copies: [{ file, index }], replaces: [] });
+      const upload = uploads.get(UPLOADS.keyOf(data)) ?? { data, file, copies: [], replaces: [] };
+      uploads.set(UPLOADS.keyOf(data), upload);
+      upload.copies.push({ file, index });
+      this.pending.add(upload);
     }
-    return [...uploads.values()];
   }
 
-  /**
-   * Skips what exists, and uploads what no other process owns.
-   * @param hasEnded whether the owner of a reservation can no longer upload anything
-   * @throws LocalError if the state cannot be read, before anything is done
-   */
-  private async pass(uploads: readonly Upload[], hasEnded: (reservation: Reservation<UploadIdentity>) => boolean) {
-    const { force, retryUnknown, dryRun } = this.options;
-    const all = standings(await this.deps.log.read(), UPLOADS);
-    const batched: Upload[] = [];
-    const large: Upload[] = [];
+  /** Skips what exists, and uploads what no other process owns. @returns what to look at again, after the owners ended */
+  private async pass(uploads: readonly Upload[], all: Standings): Promise<readonly Upload[]> {
+    const [wanted, blocked]: [Upload[], Upload[]] = [[], []];
+    const owned = new Set<string>();
     for (const upload of uploads) {
-      const { objects, open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
-      const existing = objects.at(-1);
-      const isOwned = open.some((reservation) => !reservation.isUnknown && !hasEnded(reservation));
-      if (existing && !force) this.settle(upload, { status: 'skipped', id: existing.object });
-      else if (isOwned && !dryRun) this.blocked.push({ upload, open });
-      else if (open.length > 0 && !retryUnknown) this.settle(upload, unknownSince(upload, open));
-      else if (dryRun) this.settle(upload, { status: 'planned' });
+      const standing = standingOf(all, UPLOADS.keyOf(upload.data));
+      const owners = standing.open.filter(({ id, isUnknown }) => !isUnknown && !this.ended.has(id));
+      const outcome = this.decide(upload, standing, owners.length > 0);
+      upload.replaces = standing.live;
+      if (outcome === 'create') wanted.push(upload);
+      else if (outcome !== 'blocked') this.settle(upload, outcome);
       else {
-        (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaces: live });
+        blocked.push(upload);
+        for (const { id } of owners) owned.add(id);
       }
     }
-    const unsettled = new Set(batched);
-    const failure = await this.create(unsettled, async (upload, { maySend, timeoutMs }) => {
+    await this.createAll(wanted);
+    if (owned.size > 0) {
+      // An owner that finishes has made a copy. One that has not within a lease never sends anything.
+      await outlive(this.deps, UPLOADS, owned, { onWait: this.deps.onWait });
+      for (const id of owned) this.ended.add(id);
+    }
+    return [...this.lost.splice(0), ...blocked];
+  }
+
+  private decide(
+    { file }: Upload,
+    { objects, open }: Standing<UploadIdentity>,
+    isOwned: boolean,
+  ): Outcome | 'create' | 'blocked' {
+    const { force, retryUnknown, dryRun } = this.options;
+    const existing = objects.at(-1);
+    if (existing && !force) return { status: 'skipped', id: existing.object };
+    if (isOwned && !dryRun) return 'blocked';
+    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(file.label, open) };
+    return dryRun ? { status: 'planned' } : 'create';
+  }
+
+  private async createAll(uploads: readonly Upload[]): Promise<void> {
+    const small = uploads.filter(({ file }) => file.bytes <= MAX_BATCHED_BYTES);
+    const failure = await this.create(small, async (upload, { maySend, timeoutMs }) => {
       this.throwIfStopped();
       return await this.startRequest(upload, timeoutMs).finish(maySend);
     });
-    for (const upload of unsettled) this.fail(upload, failure?.error);
+    for (const upload of small) if (failure) this.fail(upload, failure.error);
+    const large = uploads.filter(({ file }) => file.bytes > MAX_BATCHED_BYTES);
     await Promise.all(large.map((upload) => this.limit(() => this.createLarge(upload))));
   }
 
@@ -184,18 +192,13 @@ class UploadRun {
       return;
     }
     const request = this.startRequest(upload);
-    const finish: UploadSteps['act'] = (_, { maySend }) => request.finish(maySend);
-    const unsettled = new Set([upload]);
+    const finish: Steps<UploadIdentity, Upload>['act'] = (_, { maySend }) => request.finish(maySend);
     let failure = await failureOf(request.untilHeld());
-    failure ??= await this.create(unsettled, finish);
-    if (unsettled.size > 0) {
-      const unsent = await failureOf(request.finish(() => false));
-      // The service may have acted without the end: that must be recorded, even after Ctrl-C.
-      if (!provesNothingDone(unsent?.error)) failure = await this.create(unsettled, finish, { isSent: true });
-    }
-    for (const each of unsettled) this.fail(each, failure?.error);
-    // Ends a request that was not finished, because another process owns the file.
-    await failureOf(request.finish(() => false));
+    failure ??= await this.create([upload], finish);
+    const unsent = await failureOf(request.finish(() => false));
+    // The service may have acted without the end: that must be recorded, even after Ctrl-C.
+    if (failure && !provesNothingDone(unsent?.error)) failure = await this.create([upload], finish, { isSent: true });
+    if (failure) this.fail(upload, failure.error);
   }
 
   private startRequest({ file }: Upload, timeoutMs?: number): HeldRequest {
@@ -208,19 +211,18 @@ class UploadRun {
   }
 
   /**
-   * Creates uploads. Removes those from the set that have an outcome.
    * @param options `isSent` whether they may have been uploaded already
-   * @returns why the others have none: nothing was sent for them
+   * @returns why those that are still pending are: nothing was sent for them
    */
   private async create(
-    unsettled: Set<Upload>,
-    act: UploadSteps['act'],
+    uploads: readonly Upload[],
+    act: Steps<UploadIdentity, Upload>['act'],
     { isSent } = { isSent: false },
   ): Promise<Failure | undefined> {
     const signal = isSent ? new AbortController().signal : this.deps.signal;
     const deps = { ...this.deps, signal, concurrency: this.options.concurrency };
     return await failureOf(
-      createOnce(deps, UPLOADS, [...unsettled], {
+      createOnce(deps, UPLOADS, uploads, {
         prepare: async (batch) => {
           if (!isSent) this.throwIfStopped();
           return batch;
@@ -230,63 +232,50 @@ class UploadRun {
             if (stopsRun(error)) this.stopped ??= error;
             throw error;
           }),
-        settled: (upload, result) => {
-          unsettled.delete(upload);
-          this.settleResult(upload, result);
-        },
+        settled: (upload, result) => this.settleResult(upload, result),
       }),
     );
   }
 
   private settleResult(upload: Upload, result: Result<UploadIdentity>): void {
     const { label } = upload.file;
-    switch (result.kind) {
-      case 'created': {
-        const { id, unrecorded } = result;
-        const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
-        this.settle(upload, { status: 'uploaded', id, ...(error && { error }) });
-        return;
-      }
-      case 'lost': {
-        const { objects, open } = result.standing;
-        const existing = objects.at(-1);
-        if (existing) this.settle(upload, { status: 'skipped', id: existing.object });
-        else this.blocked.push({ upload, open });
-        return;
-      }
-      case 'failed':
-        this.fail(upload, result.error, result.unreleased);
-        return;
-      case 'unknown':
-        this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
+    if (result.kind === 'lost') this.lost.push(upload);
+    else if (result.kind === 'failed') this.fail(upload, result.error, result.unrecorded !== undefined);
+    else if (result.kind === 'unknown') {
+      this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
+    } else {
+      const { id, unrecorded } = result;
+      const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
+      this.settle(upload, { status: 'uploaded', id, error });
     }
   }
 
-  private fail(upload: Upload, error: unknown, unreleased?: unknown): void {
+  private fail(upload: Upload, error: unknown, isBlocked?: boolean): void {
+    if (!this.pending.has(upload) || this.lost.includes(upload)) return;
     if (stopsRun(error) && !(error instanceof NotStarted)) this.stopped ??= error;
-    this.settle(upload, { status: 'failed', error: failedError(upload.file.label, error, unreleased) });
+    this.settle(upload, { status: 'failed', error: failedError(upload.file.label, error, isBlocked) });
   }
 
   /** Reports what became of a file, and of its copies, which are not sent. */
-  private settle({ copies, data }: Upload, outcome: Outcome): void {
-    const ofCopies: Outcome = outcome.status === 'uploaded' ? { status: 'skipped', id: outcome.id } : outcome;
-    for (const [position, copy] of copies.entries()) {
-      this.report(copy, data.sha256, position === 0 ? outcome : ofCopies);
+  private settle(upload: Upload, outcome: Outcome): void {
+    const { status, id = '' } = outcome;
+    const ofCopies: Outcome = status === 'uploaded' ? { status: 'skipped', id } : outcome;
+    this.pending.delete(upload);
+    for (const [position, copy] of upload.copies.entries()) {
+      this.report(copy, upload.data.sha256, position === 0 ? outcome : ofCopies);
     }
   }
 
-  private report(queued: Queued, sha256: string | null, outcome: Outcome): void {
-    this.deps.onResult(toResult({ ...queued, as: this.options.as }, sha256, outcome));
+  private report({ index, file }: Upload['copies'][number], sha256: string | null, outcome: Outcome): void {
+    const { status, id = null, error } = outcome;
+    const { label, bytes } = file;
+    this.deps.onResult({ index, file: label, as: this.options.as, id, bytes, sha256, status, error });
   }
-}
-
-function unknownSince({ file }: Upload, open: readonly Reservation<UploadIdentity>[]): Outcome {
-  return { status: 'unknown', error: openError(file.label, open) };
 }
 
 /**
  * Uploads files, each name and content once: hashes them, looks them up in the state, and skips those that exist.
- * @throws LocalError if the state cannot be read, and nothing was sent; the reason of the signal during a wait
+ * @throws LocalError if the state cannot be read, and nothing was sent
  */
 export async function uploadFiles(
   files: readonly LocalFile[],

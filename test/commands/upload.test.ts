@@ -188,8 +188,6 @@ describe('upload', () => {
     [['-'], /needs --filename/],
     [['-', '--filename', ''], /--filename is empty/],
     [['-', 'x', '--filename', 'y'], /cannot be uploaded together with files/],
-    [['-', '--filename', 'y', '--recursive'], /can only be used with directories/],
-    [['-', '--filename', 'y', '--exclude', '*'], /can only be used with directories/],
   ])('exits with 2 for %j, and sends nothing', async (args, said) => {
     const it = await uploads();
     const ran = await it.upload([...args, '-o', 'json'], { stdin: 'x' });

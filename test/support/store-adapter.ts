@@ -1,4 +1,3 @@
-import { PartnerctlError } from '../../src/errors.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Environment } from '../../src/platform/io.ts';
 import { stateLocation } from '../../src/state/location.ts';
@@ -31,12 +30,6 @@ export interface TestStore {
 
 /** Who wrote the records of every test store. */
 export const AUTHOR = { user: 'ada', pid: process.pid, version: '0.0.0' };
-
-/** Why a store refused: the message and the reason. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof PartnerctlError)) throw error;
-  return `${error.message} ${error.info.why ?? ''}`;
-}
 
 const logs = new WeakMap<TestStore, Log>();
 

@@ -1,12 +1,10 @@
-import type { Context } from '../../cli/context.ts';
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
+import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
-import type { NumberedRecord } from '../../state/select-records.ts';
 
-/** How many unusable lines to warn about; further ones are only counted. */
-const MAX_WARNINGS = 20;
+type NumberedRecord = Extract<LogEntry, { kind: 'record' }>;
 
 /** The fields that tell what a record is about, in display order. */
 const DESCRIBING_FIELDS = [
@@ -50,12 +48,6 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-async function warnOfDamage(warnings: readonly string[], context: Context): Promise<void> {
-  for (const warning of warnings.slice(0, MAX_WARNINGS)) await context.warn(warning);
-  const more = warnings.length - MAX_WARNINGS;
-  if (more > 0) await context.warn(`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`);
-}
-
 export const show = () =>
   leaf('show', 'Show the records of the state', {
     description:
@@ -69,15 +61,18 @@ export const show = () =>
     .option('--type <type>', 'only records of this type, such as space, cron, or cron.created')
     .option('--key <key>', 'only records of this key')
     .action(
-      run(async (context, filter) => {
-        const [{ selectRecords }, { damageWarnings }] = await Promise.all([
-          import('../../state/select-records.ts'),
-          import('../../state/verify.ts'),
-        ]);
+      run(async (context, { type, key }) => {
+        const { damageWarnings } = await import('../../state/log.ts');
         const log = await context.log();
         const entries = await log.inspect();
-        await warnOfDamage(damageWarnings(entries ?? [], log.label), context);
-        return listResult(selectRecords(entries ?? [], filter), COLUMNS, {
+        for (const warning of damageWarnings(entries ?? [], log.label)) await context.warn(warning);
+        const records = (entries ?? []).filter((entry) => entry.kind === 'record');
+        const wanted = records.filter(
+          ({ record }) =>
+            (type === undefined || `${record.type}.`.startsWith(`${type}.`)) &&
+            (key === undefined || record.key === key),
+        );
+        return listResult(wanted, COLUMNS, {
           empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
           json: ({ line, record }) => ({ line, ...record }),
         });

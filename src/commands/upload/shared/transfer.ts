@@ -2,11 +2,38 @@ import type { Context } from '../../../cli/context.ts';
 import { sanitizeLine } from '../../../output/sanitize.ts';
 import { nameSome } from '../../../output/sentences.ts';
 import { emitted } from '../../../platform/emitted.ts';
-import type { LocalFile } from '../../../upload/files.ts';
+import { readStdin } from '../../../platform/input.ts';
+import { findFiles, type LocalFile } from '../../../upload/files.ts';
 import type { UploadResult } from '../../../upload/result.ts';
-import { openSource, type Source } from '../../../upload/source.ts';
+import { spool } from '../../../upload/source.ts';
 import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
 import { TransferProgress } from './transfer-progress.ts';
+
+/** What is to be uploaded. */
+export interface Source {
+  readonly paths: readonly string[];
+  readonly recursive: boolean;
+  readonly exclude: readonly string[];
+  /** The name of the file from standard input, if that is meant. */
+  readonly filename: string | undefined;
+}
+
+/** Finds the files, or reads standard input into one. @throws InputError if one cannot be read */
+async function openSource(context: Context, { paths, filename, ...options }: Source) {
+  const { io, abortSignal, progress, notice } = context;
+  if (filename !== undefined) {
+    if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
+    else progress.start('Reading standard input');
+    const { file, close } = await spool(readStdin(io.stdin, abortSignal), filename);
+    return { files: [file], close };
+  }
+  progress.start('Checking the files');
+  const { files, hidden, leaving } = await findFiles(paths, options);
+  const links = leaving === 1 ? 'link that leads' : 'links that lead';
+  const left = [hidden > 0 ? `${hidden} hidden` : [], leaving > 0 ? `${leaving} ${links} out of the directory` : []];
+  if (hidden + leaving > 0) await notice(`Left out: ${left.flat().join(', ')}. To upload one, name it.`);
+  return { files, close: async () => undefined };
+}
 
 /** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads the results. */
 export async function* transfer(

@@ -7,6 +7,8 @@ const COMMAND_MS = 60_000;
 
 /** Overrides the user's configuration, except for credentials and the network: a program commits here, not a person. */
 const SETTINGS = [
+  'user.name=partnerctl',
+  'user.email=partnerctl@localhost',
   'core.hooksPath=/dev/null',
   'gc.auto=0',
   'maintenance.auto=false',
@@ -22,35 +24,29 @@ const SETTINGS = [
   'http.lowSpeedTime=60',
 ].flatMap((each) => ['-c', each]);
 
+/** Variables that git sets for its hooks: they are about another repository. */
+const FOREIGN =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|NAMESPACE|COMMON_DIR|PREFIX|SHALLOW_FILE|TEMPLATE_DIR|DEFAULT_HASH|AUTHOR_DATE|COMMITTER_DATE)$/;
+
+function environment(env: Environment): Environment {
+  const own = Object.entries(env).filter(([name]) => !FOREIGN.test(name));
+  // English, because one message is read. No prompts.
+  return { ...Object.fromEntries(own), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never' };
+}
+
 /** The outcome of a git command. */
 export interface GitResult {
-  /** Null if a signal ended it. */
-  readonly code: number | null;
+  readonly isDone: boolean;
   readonly stdout: string;
-  readonly stderr: string;
+  /** Why it failed: what git says, without its hints, and without credentials that the user's configuration adds to URLs. */
+  readonly why: string;
 }
 
-/** Without the variables that git sets for its hooks: they are about another repository. */
-function environment(env: Environment): Environment {
-  const foreign =
-    /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|NAMESPACE|COMMON_DIR|PREFIX|SHALLOW_FILE|TEMPLATE_DIR|DEFAULT_HASH|AUTHOR_DATE|COMMITTER_DATE)$/;
-  return {
-    GIT_AUTHOR_NAME: 'partnerctl',
-    GIT_AUTHOR_EMAIL: 'partnerctl@localhost',
-    GIT_COMMITTER_NAME: 'partnerctl',
-    GIT_COMMITTER_EMAIL: 'partnerctl@localhost',
-    ...Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name))),
-    // English, because one message is read. No prompts.
-    LC_ALL: 'C',
-    GIT_TERMINAL_PROMPT: '0',
-    GCM_INTERACTIVE: 'never',
-  };
-}
-
-export interface GitOptions {
-  readonly env: Environment;
-  readonly signal: AbortSignal;
-  readonly input?: string | undefined;
+function explain(output: string, code: number | null): string {
+  const noise = /^(hint:|Please make sure|and the repository exists|Warning: Permanently added|To |@|\s*$)/;
+  const text = output.replaceAll(/\/\/[^/@\s]+@/g, '//');
+  const lines = text.split('\n').filter((line) => !noise.test(line));
+  return lines.slice(-8).join('\n').trim() || `git ended with ${code ?? 'a signal'}.`;
 }
 
 /**
@@ -58,7 +54,14 @@ export interface GitOptions {
  * @returns the outcome, including a failure that git reports
  * @throws LocalError if git cannot be started; the reason of the signal
  */
-export async function runGit(args: readonly string[], { env, signal, input }: GitOptions): Promise<GitResult> {
+export async function runGit(
+  args: readonly string[],
+  {
+    env,
+    signal,
+    input,
+  }: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string | undefined },
+): Promise<GitResult> {
   signal.throwIfAborted();
   const isGroup = process.platform !== 'win32';
   const child = spawn('git', [...SETTINGS, ...args], { env: environment(env), detached: isGroup, windowsHide: true });
@@ -86,7 +89,9 @@ export async function runGit(args: readonly string[], { env, signal, input }: Gi
     });
     if (code !== 0) signal.throwIfAborted();
     const late = limit.aborted ? `error: no answer within ${COMMAND_MS / 1000}s` : '';
-    return { code, stdout: Buffer.concat(out).toString(), stderr: `${Buffer.concat(err).toString()}${late}` };
+    const stdout = Buffer.concat(out).toString();
+    if (code === 0) return { isDone: true, stdout, why: '' };
+    return { isDone: false, stdout, why: explain(`${stdout}\n${Buffer.concat(err).toString()}${late}`, code) };
   } catch (error) {
     signal.throwIfAborted();
     throw new LocalError('git cannot be started.', {
@@ -98,12 +103,4 @@ export async function runGit(args: readonly string[], { env, signal, input }: Gi
     limit.removeEventListener('abort', end);
     process.removeListener('exit', end);
   }
-}
-
-/** Returns what git says, without its hints, and without credentials that the user's configuration adds to URLs. */
-export function explanation({ stdout, stderr, code }: GitResult): string {
-  const noise = /^(hint:|Please make sure|and the repository exists|Warning: Permanently added|To |@|\s*$)/;
-  const text = `${stdout}\n${stderr}`.replaceAll(/\/\/[^/@\s]+@/g, '//');
-  const lines = text.split('\n').filter((line) => !noise.test(line));
-  return lines.slice(-8).join('\n').trim() || `git ended with ${code ?? 'a signal'}.`;
 }
