@@ -277,3 +277,8 @@ export function describeFileError(error: unknown): string {
   if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
+export function stopsRun(error: unknown): error is PartnerctlError {
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
+}

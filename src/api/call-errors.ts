@@ -7,9 +7,6 @@ import {
   BalanceError,
   CredentialsError,
   type ErrorInfo,
-  isBalanceTooLow,
-  isStateUnavailable,
-  isTokenRejected,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -59,11 +56,6 @@ export interface FailedCall extends CallFacts {
   readonly retryAt: number | undefined;
 }
 
-const QUOTED_CHARACTERS = 200;
-
-/** A code that says what is unknown, and so that the path exists. */
-const UNKNOWN_RESOURCE = /^(space|agent|source|session|message|template)_not_found$/;
-
 /**
  * Returns the error for a call that the service may or may not have processed: for a `once` call, an
  * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
@@ -86,52 +78,67 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
  * may say 408 when it did not get a response in time.
  */
 export function responseError(response: HttpResponse, call: FailedCall): PartnerctlError {
-  const { status, headers } = response;
+  const { status, headers, sent } = response;
+  const { operation, tokenOrigin, baseUrl } = call;
   // Redact before quoting: a truncated secret would not be recognized.
   const body = call.redact(response.body);
   const said = readErrorBody(body, headers['content-type'], call.contract);
   const info = responseInfo(response, said, call);
-  if (status < 300) return prematureError(status, body, info);
+  const hinted = (hint: string | undefined): ErrorInfo => ({ ...info, hint });
+  const token = tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
+  if (status < 300) {
+    // A 2xx sent before the body was received does not mean success.
+    const why = `It said: ${body.slice(0, 200)}`;
+    const text = `The service responded with ${status} before it had received the request.`;
+    return new ServiceError(text, { ...info, why, permanent: true });
+  }
   if (status < 400) return redirectError(response, info, call);
   if (status >= 500 || status === 408) {
-    const error = serverError(status, info, call);
-    return response.sent === 'all' ? toIndeterminate(error, call.operation) : error;
+    const hint = info.retryAt
+      ? `Run the command again after ${info.retryAt}.`
+      : "Run the command again later. If the failure persists, report the request id to the service's support.";
+    const error = new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, hinted(hint));
+    return sent === 'all' ? toIndeterminate(error, operation) : error;
   }
   switch (status) {
     case 401:
-      return new CredentialsError(`The service rejected the ${nameToken(call)} (401).`, {
-        ...info,
-        hint: call.tokenOrigin?.fixHint ?? `Use a token that is valid for ${call.baseUrl}.`,
-      });
+      return new CredentialsError(
+        `The service rejected the ${token} (401).`,
+        hinted(tokenOrigin?.fixHint ?? `Use a token that is valid for ${baseUrl}.`),
+      );
     case 402:
-      return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
-        ...info,
-        hint: 'Top up the balance (the minimum is 1 USD), and run the command again.',
-      });
+      return new BalanceError(
+        "The organization's pay-as-you-go balance is too low (402).",
+        hinted('Top up the balance (the minimum is 1 USD), and run the command again.'),
+      );
     case 403:
-      return new CredentialsError(`The ${nameToken(call)} is not allowed to do this (403).`, {
-        ...info,
-        hint: "Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address.",
-      });
+      return new CredentialsError(
+        `The ${token} is not allowed to do this (403).`,
+        hinted("Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address."),
+      );
     case 404:
       return notFoundError(info, call);
     case 405:
-      return new RefusedError('The service does not take this method here (405).', {
-        ...info,
-        hint: addressHint(call, headers.allow, true),
-      });
+      return new RefusedError(
+        'The service does not take this method here (405).',
+        hinted(addressHint(call, headers.allow ?? '')),
+      );
     case 413:
-      return new RefusedError('The request is larger than the service accepts (413).', {
-        ...info,
-        hint: 'Send a smaller file or message.',
-      });
-    case 429:
-      return rateLimitError(info, call);
+      return new RefusedError(
+        'The request is larger than the service accepts (413).',
+        hinted('Send a smaller file or message.'),
+      );
+    case 429: {
+      const later = info.retryAt ? `Run the command again after ${info.retryAt}` : 'Run the command again later';
+      // A `once` call is not retried after a 429, however much time there is.
+      const isOnce = operation.safety === 'once';
+      return new RateLimitError(
+        `The rate limit of the service is reached${afterAttempts(call)} (429).`,
+        hinted(isOnce ? `${later}. The call was not processed.` : `${later}, or allow more time with --timeout.`),
+      );
+    }
     default:
-      return new RefusedError(`The service refused the call (${status}).`, {
-        ...info,
-        hint: parameterHint(call, said),
-      });
+      return new RefusedError(`The service refused the call (${status}).`, hinted(parameterHint(call, said)));
   }
 }
 
@@ -143,14 +150,14 @@ function responseInfo(
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
-  const isMissing = status === 405 && isMethodMissing(call.method, headers.allow);
   const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
   return {
     why: why === '' ? undefined : why,
     status,
     code,
     requestId: headers['x-request-id'] ?? call.requestId,
-    fromGateway: isMissing ? undefined : fromGateway,
+    // Gateways that fail do not say which methods there are.
+    fromGateway: status === 405 && isMethodMissing(call.method, headers.allow) ? undefined : fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
       operation: call.operation.name,
@@ -161,52 +168,13 @@ function responseInfo(
   };
 }
 
-/** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
-export function stopsRun(error: unknown): error is PartnerctlError {
-  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
-}
-
-function nameToken({ tokenOrigin }: FailedCall): string {
-  return tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
-}
-
 function notFoundError(info: ErrorInfo, call: FailedCall): NotFoundError {
-  const { baseUrl } = call;
-  const resource = UNKNOWN_RESOURCE.exec(info.code ?? '')?.[1];
-  const hint =
-    resource === undefined
-      ? `Check the id and the base URL ${baseUrl}. ${addressHint(call, undefined)}`
-      : `Check the id, and that it belongs to this service: ${baseUrl}.`;
+  // A code that says what is unknown also says that the path exists.
+  const [, resource] = /^(space|agent|source|session|message|template)_not_found$/.exec(info.code ?? '') ?? [];
+  const hint = resource
+    ? `Check the id, and that it belongs to this service: ${call.baseUrl}.`
+    : `Check the id and the base URL ${call.baseUrl}. ${addressHint(call, undefined)}`;
   return new NotFoundError(`The service does not know this ${resource ?? 'resource'} (404).`, { ...info, hint });
-}
-
-function rateLimitError(info: ErrorInfo, call: FailedCall): PartnerctlError {
-  const later = info.retryAt ? `Run the command again after ${info.retryAt}` : 'Run the command again later';
-  // A `once` call is not retried after a 429, however much time there is.
-  const hint =
-    call.operation.safety === 'once'
-      ? `${later}. The call was not processed.`
-      : `${later}, or allow more time with --timeout.`;
-  return new RateLimitError(`The rate limit of the service is reached${afterAttempts(call)} (429).`, { ...info, hint });
-}
-
-function serverError(status: number, info: ErrorInfo, call: FailedCall): PartnerctlError {
-  return new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, {
-    ...info,
-    hint: info.retryAt
-      ? `Run the command again after ${info.retryAt}.`
-      : "Run the command again later. If the failure persists, report the request id to the service's support.",
-  });
-}
-
-/** A 2xx sent before the body was received does not mean success. */
-function prematureError(status: number, body: string, info: ErrorInfo): PartnerctlError {
-  return new ServiceError(`The service responded with ${status} before it had received the request.`, {
-    ...info,
-    why: `It said: ${body.slice(0, QUOTED_CHARACTERS)}`,
-    hint: 'The response cannot be about this request.',
-    permanent: true,
-  });
 }
 
 /** A write that is redirected to its own path was not processed. Any other redirect may lead to what it created. */
@@ -227,14 +195,10 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: FailedCall
 }
 
 function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation | RawOperation): string {
-  if (slash !== undefined) {
-    return leaf === undefined
-      ? `Give the path ${slash === 'always' ? 'with' : 'without'} its trailing slash.`
-      : describeFix({ leaf: 'paths.trailing_slash', value: slash });
-  }
-  return leaf === undefined
-    ? 'Check the path.'
-    : `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`;
+  if (leaf === undefined) return 'Check the path, and its trailing slash.';
+  return slash === undefined
+    ? `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`
+    : describeFix({ leaf: 'paths.trailing_slash', value: slash });
 }
 
 /**
@@ -244,21 +208,15 @@ function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation 
 export function networkError(failure: TransportFailure, call: FailedCall): PartnerctlError {
   const { sent, message, code, status, isTransient, cause } = failure;
   const isLate = call.isOutOfTime || cause instanceof TimeLimitReached;
-  const isProxy = code?.startsWith('PROXY_') === true;
-  const isExplained = cause instanceof TimeLimitReached || (isProxy && !isLate);
-  const text = isProxy && !isLate ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : undefined;
-  const error = new ServiceError(text ?? describeExtent(sent, isLate, call), {
-    why: isExplained ? undefined : message,
+  const isProxy = code?.startsWith('PROXY_') === true && !isLate;
+  const text = isProxy ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : describeExtent(sent, isLate, call);
+  const error = new ServiceError(text, {
+    why: isProxy || cause instanceof TimeLimitReached ? undefined : message,
     status,
     requestId: call.requestId,
     hint: isLate && isTransient ? 'Allow more time with --timeout.' : hintFor(failure, call),
     permanent: !isTransient,
-    details: {
-      operation: call.operation.name,
-      reason: code ?? null,
-      left: sent === 'all',
-      attempts: call.attempts,
-    },
+    details: { operation: call.operation.name, reason: code ?? null, left: sent === 'all', attempts: call.attempts },
     cause,
   });
   return sent === 'all' ? toIndeterminate(error, call.operation) : error;
@@ -280,10 +238,9 @@ function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: 
       : `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;
   }
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `Check the scheme and the port of the base URL ${baseUrl}.`;
-  if (!isTransient) {
-    return "Check the service's certificate. NODE_EXTRA_CA_CERTS names a file with further certificate authorities.";
-  }
-  return `Check the base URL ${baseUrl} and the network. -v shows every attempt.`;
+  return isTransient
+    ? `Check the base URL ${baseUrl} and the network. -v shows every attempt.`
+    : "Check the service's certificate. NODE_EXTRA_CA_CERTS names a file with further certificate authorities.";
 }
 
 function afterAttempts({ attempts }: FailedCall): string {

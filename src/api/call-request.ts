@@ -46,8 +46,6 @@ export interface Call {
   readonly options: CallOptions;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
-  /** Whether this is the second address that the call was sent to. */
-  readonly isRedirected: boolean;
 }
 
 const READ_HEADERS_TIMEOUT_MS = 30_000;
@@ -80,9 +78,11 @@ export function toWire(
 export function toHttpRequest(
   { operation, wire, options }: Call,
   { token, userAgent }: { readonly token: string; readonly userAgent: string },
-  { requestId, timeLeftMs }: { readonly requestId: string; readonly timeLeftMs: number },
+  requestId: string,
+  timeLeftMs: number,
 ): Omit<HttpRequest, 'signal'> {
-  const body = textOf(wire);
+  const json = 'json' in wire && wire.json !== undefined ? JSON.stringify(wire.json) : undefined;
+  const body = 'text' in wire ? wire.text : json;
   const limitMs = operation.safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS;
   return {
     method: wire.method,
@@ -103,9 +103,4 @@ export function toHttpRequest(
       ...wire.headers,
     },
   };
-}
-
-function textOf(wire: SentRequest): string | undefined {
-  if ('text' in wire) return wire.text;
-  return 'json' in wire && wire.json !== undefined ? JSON.stringify(wire.json) : undefined;
 }

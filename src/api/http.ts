@@ -7,7 +7,7 @@ import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallFacts, type FailedCall, networkError, responseError, type TokenOrigin } from './call-errors.ts';
 import { type Call, type CallOptions, toHttpRequest, toWire } from './call-request.ts';
-import { decideRetry, toOutcome } from './retry.ts';
+import { decideRetry, retryAfterOf } from './retry.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';
 
@@ -36,24 +36,12 @@ export interface HttpOptions extends AttemptDeps {
 /** The caller no longer allowed a request when its connection stood. Proves that nothing was sent. */
 export class NotSentError extends LocalError {}
 
-/** What follows a failed attempt: another attempt, or the end of the call. */
-type NextStep =
-  | { readonly retry: true; readonly delayMs: number }
-  | ({ readonly retry: false } & Pick<FailedCall, 'isOutOfTime' | 'retryAt'>);
+/** Why a call ends. */
+type End = Pick<FailedCall, 'isOutOfTime' | 'retryAt'>;
 
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
 const RATE_LIMIT_SPREAD_MS = 1_000;
-
-/** The synthetic response for a call that is never sent because another call received a 429. */
-const RATE_LIMITED: HttpResponse = {
-  kind: 'response',
-  status: 429,
-  headers: {},
-  body: '',
-  bytes: new Uint8Array(),
-  sent: 'part',
-};
 
 /**
  * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what
@@ -86,8 +74,13 @@ export class Http {
    * processed it, which includes an unreadable response; every other class proves that the service did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
+    const { clock, deadline } = this.options;
+    const { body, timeoutMs = Number.POSITIVE_INFINITY } = options;
+    const now = clock.now();
+    // A streamed body may take any time while it makes progress.
+    const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;
     const wire = toWire(operation, options, this);
-    return await this.run({ operation, options, wire, deadline: this.deadlineOf(options), isRedirected: false });
+    return await this.run({ operation, options, wire, deadline: Math.min(deadline ?? ofCall, now + timeoutMs) }, false);
   }
 
   /** Warns the user. */
@@ -101,47 +94,32 @@ export class Http {
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
 
-  private async run(call: Call): Promise<ApiResponse> {
+  private async run(call: Call, isRedirected: boolean): Promise<ApiResponse> {
     const { operation, options, wire, deadline } = call;
     const { safety } = operation;
-    const { body: stream, signal } = options;
     for (let attempts = 1; ; attempts += 1) {
-      await this.waitForRateLimit(call, attempts);
+      await this.waitForRateLimit(call, attempts - 1);
       const requestId = this.newRequestId();
       const facts = this.factsOf(call, attempts);
-      const timeLeftMs = deadline - this.options.clock.now();
-      const request = toHttpRequest(call, this.options, { requestId, timeLeftMs });
-      const result = await runAttempt(this.options, {
-        number: attempts,
-        url: facts.url,
-        request,
-        stream,
-        safety,
-        deadline,
-        signal,
-      });
-      if (result.kind === 'response' && isSuccess(result)) return new ApiResponse(result, facts, requestId);
-      const mayFollow = safety === 'safe' && operation.leaf !== undefined && !call.isRedirected;
-      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, facts.url) : undefined;
-      if (slash !== undefined) {
-        const path = withTrailingSlash(wire.path, slash);
-        return await this.run({ ...call, wire: { ...wire, path }, isRedirected: true });
+      const request = toHttpRequest(call, this.options, requestId, deadline - this.options.clock.now());
+      const { body: stream, signal } = options;
+      const attempt = { number: attempts, url: facts.url, request, stream, safety, deadline, signal };
+      const result = await runAttempt(this.options, attempt);
+      if (result.kind === 'response') {
+        if (isSuccess(result)) return new ApiResponse(result, facts, requestId);
+        const mayFollow = safety === 'safe' && operation.leaf !== undefined && !isRedirected;
+        const slash = mayFollow ? readSlashRedirect(result, facts.url) : undefined;
+        if (slash !== undefined) {
+          return await this.run({ ...call, wire: { ...wire, path: withTrailingSlash(wire.path, slash) } }, true);
+        }
       }
       const next = this.decideNext(result, call, attempts);
-      if (!next.retry) {
+      if (typeof next !== 'number') {
         if (result.kind === 'response') options.onRefusal?.(result);
         throw this.toError(result, call, { ...facts, ...next, requestId });
       }
-      const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
-      await this.wait(next.delayMs, why, signal);
+      await this.wait(next, result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`, signal);
     }
-  }
-
-  private deadlineOf({ body, timeoutMs = Number.POSITIVE_INFINITY }: CallOptions): number {
-    const { clock, deadline } = this.options;
-    const now = clock.now();
-    const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;
-    return Math.min(deadline ?? ofCall, now + timeoutMs);
   }
 
   /** Returns the longest wait that the call's limits still allow, in milliseconds. */
@@ -156,49 +134,55 @@ export class Http {
     const { method, path } = wire;
     const pathname = path.replace(/\?.*/s, '');
     const name = `${method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`;
-    const url = new URL(baseUrl).origin + path;
+    const url = baseUrl.slice(0, baseUrl.length - basePath.length) + path;
     return { operation, method, name, url, baseUrl, contract, tokenOrigin, redact, attempts };
   }
 
   private newRequestId(): string {
     // The counter keeps request ids unique within the process even if the random parts collide.
     this.requests += 1;
-    const randomPart = Math.floor(this.options.random() * 2 ** 48)
-      .toString(16)
-      .padStart(12, '0');
-    return `req-${randomPart}-${this.requests}`;
+    const randomPart = Math.floor(this.options.random() * 2 ** 48);
+    return `req-${randomPart.toString(16).padStart(12, '0')}-${this.requests}`;
   }
 
-  /** Decides whether to make another attempt. A 429 pauses all calls. */
-  private decideNext(result: TransportResult, call: Call, attempt: number): NextStep {
+  /** Decides whether to make another attempt. A 429 pauses all calls. @returns the wait before it; why there is none */
+  private decideNext(result: TransportResult, call: Call, attempt: number): number | End {
     const { clock, random, retries } = this.options;
-    const outcome = toOutcome(result, clock.now());
-    const decision = decideRetry({
+    const now = clock.now();
+    const retryAfterMs = result.kind === 'response' ? retryAfterOf(result.headers, now) : undefined;
+    const decision = decideRetry(result, {
       safety: call.operation.safety,
       attempt,
       retries: call.options.retries ?? retries,
-      outcome,
+      retryAfterMs,
       timeLeftMs: this.longestWaitMs(call),
       random: random(),
     });
-    const now = clock.now();
-    const minimumMs = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
-    if (outcome.kind === 'response' && outcome.status === 429) {
-      const pauseMs = decision.retry ? decision.delayMs : (minimumMs ?? 0);
+    if (result.kind === 'response' && result.status === 429) {
+      const pauseMs = decision.retry ? decision.delayMs : (retryAfterMs ?? 0);
       this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
     }
-    if (decision.retry) return decision;
-    const retryAt = minimumMs === undefined ? undefined : now + minimumMs;
-    return { retry: false, isOutOfTime: decision.why === 'deadline', retryAt };
+    if (decision.retry) return decision.delayMs;
+    const retryAt = retryAfterMs === undefined ? undefined : now + retryAfterMs;
+    return { isOutOfTime: decision.why === 'deadline', retryAt };
   }
 
   /** Waits out the pause that a 429 to any call imposes on all calls. */
-  private async waitForRateLimit(call: Call, attempt: number): Promise<void> {
+  private async waitForRateLimit(call: Call, attempts: number): Promise<void> {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
-        const facts = { ...this.factsOf(call, attempt - 1), requestId: undefined };
-        throw this.toError(RATE_LIMITED, call, { ...facts, isOutOfTime: true, retryAt: this.pausedUntil });
+        const headers = {};
+        const limited = {
+          kind: 'response',
+          status: 429,
+          headers,
+          body: '',
+          bytes: new Uint8Array(),
+          sent: 'part',
+        } as const;
+        const end = { isOutOfTime: true, retryAt: this.pausedUntil };
+        throw this.toError(limited, call, { ...this.factsOf(call, attempts), ...end, requestId: undefined });
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);

@@ -6,7 +6,7 @@ import type { ListOperation } from './pages.ts';
 export interface IncompleteList {
   readonly message: string;
   readonly operation: ListOperation;
-  readonly response: Pick<ApiResponse, 'call' | 'status' | 'requestId'>;
+  readonly response: ApiResponse;
   /** What speaks of more: where it is, not its value. */
   readonly seen: string;
   /** The parameters that were tried. */
@@ -23,20 +23,14 @@ export function incompleteListError(incomplete: IncompleteList): ShapeError {
   const { call, status, requestId } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
   const leaf = `${operation.leaf}.next`;
-  const fixes = isRead
-    ? `The list may have changed while it was read: run the command again.\nIf the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
-    : `What was read is not the whole list. ${pagingFixes(leaf, 'the first page is the whole list', next)}`;
   return new ShapeError(message, {
     why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.${attempts}`,
-    hint: fixes,
+    hint: isRead
+      ? `The list may have changed while it was read: run the command again.\nIf the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
+      : `What was read is not the whole list. ${pagingFixes(leaf, 'the first page is the whole list', next)}`,
     status,
     requestId,
-    details: {
-      operation: operation.name,
-      leaf,
-      seen,
-      ...(tried.length > 0 && { tried }),
-    },
+    details: { operation: operation.name, leaf, seen, ...(tried.length > 0 && { tried }) },
   });
 }
 
@@ -55,9 +49,7 @@ const FORMS = [
  */
 export function pagingFixes(leaf: string, whole: string, next = 'page:<parameter>'): string {
   const others = FORMS.filter((form) => form !== next).map((form) => `'${form}'`);
-  return [
-    'If you know how the next page is requested, run:',
-    `partnerctl contract set ${leaf} '${next}' (or ${others.join(', ')})`,
-    `If ${whole}, run: partnerctl contract set ${leaf} none`,
-  ].join('\n');
+  return `If you know how the next page is requested, run:
+partnerctl contract set ${leaf} '${next}' (or ${others.join(', ')})
+If ${whole}, run: partnerctl contract set ${leaf} none`;
 }

@@ -21,15 +21,8 @@ export class ListUnavailable extends Error {
   }
 }
 
-type Statuses = ReadonlySet<number | undefined>;
-
-const NOT_ALLOWED: Statuses = new Set([401, 403]);
-const ABSENT: Statuses = new Set([404, 405, 501]);
-
+const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
 const NO_CONTENT = 204;
-
-const GATEWAY_HINT =
-  'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.';
 
 /** A list on which a write depends. */
 export interface DecisiveList {
@@ -49,28 +42,25 @@ export interface DecisiveList {
  */
 export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {
   if (!(error instanceof PartnerctlError)) return error;
-  if (error instanceof NoOperationError) return new ListUnavailable(error);
   const { info } = error;
-  const saysNothing = error instanceof EmptyResponseError && info.status === NO_CONTENT;
-  if (!saysNothing && !NOT_ALLOWED.has(info.status) && !ABSENT.has(info.status)) return error;
-  const code = `(${info.status})`;
-  if (info.fromGateway) {
-    return new ServiceError(`Cannot read ${name}: a gateway responded in place of the service ${code}.`, {
-      ...info,
-      hint: GATEWAY_HINT,
-      cause: error,
-    });
-  }
-  // A token that expired or was revoked meanwhile says nothing about the list.
-  if (isTokenRejected(error) && (wasRead || isPartlyRead)) return error;
   const unavailable = new ListUnavailable(error);
-  if (!isPartlyRead && !(wasRead && unavailable.isAbsent)) return unavailable;
-  const message = isPartlyRead
-    ? `Cannot read the rest of ${name} ${code}.`
-    : `Cannot read ${name}, although it was read before ${code}.`;
-  return new ServiceError(message, {
+  if (error instanceof NoOperationError) return unavailable;
+  const isForbidden = info.status === 401 || info.status === 403;
+  const saysNothing = error instanceof EmptyResponseError && info.status === NO_CONTENT;
+  if (!isForbidden && !unavailable.isAbsent && !saysNothing) return error;
+  // A token that expired or was revoked meanwhile says nothing about the list.
+  if (isTokenRejected(error) && !info.fromGateway && (wasRead || isPartlyRead)) return error;
+  const problem = info.fromGateway
+    ? `Cannot read ${name}: a gateway responded in place of the service`
+    : isPartlyRead
+      ? `Cannot read the rest of ${name}`
+      : wasRead && unavailable.isAbsent
+        ? `Cannot read ${name}, although it was read before`
+        : undefined;
+  if (problem === undefined) return unavailable;
+  return new ServiceError(`${problem} (${info.status}).`, {
     ...info,
-    hint: GATEWAY_HINT,
+    hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
     cause: error,
   });
 }
@@ -82,7 +72,7 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
 export function nameListFailure(error: unknown, name: string, hint: string | undefined): unknown {
   if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
   const { message, info } = error;
-  const isNamed = message.includes(name);
   const hints = [info.hint, hint].filter((each) => each !== undefined);
-  return new RunFailure(isNamed ? message : `Cannot read ${name}: ${message}`, error, { hint: hints.join('\n') });
+  const named = message.includes(name) ? message : `Cannot read ${name}: ${message}`;
+  return new RunFailure(named, error, { hint: hints.join('\n') });
 }

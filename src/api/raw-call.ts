@@ -1,10 +1,78 @@
 import type { Contract } from '../contract/contract.ts';
 import { parseJson } from '../contract/json.ts';
-import type { RawOperation } from '../contract/operations.ts';
+import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
 import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse } from './transport.ts';
+
+/* Calls that a user types: how they are parsed, and how they are made. */
+
+/** A field of a form, as typed: a text, or the content of a file. */
+export type TypedField = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
+
+/** Headers that the client sets. Another value would break the request, or leak the token. */
+const OWN_HEADERS =
+  /^(?:(?:proxy-)?authorization|host|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|x-request-id)$/;
+
+/** Whether a call may change something at the service. */
+export function isWrite(method: HttpMethod): boolean {
+  return !['GET', 'HEAD', 'OPTIONS'].includes(method);
+}
+
+/** Parses a method, in lower or upper case. @throws UsageError */
+export function parseMethod(typed: string): HttpMethod {
+  const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
+  if (method) return method;
+  throw new UsageError(`${JSON.stringify(typed)} is not an HTTP method.`, {
+    hint: `Use one of: ${HTTP_METHODS.join(', ')}.`,
+  });
+}
+
+/** Parses lines such as `Accept: text/csv`. @returns the values by name in lower case @throws UsageError */
+export function parseHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
+  const headers = lines.map((line) => {
+    const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e]*)$/.exec(line) ?? [];
+    if (name === '') {
+      throw new UsageError('--header takes a name and a value in printable ASCII.', { hint: "-H 'Accept: text/csv'" });
+    }
+    if (OWN_HEADERS.test(name.toLowerCase())) {
+      throw new UsageError(`--header cannot set ${name}: partnerctl sets this header itself.`);
+    }
+    return [name.toLowerCase(), value.trim()] as const;
+  });
+  return Object.fromEntries(headers);
+}
+
+/** Parses `<name>=<value>` or `<name>=@<file>`. @throws UsageError */
+export function parseField(typed: string): TypedField {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(typed) ?? [];
+  if (name === '') throw new UsageError('--form takes <name>=<value> or <name>=@<file>.');
+  return value.startsWith('@') ? { name, path: value.slice(1) } : { name, text: value };
+}
+
+/** What a user types of a call. */
+interface TypedCall {
+  readonly data: string | undefined;
+  readonly form: readonly TypedField[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly idempotent: boolean;
+}
+
+/** Checks that the parts of a call fit together. @throws UsageError */
+export function checkCall(method: HttpMethod, { data, form, headers, idempotent }: TypedCall): void {
+  const hasBody = data !== undefined || form.length > 0;
+  if (data !== undefined && form.length > 0) throw new UsageError('--data and --form cannot be combined.');
+  if (!isWrite(method) && hasBody) {
+    throw new UsageError(`A ${method} request has no body.`, {
+      hint: 'Put the values into the query: /path/?name=value',
+    });
+  }
+  if (!isWrite(method) && idempotent) throw new UsageError('--idempotent is only for writes: reads are retried.');
+  if (form.length > 0 && 'content-type' in headers) {
+    throw new UsageError('--form sets the content type itself.', { hint: 'Omit the header.' });
+  }
+}
 
 /** The response to a call that the user typed. */
 export interface RawResponse {
@@ -18,20 +86,14 @@ export interface RawResponse {
   readonly error: PartnerctlError | undefined;
 }
 
-function parseBody(bytes: Uint8Array): RawResponse['json'] {
+function toRaw({ status, headers, bytes }: Pick<HttpResponse, 'status' | 'headers' | 'bytes'>): RawResponse {
+  let json: RawResponse['json'];
   try {
-    return { value: parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
+    json = { value: parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
   } catch {
-    return undefined;
+    json = undefined;
   }
-}
-
-/** Adds a hint if the call may have taken effect. */
-function withOutcomeHint(error: PartnerctlError): PartnerctlError {
-  if (!(error instanceof OutcomeUnknownError)) return error;
-  return withHint(error, {
-    hint: 'Read what the service has before you send it again: nothing keeps it from being done twice.',
-  });
+  return { status, headers, bytes, json, error: undefined };
 }
 
 /**
@@ -45,34 +107,14 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
     refusal = response;
   };
   try {
-    const { status, headers, bytes } = await http.call(operation, { ...(body && { body }), onRefusal });
-    return { status, headers, bytes, json: parseBody(bytes), error: undefined };
-  } catch (error) {
-    if (!(error instanceof PartnerctlError)) throw error;
-    if (!refusal) throw withOutcomeHint(error);
-    const { status, headers, bytes } = refusal;
-    return { status, headers, bytes, json: parseBody(bytes), error: withOutcomeHint(error) };
+    return toRaw(await http.call(operation, { ...(body && { body }), onRefusal }));
+  } catch (thrown) {
+    if (!(thrown instanceof PartnerctlError)) throw thrown;
+    const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
+    const error = thrown instanceof OutcomeUnknownError ? withHint(thrown, { hint }) : thrown;
+    if (!refusal) throw error;
+    return { ...toRaw(refusal), error };
   }
-}
-
-type Base = Pick<Http, 'baseUrl' | 'basePath'>;
-
-function refuse(why: string, { baseUrl }: Base): UsageError {
-  return new UsageError(`The path ${why}.`, {
-    why: 'Nothing was sent.',
-    hint: `Give a path below ${baseUrl}, such as /automation/spaces/`,
-  });
-}
-
-/** Returns the segments of a path for a server that decodes it once more, or that takes `\` for `/`. */
-function segmentsOf(pathname: string): readonly string[] {
-  let decoded = pathname;
-  try {
-    decoded = decodeURIComponent(pathname);
-  } catch {
-    // As it is: no path of an operation has such escapes.
-  }
-  return decoded.split(/[/\\]/).filter((segment) => segment !== '');
 }
 
 /**
@@ -80,31 +122,26 @@ function segmentsOf(pathname: string): readonly string[] {
  * @param typed `/automation/spaces/?page=2`, or its whole address
  * @throws UsageError unless the request stays on the origin and below the path of the base URL
  */
-export function resolveTypedPath(typed: string, base: Base): string {
-  const { baseUrl, basePath } = base;
-  const { origin } = new URL(baseUrl);
-  if (/[\p{Cc}\\#]/u.test(typed) || !typed.isWellFormed() || typed.trim() !== typed || typed === '') {
-    throw refuse(
-      'is empty, or has a character that no path has (a control character, \\, #, or a blank at an end)',
-      base,
-    );
-  }
-  if (typed.startsWith('//')) throw refuse('leads to another host', base);
+export function resolveTypedPath(typed: string, { baseUrl, basePath }: Pick<Http, 'baseUrl' | 'basePath'>): string {
   const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(typed);
-  if (!isAddress && (typed === basePath || typed.startsWith(`${basePath}/`))) {
-    throw new UsageError(`The path is relative to ${baseUrl}, and begins with ${basePath} again.`, {
-      why: 'Nothing was sent.',
-      hint: `Use ${typed.slice(basePath.length) || '/'}`,
-    });
-  }
   const text = isAddress ? typed : `${baseUrl}/${typed.replace(/^\//, '')}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.origin !== origin || url.username !== '' || url.password !== '') {
-    throw refuse('leads to another host', base);
+  const { origin } = new URL(baseUrl);
+  const isBelow = url?.origin === origin && url.username === '' && url.pathname.startsWith(`${basePath}/`);
+  // A server that decodes the path once more, or takes `\` for `/`, would leave the base path for these.
+  const climbs = /(?:^|\/|%2f|%5c)(?:\.|%2e){2}(?:$|\/|%2f|%5c)/i.test(url?.pathname ?? '');
+  if (url === undefined || !isBelow || climbs || /^$|^\/\/|[\p{Cc}\\#]/u.test(typed)) {
+    throw new UsageError(`The path ${JSON.stringify(typed)} is not below ${baseUrl}.`, {
+      why: 'Nothing was sent.',
+      hint: 'Give a path below the base URL, such as /automation/spaces/',
+    });
   }
-  const isBelow = url.pathname === basePath || url.pathname.startsWith(`${basePath}/`);
-  const climbs = segmentsOf(url.pathname).some((segment) => /^(?:%2e|\.){2}$/i.test(segment));
-  if (!isBelow || climbs) throw refuse(`leaves ${basePath}`, base);
+  if (!isAddress && typed.startsWith(`${basePath}/`)) {
+    throw new UsageError(`The path is relative to ${baseUrl}, and begins with ${basePath} again.`, {
+      why: 'Nothing was sent.',
+      hint: `Use ${typed.slice(basePath.length)}`,
+    });
+  }
   return url.pathname + url.search;
 }
 
@@ -113,13 +150,15 @@ export function resolveTypedPath(typed: string, base: Base): string {
  * @param path path and query, starting with the base path
  */
 export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
-  const own = contract.operation('cron_jobs.create')?.path ?? '';
+  const segmentsOf = (pathname: string) => pathname.toLowerCase().split('/').filter(Boolean);
   const [pathname = ''] = path.slice(basePath.length).split('?');
-  const given = segmentsOf(pathname).map((segment) => segment.toLowerCase());
-  return [own, '/automation/partner-cron-jobs/'].some((known) => {
+  const spelled = pathname.replace(/%([\da-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  const given = segmentsOf(spelled);
+  return [contract.operation('cron_jobs.create')?.path ?? '', '/automation/partner-cron-jobs/'].some((known) => {
     const wanted = segmentsOf(known);
-    const isSame = (segment: string, index: number) =>
-      /^\{\w+\}$/.test(segment) || segment.toLowerCase() === given[index];
-    return wanted.length > 0 && wanted.length === given.length && wanted.every(isSame);
+    const isSame = wanted.every((segment, index) => segment.startsWith('{') || segment === given[index]);
+    return isSame && wanted.length === given.length;
   });
 }

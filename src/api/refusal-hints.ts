@@ -43,12 +43,12 @@ export function parameterHint(
   const byImport = `If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`;
   const sent = sentParameters(operation, contract);
   const isForm = sent.some(({ before }) => before.startsWith('form:'));
-  const named = fields.map(({ path }) => lastStep(path, isForm)).filter((name) => name !== '');
-  const missing = [...new Set(named)].filter((name) => !sent.some((each) => each.name === name));
+  const named = new Set(fields.map(({ path }) => lastStep(path, isForm)));
+  const missing = [...named].filter((name) => name !== '' && !sent.some((each) => each.name === name));
   const lines = missing.map((name) => {
-    const near = sent.filter((each) => isPart(each.name, name) || isPart(name, each.name));
-    const only = sent.length === 1 ? sent : near;
-    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : byImport;
+    const near = sent.length === 1 ? sent : sent.filter((each) => isPart(each.name, name) || isPart(name, each.name));
+    const [only, ...others] = near;
+    return only && others.length === 0 ? describeFix({ leaf: only.leaf, value: only.before + name }) : byImport;
   });
   if (lines.length > 0) return [...new Set(lines)].join('\n');
   const isOpen = operation.endsWith('.list') || sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
@@ -59,20 +59,12 @@ function isPart(name: string, of: string): boolean {
   return normalizeName(of).includes(normalizeName(name));
 }
 
-/** The settings that send the parameters of a query in a body: a method with a body takes them there. */
-function inBody(operation: OperationLeaf, contract: Contract): readonly { leaf: ParameterLeaf; value: string }[] {
-  return sentParameters(operation, contract)
-    .filter(({ before }) => before === 'query:')
-    .map(({ leaf, name }) => ({ leaf, value: `body:${name}` }));
-}
-
 /** Returns the methods in an Allow header. */
-function methodsIn(allow: string | undefined): readonly string[] {
-  const methods = (allow ?? '').split(',').map((each) => each.trim().toUpperCase());
-  return methods.filter((each) => each !== '');
+function methodsIn(allow = ''): readonly string[] {
+  return allow.toUpperCase().match(/[A-Z]+/g) ?? [];
 }
 
-/** Whether an Allow header names methods, and not this one: gateways that fail do not say so. */
+/** Whether an Allow header names methods, and not this one. */
 export function isMethodMissing(method: string, allow: string | undefined): boolean {
   const methods = methodsIn(allow);
   return methods.length > 0 && !methods.includes(method);
@@ -80,37 +72,35 @@ export function isMethodMissing(method: string, allow: string | undefined): bool
 
 /**
  * Returns how to settle a path or method that the service does not know.
- * @param allow the Allow header of the response
- * @param isMethodRefused whether the service said that the path takes another method
+ * @param allow the Allow header of a response that refuses the method, empty if it has none; undefined for any other response
  */
-export function addressHint(
-  { operation: { leaf: operation }, method, contract }: RefusedCall,
-  allow: string | undefined,
-  isMethodRefused = false,
-): string {
-  if (operation === undefined) {
-    return allow === undefined ? 'Check the method and the path.' : `The service takes here: ${allow}`;
-  }
-  const { value } = contract.leaf(operation);
+export function addressHint({ operation: { leaf }, method, contract }: RefusedCall, allow: string | undefined): string {
+  if (leaf === undefined) return allow ? `The service takes here: ${allow}` : 'Check the method and the path.';
+  const { value } = contract.leaf(leaf);
   const path = value.slice(value.indexOf(' ') + 1);
-  const other = methodsIn(allow);
-  // Never suggest POST for a list: it would create something.
-  const isWrite = method !== 'GET' || operation === 'messages.history';
-  const writes = other.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
-  // Spec §4.4 leaves the method of the history open, which has no use for any other.
-  const isHistory = isMethodRefused && operation === 'messages.history' && method === 'GET';
-  const allowed = writes ?? (isHistory ? 'POST' : undefined);
-  if (operation.endsWith('.list') && isMethodMissing(method, allow)) {
-    const condition = 'the list has another path';
-    return `The service has no list at ${path}: it takes only ${other.join(', ')} there.\n${describeFix({ leaf: operation, value: `${method} <path>`, condition })}`;
+  const methods = methodsIn(allow);
+  if (leaf.endsWith('.list') && isMethodMissing(method, allow)) {
+    const fix = describeFix({ leaf, value: `${method} <path>`, condition: 'the list has another path' });
+    return `The service has no list at ${path}: it takes only ${methods.join(', ')} there.\n${fix}`;
   }
+  // Never suggest POST for a list: it would create something. Spec §4.4 leaves the method of the history open.
+  const isWrite = method !== 'GET' || leaf === 'messages.history';
+  const named = methods.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
+  const isRefused = allow !== undefined && leaf === 'messages.history' && method === 'GET';
+  const other = named ?? (isRefused ? 'POST' : undefined);
   const slash = path.endsWith('/') && contract.slash() !== 'never' ? 'never' : 'always';
-  const fix = allowed
-    ? describeMethod([{ leaf: operation, value: `${allowed} ${path}` }, ...inBody(operation, contract)])
-    : describeFix({ leaf: operation, value: '<METHOD> <path>' });
   return [
     'The method or path of the service may differ.',
-    fix,
+    other === undefined
+      ? describeFix({ leaf, value: '<METHOD> <path>' })
+      : describeMethod([{ leaf, value: `${other} ${path}` }, ...inBody(leaf, contract)]),
     `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
   ].join('\n');
+}
+
+/** The settings that send the parameters of a query in a body: a method with a body takes them there. */
+function inBody(operation: OperationLeaf, contract: Contract): readonly { leaf: ParameterLeaf; value: string }[] {
+  return sentParameters(operation, contract)
+    .filter(({ before }) => before === 'query:')
+    .map(({ leaf, name }) => ({ leaf, value: `body:${name}` }));
 }

@@ -1,38 +1,35 @@
 import type { Safety } from '../contract/operations.ts';
-import type { HttpResponse, TransportFailure, TransportResult } from './transport.ts';
+import type { HttpResponse, TransportFailure } from './transport.ts';
 
-export const BACKOFF_BASE_MS = 500;
-export const BACKOFF_CAP_MS = 20_000;
+const BACKOFF_BASE_MS = 500;
+const BACKOFF_CAP_MS = 20_000;
 export const DEFAULT_RETRIES = 3;
 /** Caps Retry-After: a longer wait is effectively a refusal, and could exceed the range of dates. */
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
-/** The parts of an attempt's result that decide whether it is retried. */
-export type AttemptOutcome =
-  | {
-      readonly kind: 'response';
-      readonly status: number;
-      readonly sent: HttpResponse['sent'];
-      readonly retryAfterMs?: number;
-    }
-  | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;
-
+/** What decides beside the result of an attempt whether it is repeated. */
 export interface RetryQuestion {
   readonly safety: Safety;
   /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly retries: number;
-  readonly outcome: AttemptOutcome;
+  /** The least wait that the service asks for. */
+  readonly retryAfterMs: number | undefined;
   /** Milliseconds until the deadline. */
   readonly timeLeftMs: number;
   /** In [0, 1). */
   readonly random: number;
 }
 
-export type RetryDecision =
+type RetryDecision =
   | { readonly retry: true; readonly delayMs: number }
   /** `final`: a retry is not allowed or pointless; `exhausted`: no retries left; `deadline`: no time left. */
   | { readonly retry: false; readonly why: 'final' | 'exhausted' | 'deadline' };
+
+/** The parts of an attempt's result that decide whether it may be repeated. */
+type AttemptResult =
+  | Pick<HttpResponse, 'kind' | 'status' | 'sent'>
+  | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;
 
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -41,26 +38,21 @@ export function backoffMs(attempt: number, random: number): number {
   return random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (attempt - 1));
 }
 
-function mayRetry(safety: Safety, outcome: AttemptOutcome): boolean {
-  if (safety === 'once' && outcome.sent === 'all') return false;
-  return outcome.kind === 'response' ? RETRIED_STATUSES.has(outcome.status) : outcome.isTransient;
-}
-
 /**
  * Decides whether to make another attempt, and after what delay (spec §4.6, §7). Pure. A `once` call is retried only if
  * part of its request provably stayed on this machine. Any response to the whole request ends the call, including a
  * 429. Retry-After is a minimum; if it exceeds the time left, the call ends at once.
  */
-export function decideRetry(question: RetryQuestion): RetryDecision {
-  const { safety, attempt, retries, outcome, timeLeftMs, random } = question;
-  if (!mayRetry(safety, outcome)) return { retry: false, why: 'final' };
-  const floor = outcome.kind === 'response' ? (outcome.retryAfterMs ?? 0) : 0;
-  if (floor > timeLeftMs) return { retry: false, why: 'deadline' };
+export function decideRetry(result: AttemptResult, question: RetryQuestion): RetryDecision {
+  const { safety, attempt, retries, retryAfterMs = 0, timeLeftMs, random } = question;
+  const isTransient = result.kind === 'response' ? RETRIED_STATUSES.has(result.status) : result.isTransient;
+  if (!isTransient || (safety === 'once' && result.sent === 'all')) return { retry: false, why: 'final' };
+  if (retryAfterMs > timeLeftMs) return { retry: false, why: 'deadline' };
   if (attempt > retries) return { retry: false, why: 'exhausted' };
   const jitter = backoffMs(attempt, random);
-  if (floor === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
+  if (retryAfterMs === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
   // Add the jitter to Retry-After, so that calls that failed together do not all retry in the same millisecond.
-  return { retry: true, delayMs: Math.min(floor + jitter, timeLeftMs) };
+  return { retry: true, delayMs: Math.min(retryAfterMs + jitter, timeLeftMs) };
 }
 
 /**
@@ -79,16 +71,7 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>, now: num
 }
 
 /** Parses an HTTP date (RFC 9110 §5.6.7). Date.parse alone would accept almost any text with a number. */
-export function parseDate(text: string | undefined): number | undefined {
-  const isDate = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(text ?? '');
-  const ms = isDate ? Date.parse(text ?? '') : Number.NaN;
+export function parseDate(text = ''): number | undefined {
+  const ms = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
-}
-
-/** Converts the result of an attempt, received at `now`, to what `decideRetry` needs. */
-export function toOutcome(result: TransportResult, now: number): AttemptOutcome {
-  if (result.kind === 'failure') return result;
-  const { status, sent, headers } = result;
-  const retryAfterMs = retryAfterOf(headers, now);
-  return { kind: 'response', status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

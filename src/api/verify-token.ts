@@ -10,7 +10,7 @@ import type { Http } from './http.ts';
  */
 export type TokenStatus = 'accepted' | 'rejected' | 'forbidden' | 'unknown';
 
-export interface TokenCheck {
+interface TokenCheck {
   readonly status: TokenStatus;
   /** The call that decided: `GET https://api.example.com/v1/automation/spaces/`. */
   readonly verified_by: string;
@@ -24,42 +24,34 @@ export function describeCall({ contract, baseUrl }: Http, { leaf }: Operation): 
   return `${method} ${baseUrl}${path}`;
 }
 
-async function catchFailure(attempt: Promise<unknown>): Promise<PartnerctlError | undefined> {
-  try {
-    await attempt;
-    return undefined;
-  } catch (error) {
-    if (error instanceof PartnerctlError) return error;
-    throw error;
-  }
-}
-
-function statusOf({ info }: PartnerctlError): TokenStatus {
-  if (info.status === 401) return 'rejected';
-  return info.status === 403 ? 'forbidden' : 'unknown';
-}
-
 /**
- * Calls the list of spaces once, to find out whether the service accepts the token. Does not need to understand the list.
+ * Calls a list once, to find out whether the service accepts the token. Does not need to understand the list.
  * @throws PartnerctlError; ShapeError for a response that is not JSON or reports an error
  */
-export async function tryToken(http: Http): Promise<void> {
-  const response = await http.call(OPERATIONS.listSpaces);
+export async function tryToken(http: Http, operation: Operation = OPERATIONS.listSpaces): Promise<void> {
+  const response = await http.call(operation);
   response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
 }
 
 /**
  * Finds out by a read whether the service accepts the token: the list of spaces, and where that is forbidden (403), the
  * list of scheduled jobs.
- * @throws what is no PartnerctlError
  */
 export async function verifyToken(http: Http): Promise<TokenCheck> {
-  const error = await catchFailure(tryToken(http));
-  const verified_by = describeCall(http, OPERATIONS.listSpaces);
-  if (error === undefined) return { status: 'accepted', verified_by, error };
-  const status = statusOf(error);
-  if (status !== 'forbidden') return { status, verified_by, error };
-  const second = await catchFailure(http.call(OPERATIONS.listCronJobs));
-  if (second !== undefined) return { status, verified_by, error };
-  return { status: 'accepted', verified_by: describeCall(http, OPERATIONS.listCronJobs), error: undefined };
+  const first = await check(http, OPERATIONS.listSpaces);
+  if (first.status !== 'forbidden') return first;
+  const second = await check(http, OPERATIONS.listCronJobs);
+  return second.status === 'accepted' ? second : first;
+}
+
+async function check(http: Http, operation: Operation): Promise<TokenCheck> {
+  const verified_by = describeCall(http, operation);
+  try {
+    await tryToken(http, operation);
+    return { status: 'accepted', verified_by, error: undefined };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const { status } = error.info;
+    return { status: status === 401 ? 'rejected' : status === 403 ? 'forbidden' : 'unknown', verified_by, error };
+  }
 }

@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FormPart } from '../api/form-body.ts';
+import { checkCall, isWrite, parseField, parseHeaders, parseMethod, type TypedField } from '../api/raw-call.ts';
 import type { StreamedBody } from '../api/streamed-body.ts';
-import { checkCall, isWrite, parseField, parseHeaders, parseMethod, type TypedField } from '../api/typed-call.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';

@@ -1,5 +1,4 @@
-import { stopsRun } from '../api/call-errors.ts';
-import { InterruptedError, PartnerctlError } from '../errors.ts';
+import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';

@@ -1,4 +1,3 @@
-import { stopsRun } from '../api/call-errors.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import {
@@ -8,6 +7,7 @@ import {
   RunFailure,
   ServiceError,
   ShapeError,
+  stopsRun,
   withHint,
 } from '../errors.ts';
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { stopsRun } from '../api/call-errors.ts';
 import type { UploadKind } from '../contract/uploads.ts';
-import { type PartnerctlError, provesNothingDone } from '../errors.ts';
+import { type PartnerctlError, provesNothingDone, stopsRun } from '../errors.ts';
 import { outlive } from '../state/lease.ts';
 import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
 import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';

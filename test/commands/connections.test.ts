@@ -1,9 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createArgs } from '../support/cron.ts';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { partnerctl } from '../support/run.ts';
-import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+import { listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 
@@ -29,17 +28,6 @@ describe('an unreachable service', () => {
     });
     expect(ran.error().hint).toContain('scheme and the port');
     expect(connections).toBe(1);
-  });
-
-  it('is retried as often as --retries allows, and the error names its address', async () => {
-    const address = `127.0.0.1:${await findClosedPort()}`;
-    const ran = await partnerctl(`http://${address}/v1`, [...LIST, '--retries', '1']);
-    expect(ran).toMatchObject({ code: 8, stdout: '' });
-    const reason = { reason: 'ECONNREFUSED', attempts: 2 };
-    expect(ran.error()).toMatchObject({ type: 'service', status: null, details: reason });
-    expect(ran.error().message).toContain(address);
-    const people = await partnerctl(`http://${address}/v1`, ['spaces', 'list', '--retries', '0']);
-    expect(people).toMatchObject({ code: 8, stdout: '', stderr: expect.stringContaining('refused') });
   });
 });
 
@@ -79,19 +67,5 @@ describe('a connection that closes too soon', () => {
     const ran = await partnerctl(service.baseUrl, LIST);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ran.json()).toEqual([1, 2, 3, 4, 5].map((number) => ({ space_id: `s${number}` })));
-  });
-
-  it('cannot affect a call that must happen once, because that gets a fresh connection', async () => {
-    const service = await startFakeService({
-      'GET *': ({ query }, response) => sendJson(response, { results: [], next: query.has('page') ? null : '?page=2' }),
-      'POST *': json({ cron_job_id: 'c1' }, 201),
-    });
-    const ran = await partnerctl(service.baseUrl, createArgs('a1', 'daily'));
-    expect(ran.code, ran.stderr).toBe(0);
-    const write = service.requests.find(({ method }) => method === 'POST')?.connection;
-    const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
-    expect(reads.length).toBeGreaterThan(1);
-    expect(write).toBeDefined();
-    expect(reads).not.toContain(write);
   });
 });

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
@@ -27,21 +26,6 @@ test.each([
   expect(ran.error().type).toMatch(/service|rate_limited/);
 });
 
-test('the error names --timeout, though the clock moves on while the deadline of the call is set', async () => {
-  const it = await service();
-  await it.faults({ kind: 'stall' });
-  let reads = 0;
-  const now = (): number => {
-    reads += 1;
-    return Date.now() + reads;
-  };
-  const ran = await run(['spaces', 'list', '--timeout', '600ms', '-o', 'json'], {
-    env: it.env,
-    clock: { ...systemClock, now },
-  });
-  expect(ran.error().message).toBe('No response within 600ms (--timeout).');
-});
-
 test('--timeout ends the wait for a token_command', async () => {
   const it = await service();
   // With exec, because a child of the shell would outlive it.
@@ -49,19 +33,4 @@ test('--timeout ends the wait for a token_command', async () => {
   const args = ['login', '--base-url', it.sandbox.baseUrl, '--token-command', command, '--timeout', '300ms'];
   const ran = await run(args, { env: { HOME: it.env.HOME } });
   expect(ran.code).not.toBe(0);
-});
-
-test('an empty --state exits with 2, and nothing is sent', async () => {
-  const it = await service();
-  const ran = await run(['provision', write('a.yaml', manifest('a')), '--state', ''], { env: it.env });
-  expect(ran.code).toBe(2);
-  expect(await it.received()).toEqual([]);
-});
-
-test('provision accepts a manifest with a byte order mark and CRLF', async () => {
-  const it = await service();
-  const path = write('a.yaml', `\ufeff${manifest('a').replaceAll('\n', '\r\n')}`);
-  const ran = await run(['provision', path], { env: it.env });
-  expect(ran.code).toBe(0);
-  expect(await it.spaces()).toMatchObject([{ external_space_id: 'a', name: 'Space a' }]);
 });

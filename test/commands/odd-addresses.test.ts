@@ -43,58 +43,6 @@ test.each([
   expect(service.requests.length).toBe(1);
 });
 
-test('a service that redirects back and forth gets two requests', async () => {
-  const service = await startFakeService(({ path }, response) =>
-    response.writeHead(301, { location: path.endsWith('/') ? path.slice(0, -1) : `${path}/` }).end(),
-  );
-  const ran = await run(['spaces', 'list', '-o', 'json'], at(service));
-  expect(ran).toMatchObject({ code: 8 });
-  expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash always');
-  expect(service.requests.length).toBe(2);
-});
-
-describe.each([
-  [404, {}, 4],
-  [405, {}, 1],
-  [308, { location: JOBS }, 8],
-  [301, { location: JOBS }, 8],
-])('a write that fails with %i because of its trailing slash', (status, headers, code) => {
-  test('is not sent elsewhere, and names the setting', async () => {
-    const service = await startFakeService({
-      'GET /automation/partner-cron-jobs/': json([]),
-      'GET /automation/spaces/': json([]),
-      'POST *': json({}, status, headers),
-    });
-    const ran = await run(CREATE_DAILY, at(service));
-    expect([ran.code, ran.stdout]).toEqual([code, '']);
-    expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash never');
-    expect(service.posts().length).toBe(1);
-  });
-});
-
-test.each([
-  ['302 to the list, as after a creation', 302, JOBS],
-  ['307 to another origin', 307, 'http://127.0.0.1:9/v1/automation/partner-cron-jobs'],
-  ['308 to another path', 308, '/v2/automation/partner-cron-jobs/'],
-])('the outcome of a write is unknown after a %s', async (_, status, location) => {
-  const service = await startFakeService({
-    'GET /automation/partner-cron-jobs/': json([]),
-    'POST *': json({}, status, { location }),
-  });
-  const ran = await run(CREATE_DAILY, at(service));
-  expect(ran).toMatchObject({ code: 9 });
-  expect(JSON.stringify(ran.json())).toContain('partnerctl contract set ');
-  expect(service.posts().length).toBe(1);
-});
-
-test('the hint for an agent that is not found mentions services without trailing slashes', async () => {
-  const service = await startFakeService(json({ message: 'Not Found' }, 404));
-  const ran = await run(['chat', 'setup', 's1', 'a1', '-o', 'json'], at(service));
-  expect(ran.code).toBe(4);
-  expect(ran.error().hint).toContain('partnerctl agents list s1');
-  expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash never');
-});
-
 test.each<[number, object, string]>([
   [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
   [400, { agentId: ['This field is required.'] }, 'cron_jobs.create.agent_id body:agentId'],

@@ -77,27 +77,3 @@ test('spaces show finds a space that is listed twice, by its id in another spell
     expect(ran.json<Shown>().space).toEqual(space);
   }
 });
-
-test('spaces show reads the list of spaces once, also if it has no such space', async () => {
-  const fake = await startFakeService({
-    'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
-  });
-  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-  const ran = await run(['spaces', 'show', 'ext:nope'], { env });
-  expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('s1 · Acme · ext:acme') });
-  expect(fake.requests).toHaveLength(1);
-});
-
-test('spaces show puts a job below its agent, however the list of jobs spells the agent', async () => {
-  const fake = await startFakeService({
-    'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
-    'GET /automation/spaces/s1/agents/': json([{ agent_id: UUID, name: 'Support' }]),
-    'GET /automation/partner-cron-jobs/': json([
-      { cron_job_id: 'c1', agent_id: UUID.toUpperCase(), name: 'Daily' },
-      { cron_job_id: 'c2', agent_id: UUID, name: 'Weekly' },
-    ]),
-  });
-  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-  const { stdout } = await run(['spaces', 'show', 's1'], { env });
-  expect(stdout).toMatch(/^Acme .*\n {2}Support .*\n {4}Daily .*\n {4}Weekly .*\n$/);
-});

@@ -50,13 +50,6 @@ describe.each([
   });
 });
 
-test('a job that is listed some seconds after its creation has its id', async () => {
-  const jobs = listing([], [], [], [DAILY]);
-  const it = await open({ 'GET /automation/partner-cron-jobs/': jobs, 'POST *': empty(202) });
-  const created = await it.run(CREATE_DAILY);
-  expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
-});
-
 test.each<[string, unknown[]]>([
   ['does not show', []],
   ['shows with other content', [{ ...DAILY, instructions: 'Something else.' }]],
@@ -68,13 +61,6 @@ test.each<[string, unknown[]]>([
   expect(created.code).toBe(9);
   expect(created.error().hint).toContain('partnerctl cron reconcile');
   expect((await it.run(CREATE_DAILY)).code).not.toBe(0);
-  expect(it.posts()).toBe(1);
-});
-
-test('the outcome of a creation without a body is unknown if there is no list', async () => {
-  const it = await open({ 'GET *': json({}, 403), 'POST *': empty(201) });
-  expect((await it.run(CREATE_DAILY)).code).toBe(9);
-  expect((await it.run(CREATE_DAILY)).code).toBe(9);
   expect(it.posts()).toBe(1);
 });
 
@@ -92,13 +78,6 @@ test('a space that is provisioned without a body has the ids from the lists', as
   expect(it.posts()).toBe(1);
 });
 
-test('a chat that is set up without a body is refused', async () => {
-  const it = await open({ 'GET /automation/spaces/{id}/agents/': json([AGENT]), 'POST *': empty(204) });
-  const ran = await it.run(['chat', 'setup', 's1', 'a1', '-o', 'json']);
-  expect(ran).toMatchObject({ code: 8, stdout: '' });
-  expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { seen: 'an empty body' } });
-});
-
 describe('a message that is registered without a body', () => {
   const listed = ['m1', 'm2'].map((message_id) => ({ message_id, role: 'user', text: 'Hello!' }));
 
@@ -114,20 +93,6 @@ describe('a message that is registered without a body', () => {
       .filter(({ method }) => method === 'POST')
       .map((request) => request.json().external_message_id);
     expect(new Set(ids).size).toBe(2);
-  });
-
-  test('cannot have its replies awaited', async () => {
-    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': empty(204) });
-    const ran = await it.run([...SEND, '--wait', '-q']);
-    expect(ran).toMatchObject({ code: 8 });
-    expect(ran.error().hint).toContain('partnerctl chat tail --source src1 --session anna --from-start --no-follow');
-  });
-
-  test('fails if the response has a body without an id', async () => {
-    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': json({ reference: 'm2' }) });
-    const ran = await it.run(SEND);
-    expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.error().hint).toContain('partnerctl contract set message.id reference');
   });
 });
 

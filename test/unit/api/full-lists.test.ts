@@ -39,13 +39,6 @@ describe('a list of as many items as a page usually has', () => {
     }
   });
 
-  it('is whole if the service has no content behind it', async () => {
-    const whole = await read(({ query }, response) =>
-      query.size > 0 ? response.writeHead(204).end() : sendJson(response, spaceIds(20)),
-    );
-    expect(whole).toMatchObject({ items: spaceIds(20), error: undefined, warnings: [] });
-  });
-
   it.each([400, 403, 500])('is shown with a warning if the service answers %i', async (status) => {
     const shown = await read(({ query }, response) =>
       query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),
@@ -53,13 +46,6 @@ describe('a list of as many items as a page usually has', () => {
     expect(shown).toMatchObject({ items: spaceIds(10), error: undefined });
     expect(shown.warnings).toEqual([expect.stringContaining('has 10 items and may not be whole')]);
     expect(shown.warnings[0]).toContain('partnerctl contract set spaces.list.next none');
-  });
-
-  it.each([402, 503])('fails if the service answers %i', async (status) => {
-    const failed = await read(({ query }, response) =>
-      query.size > 0 ? sendJson(response, {}, status) : sendJson(response, spaceIds(10)),
-    );
-    expect(failed).toMatchObject({ items: [], error: { info: { status } }, warnings: [] });
   });
 
   it.each<[string, unknown, ContractLayers]>([
@@ -73,14 +59,6 @@ describe('a list of as many items as a page usually has', () => {
   it.each([9, 11])('is not asked again with another number: %i', async (count) => {
     expect((await read(json(spaceIds(count)))).queries).toEqual(['']);
   });
-
-  it('is not the full page of a stated size', async () => {
-    const refused = await read(({ query }, response) => {
-      const items = query.get('page') === '2' ? spaceIds(6).slice(3) : spaceIds(3);
-      sendJson(response, { items, limit: 3 });
-    });
-    expect(refused).toMatchObject({ items: [], error: { exitCode: 8 } });
-  });
 });
 
 describe('a next page that no page announces', () => {
@@ -92,24 +70,6 @@ describe('a next page that no page announces', () => {
       expect(whole).toMatchObject({ items: spaceIds(count), error: undefined });
       expect(whole.queries).toHaveLength(count === 0 ? 1 : Math.ceil(count / 3) + 1);
     }
-  });
-
-  it.each(sources)('counts from 0 if page 1 has new items, where only the parameter is %s', async (source) => {
-    for (const first of [0, 1]) {
-      const whole = await read(
-        ({ query }, response) => {
-          const start = (numberIn(query, 'page', first) - first) * 3;
-          sendJson(response, spaceIds(7).slice(Math.max(0, start), Math.max(0, start) + 3));
-        },
-        { [source]: { 'spaces.list.next': 'page:page' } },
-      );
-      expect(whole).toMatchObject({ items: spaceIds(7), error: undefined });
-    }
-  });
-
-  it('ends a list that the service sends whole whatever the page', async () => {
-    const layers = { imported: { 'spaces.list.next': 'page:page' } };
-    expect(await read(json(spaceIds(5)), layers)).toMatchObject({ items: spaceIds(5), error: undefined });
   });
 
   it('that the service rejects leaves the list with a warning, unless there is no such page', async () => {

@@ -7,7 +7,7 @@ import { NotSentError } from '../../../src/api/http.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { InterruptedError, OutcomeUnknownError, provesNothingDone, ServiceError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { createGate, json, reset, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
+import { createGate, json, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
 import { findClosedPort, listen } from '../../support/tcp-server.ts';
 import { client } from './http-client.ts';
 
@@ -62,12 +62,6 @@ describe('a call that must happen once', () => {
     const error = await failureOf(createJob(http, JOB, { timeoutMs: 200 }));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toMatchObject({ info: { details: { left: false } } });
-  });
-
-  it('is not repeated once it left, and its outcome is unknown', async () => {
-    const { service, http } = await serve(reset);
-    expect(await failureOf(createJob(http, JOB, {}))).toBeInstanceOf(OutcomeUnknownError);
-    expect(service.posts()).toHaveLength(1);
   });
 
   it('gets a connection that nothing else uses, and that is closed after it', async () => {
@@ -131,17 +125,6 @@ describe('the question whether a request may be sent', () => {
     expect(provesNothingDone(error)).toBe(true);
     await closed;
     expect({ events, received }).toEqual({ events: ['connected'], received: [] });
-  });
-
-  it('is not asked without a connection', async () => {
-    const { http } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
-    let questions = 0;
-    const maySend = (): boolean => {
-      questions += 1;
-      return true;
-    };
-    expect(await failureOf(createJob(http, JOB, { maySend }))).toBeInstanceOf(ServiceError);
-    expect(questions).toBe(0);
   });
 });
 

@@ -1,28 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createUpload } from '../../../src/api/calls.ts';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import { CredentialsError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { createGate, type FakeRequest, startFakeService } from '../../support/fake-service.ts';
-import { accept, MB, refuseEarly } from '../../support/uploads.ts';
+import { accept, MB } from '../../support/uploads.ts';
 import { client } from './http-client.ts';
-
-it('the source of a body is notified when the attempt is over', async () => {
-  const { http } = client((await startFakeService(refuseEarly(401, 1))).baseUrl);
-  let told: Promise<void> | undefined;
-  const body: StreamedBody = {
-    contentType: 'application/octet-stream',
-    bytes: 2,
-    closingBytes: 1,
-    async *chunks(attemptEnded) {
-      told = new Promise((resolve) => attemptEnded.addEventListener('abort', () => resolve()));
-      yield Buffer.from('x');
-      await told;
-    },
-  };
-  await expect(createUpload(http, 'attachment', body)).rejects.toThrow(CredentialsError);
-  await told;
-});
 
 describe('a service that reads slowly', () => {
   const CHUNK = Buffer.alloc(MB);
