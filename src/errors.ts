@@ -196,7 +196,7 @@ export class StateUnavailableError extends LocalError {
 }
 
 /** Whether an error is that of a state that cannot be reached, or was caused by it: all that follows would fail the same way. */
-export function isStateUnavailable(error: unknown): error is PartnerctlError {
+function isStateUnavailable(error: unknown): error is PartnerctlError {
   if (!(error instanceof PartnerctlError)) return false;
   return error.type === 'state_unavailable' || error.info.cause instanceof StateUnavailableError;
 }
