@@ -2,12 +2,11 @@ import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { createOnce, type Item, type Result, type SendOptions } from '../state/once.ts';
+import type { Item, Result, SendOptions } from '../state/once.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import { type Decision, decide, outcomeOfReserved } from './decide.ts';
 import { type CronJob, cronKey, type JobData, toJobData } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { lookUp } from './reconcile.ts';
 import { JOBS, type JobReservation, type JobStanding, recordedIds } from './recorded-job.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -106,7 +105,10 @@ class CreateRun {
       for (const each of planned) this.settle(each, { key: each.key, status: 'planned' });
       return;
     }
+    if (left.length === 0) return;
     const { deps, stop } = this;
+    // Not needed for a job that exists.
+    const { createOnce } = await import('../state/once.ts');
     await createOnce({ ...deps, signal: AbortSignal.any([deps.signal, stop.signal]) }, JOBS, left, {
       prepare: (batch) => this.decideByList(batch, view),
       act: async ({ job }, options) => {
@@ -253,6 +255,7 @@ class CreateRun {
         return;
       case 'unknown': {
         const { error, reservation } = result;
+        const { lookUp } = await import('./reconcile.ts');
         const found = await lookUp(this.deps, reservation, error);
         this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
       }

@@ -11,7 +11,7 @@ import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
-import { identifierProblem } from '../yaml/schema.ts';
+import { identifierProblem } from '../yaml/identifier.ts';
 import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
 

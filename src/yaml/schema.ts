@@ -1,9 +1,5 @@
 import * as v from 'valibot';
-
-const CONTROL = /\p{Cc}/u;
-const TRIMMED_LINE = /^\S(.*\S)?$/;
-const NOT_TRIMMED = 'must not start or end with white space, or contain a line break';
-const HAS_CONTROLS = 'must not contain control characters';
+import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier.ts';
 
 /**
  * The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain
@@ -45,10 +41,4 @@ export function identifier(title: string, description: string) {
 /** Any text that is not blank. */
 export function nonBlankText(title: string, description: string) {
   return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.title(title), v.description(description));
-}
-
-/** Why a text is not a valid identifier (`must not contain …`); undefined if it is one. */
-export function identifierProblem(text: string): string | undefined {
-  if (!TRIMMED_LINE.test(text)) return NOT_TRIMMED;
-  return CONTROL.test(text) ? HAS_CONTROLS : undefined;
 }

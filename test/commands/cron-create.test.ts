@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { CRON_JOBS, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
+import { CRON_JOBS, createArgs, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom, withDefaults } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -49,20 +49,7 @@ describe('cron create', () => {
     expect(Date.parse(next)).toBeGreaterThan(clock.now());
   });
 
-  test('exits with 5 on a repeat, and shows its result, even if --query does not apply to the result', async () => {
-    const service = await schedules();
-    await service.create();
-    const ran = await service.create(['-o', 'json', '--query', 'abs(name)']);
-    expect(ran).toMatchObject({ code: 5, stdout: '' });
-    expect(ran.error()).toMatchObject({
-      type: 'duplicate',
-      hint: expect.stringMatching(/--ensure.*\n--query does not apply to the result: abs\(name\)\nInvalid type/s),
-      details: { reason: 'same', answer: { status: 'blocked' } },
-    });
-    expect(ran.error().hint).not.toContain('succeeded');
-  });
-
-  test('exits with 5 on a repeat and sends nothing; exits with 0 with --ensure', async () => {
+  test('exits with 5 on a repeat, with 0 with --ensure, and sends nothing', async () => {
     const service = await schedules();
     await service.create();
     await service.forget();
@@ -74,10 +61,19 @@ describe('cron create', () => {
       hint: 'Add --ensure to accept a job that already exists.',
       details: { reason: 'same' },
     });
-    const ensured = await service.create(['--ensure', '-o', 'json']);
-    expect(ensured).toMatchObject({ code: 0, stderr: '' });
-    expect(ensured.json()).toMatchObject({ status: 'exists' });
-    expect(await service.received()).toEqual([]);
+    const queried = await service.create(['-o', 'json', '--query', 'abs(name)']);
+    expect(queried.error()).toMatchObject({
+      hint: expect.stringMatching(/--ensure.*\n--query does not apply to the result: abs\(name\)\nInvalid type/s),
+      details: { answer: { status: 'blocked' } },
+    });
+    const other = ['--agent', 'name:Support', '--space', 'ext:acme', '--schedule', '0 09 * * mon,TUE,3-5'];
+    const written = [...other, '--timezone', 'europe/berlin', '--instructions', '-'];
+    for (const more of [[], written]) {
+      const ensured = await service.create([...more, '--ensure', '-o', 'json'], { stdin: 'Sum up the day.\r\n' });
+      expect(ensured).toMatchObject({ code: 0, stderr: '' });
+      expect(ensured.json()).toMatchObject({ status: 'exists' });
+    }
+    expect(await service.posts()).toEqual([]);
     expect(await service.jobs()).toHaveLength(1);
   });
 
@@ -105,49 +101,10 @@ describe('cron create', () => {
     expect(await service.jobs()).toHaveLength(1);
   });
 
-  test('recognizes a job that is spelled differently as the same', async () => {
-    const service = await schedules();
-    await service.create();
-    const ran = await service.cron(
-      ['create', '--agent', `name:Support`, '--space', 'ext:acme', '--name', 'daily', '--instructions', '-'].concat(
-        ['--schedule', '0 09 * * mon,TUE,3-5', '--timezone', 'europe/berlin', '--ensure'],
-        ['-o', 'json'],
-      ),
-      { stdin: 'Sum up the day.\r\n' },
-    );
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json()).toMatchObject({ status: 'exists' });
-  });
-
-  test.each([
-    ['ext:acme', 'name:Support'],
-    ['name:Acme', 'name:Support'],
-  ])('finds the agent by name in %s', async (space, agent) => {
-    const service = await schedules();
-    const spaces = await service.spaces();
-    const within = space === 'name:Acme' ? `name:${spaces[0]?.name}` : space;
-    const ran = await service.cron(
-      [
-        'create',
-        '--agent',
-        agent,
-        '--space',
-        within,
-        '--name',
-        'x',
-        '--instructions',
-        'y',
-        '--schedule',
-        '@hourly',
-      ].concat(['--query', 'agent_id', '-o', 'tsv']),
-    );
-    expect(ran).toMatchObject({ code: 0, stdout: `${service.agent}\n` });
-  });
-
   test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const service = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
-    const args = ['create', '--agent', service.agent, '--schedule', '@daily'];
+    const args = ['create', '--agent', 'name:Support', '--space', 'name:Acme', '--schedule', '@daily'];
     await service.cron([...args, '--name', 'a', '--instructions', text]);
     await service.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
     await service.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });
@@ -185,32 +142,20 @@ describe('cron create', () => {
     expect(await service.bodies()).toHaveLength(2);
   });
 
-  test('takes a job that the service lists as deleted for none', async () => {
-    const deleted = { cron_job_id: 'c1', agent_id: 'a1', name: 'daily', status: 'deleted' };
-    const service = await startFakeService({ [LIST]: json([deleted]), [POST]: json({ id: 'c2' }, 201) });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    const schedule = ['--schedule', '0 9 * * *', '--timezone', 'UTC'];
-    const create = ['cron', 'create', '--agent', 'a1', '--name', 'daily', '--instructions', 'Sum up.', ...schedule];
-    const ran = await run([...create, '-o', 'json'], { env });
-    expect(ran.json()).toMatchObject({ status: 'created', cron_job_id: 'c2' });
-  });
-
   test.each([
-    [400, 1],
-    [401, 3],
-    [402, 6],
-    [403, 3],
-    [404, 4],
-    [422, 1],
-    [429, 7],
-  ])('concludes from a %i that nothing was created: exit %i; a repeat creates it', async (status, code) => {
-    const service = await schedules();
-    await service.faults({ kind: 'status', status, on: POST, times: 1 });
-    const refused = await service.create(['-o', 'json']);
+    [402, 6, {}],
+    [403, 3, {}],
+    [422, 1, {}],
+    [429, 7, {}],
+    [409, 5, { message: 'A job named "daily" already exists.' }],
+  ])('concludes from a %i that nothing was created: exit %i; a repeat creates it', async (status, code, body) => {
+    const service = await startFakeService({ [LIST]: json([]), [POST]: [json(body, status), json({ id: 'c1' }, 201)] });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const create = () => run(createArgs('a1', 'daily'), { env, clock: fastClock(), random: tinyRandom });
+    const refused = await create();
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.error()).toMatchObject({ status, hint: expect.stringContaining('The job was not created.') });
-    expect((await service.create()).code).toBe(0);
-    expect(await service.jobs()).toHaveLength(1);
+    expect((await create()).code).toBe(0);
   });
 
   test('prints labeled lines on a terminal and in a pipe, and a row with -o tsv', async () => {
@@ -230,112 +175,56 @@ describe('cron create', () => {
   });
 });
 
-describe('cron create sends nothing and exits with 2 for', () => {
-  const without = (flag: string): string[] => {
-    const args = jobFlags('agt_1');
-    const at = args.indexOf(flag);
-    return args.filter((_, index) => index !== at && index !== at + 1);
-  };
-
-  test.each<[string, readonly string[], string]>([
-    ['no agent', without('--agent'), '--agent is missing.'],
-    ['no name', without('--name'), '--name is missing.'],
-    ['no instructions', without('--instructions'), '--instructions is missing.'],
-    ['no schedule', without('--schedule'), '--schedule is missing.'],
+test('cron create sends nothing, and exits with 2, for flags that are missing or wrong', async () => {
+  const service = await schedules();
+  const flags = jobFlags('agt_1');
+  const without = (flag: string) =>
+    flags.filter((_, at) => at !== flags.indexOf(flag) && at !== flags.indexOf(flag) + 1);
+  const changed = (...more: string[]) => withDefaults(flags, more);
+  const refused: readonly (readonly [readonly string[], string])[] = [
+    [without('--agent'), '--agent is missing.'],
     [
-      'nothing',
       [],
-      "--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f jobs.yaml\n  For example: --schedule '0 9 * * 1-5'",
+      '--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f',
     ],
-    ['a blank name', withDefaults(jobFlags('a'), ['--name', ' ']), '--name is empty.'],
+    [changed('--name', ' '), '--name is empty.'],
+    [changed('--name', 'a\nb'), '--name must not start or end with white space, or contain a line break.'],
+    [changed('--name', 'a\u001bb'), '--name must not contain control characters.'],
+    [jobFlags('name:Support'), '--agent name:<name> needs --space.'],
+    [changed('--space', 'ext:acme'), '--space can only be used with --agent name:<name>.'],
+    [changed('--schedule', '0 9 1 * *'), '--schedule: "1" is a day of the month, but must be *'],
     [
-      'a name with a space before it',
-      withDefaults(jobFlags('a'), ['--name', ' daily']),
-      '--name must not start or end with white space',
+      changed('--schedule', '0 24 * * *'),
+      '--schedule: hour: "24" is out of range: 0 to 23\nhint: Hour: 0 to 23, such as',
     ],
-    [
-      'a name of two lines',
-      withDefaults(jobFlags('a'), ['--name', 'a\nb']),
-      '--name must not start or end with white space, or contain a line',
-    ],
-    [
-      'a name with a control character',
-      withDefaults(jobFlags('a'), ['--name', 'a\u001bb']),
-      '--name must not contain control characters',
-    ],
-    ['an agent by name without a space', jobFlags('name:Support'), '--agent name:<name> needs --space.'],
-    [
-      'a space for an agent_id',
-      withDefaults(jobFlags('a'), ['--space', 'ext:acme']),
-      '--space can only be used with --agent name:<name>',
-    ],
-    [
-      'a day of the month',
-      withDefaults(jobFlags('a'), ['--schedule', '0 9 1 * *']),
-      '--schedule: "1" is a day of the month, but must be *',
-    ],
-    [
-      'a wrong hour',
-      withDefaults(jobFlags('a'), ['--schedule', '0 24 * * *']),
-      '--schedule: hour: "24" is out of range: 0 to 23',
-    ],
-    [
-      'an unknown timezone',
-      withDefaults(jobFlags('a'), ['--timezone', 'Europe/Berln']),
-      '--timezone: "Europe/Berln" is not an IANA time zone name',
-    ],
-    ['an offset', withDefaults(jobFlags('a'), ['--timezone', '+02:00']), '--timezone: "+02:00"'],
-    [
-      'a file that is not there',
-      withDefaults(jobFlags('a'), ['--instructions', '@/nowhere.md']),
-      'cannot be read from /nowhere.md',
-    ],
-    [
-      'words that are not UTF-8',
-      withDefaults(jobFlags('a'), ['--instructions', 'caf\ufffd']),
-      '--instructions is not UTF-8, or contains the replacement character U+FFFD.',
-    ],
-    ['only @', withDefaults(jobFlags('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
-    [
-      'empty standard input',
-      withDefaults(jobFlags('a'), ['--instructions', '-']),
-      'The instructions cannot be read from standard input.',
-    ],
-    ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
-    ['a file of jobs that is not there', ['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
-    [
-      'standard input for two things',
-      withDefaults(jobFlags('a'), ['--instructions', '-', '--token-file', '-']),
-      'Standard input cannot be both',
-    ],
-    ['-f - with the token from there', ['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
-    ['a token', withDefaults(jobFlags('a'), ['--token', 'pat_x']), '--token'],
-  ])('%s', async (_, args, said) => {
-    const service = await schedules();
+    [changed('--timezone', 'Europe/Berln'), '--timezone: "Europe/Berln" is not an IANA time zone name'],
+    [changed('--instructions', '@/nowhere.md'), 'cannot be read from /nowhere.md'],
+    [changed('--instructions', `@${write('blank.md', ' \n\n')}`), '--instructions is blank.'],
+    [changed('--instructions', 'caf\ufffd'), '--instructions is not UTF-8'],
+    [changed('--instructions', '@'), '--instructions needs a file name after the @.'],
+    [changed('--instructions', '-'), 'The instructions cannot be read from standard input.'],
+    [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],
+    [['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
+    [['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
+    [changed('--summary-file', 'x.md'), '--summary can only be used with -f.'],
+    [['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
+  ];
+  for (const [args, said] of refused) {
     const ran = await service.cron(['create', ...args]);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(said);
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(said)]);
     expect(ran.stderr).toMatch(/^error: [A-Z-]/);
-    expect(await service.received()).toEqual([]);
-    expect(existsSync(service.state)).toBe(false);
-  });
+  }
+  expect(await service.received()).toEqual([]);
+  expect(existsSync(service.state)).toBe(false);
+});
 
-  test('a file of blank instructions', async () => {
-    const service = await schedules();
-    const ran = await service.create(['--instructions', `@${write('blank.md', ' \n\n')}`]);
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--instructions is blank.') });
-    expect(await service.posts()).toEqual([]);
-  });
-
-  test('an unknown agent or space (exit 4)', async () => {
-    const service = await schedules();
-    const by = (agent: string, space: string) => service.create(['--agent', agent, '--space', space]);
-    expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
-    expect(await by('name:Support', 'ext:nowhere')).toMatchObject({ code: 4 });
-    expect(await service.create(['--agent', 'agt_nobody'])).toMatchObject({ code: 4 });
-    expect((await service.posts()).length).toBe(1);
-    expect(await service.jobs()).toEqual([]);
-  });
+test('cron create exits with 4 for an agent or a space that does not exist', async () => {
+  const service = await schedules();
+  const by = (agent: string, space: string) => service.create(['--agent', agent, '--space', space]);
+  expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
+  expect(await by('name:Support', 'ext:nowhere')).toMatchObject({ code: 4 });
+  expect(await service.create(['--agent', 'agt_nobody'])).toMatchObject({ code: 4 });
+  expect(await service.jobs()).toEqual([]);
 });
 
 describe('cron create -f', () => {
@@ -442,17 +331,6 @@ jobs:
     expect(await service.received()).toEqual([]);
   });
 
-  test('rejects two names that are equal in NFC, with file, line, and column', async () => {
-    const service = await schedules();
-    const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;
-    const file = write('jobs.yaml', `agent: a1\njobs:\n${job('café')}${job('café'.normalize('NFD'))}`);
-    const ran = await service.cron(['create', '-f', file]);
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain(`${file}:4:13`);
-    expect(ran.stderr).toContain('this agent already has a job');
-    expect(await service.received()).toEqual([]);
-  });
-
   test('rejects one job under its agent_id and its agent name before anything is posted', async () => {
     const service = await schedules();
     const job = "name: daily, instructions: x, schedule: '@daily'";
@@ -465,19 +343,15 @@ jobs:
     expect(await service.posts()).toEqual([]);
   });
 
-  test.each([
-    [402, 6],
-    [401, 3],
-  ])('stops at a %i and skips the rest, even if the list is forbidden', async (status, code) => {
+  test('stops at a 402 and skips the rest, even if the list is forbidden', async () => {
     const service = await schedules();
-    await service.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status, on: POST });
-    const jobs = Array.from(
-      { length: 20 },
-      (_, at) => `- { agent: ${service.agent}, name: n${at}, instructions: x, schedule: '@daily' }`,
-    );
-    const ran = await service.cron(['create', '-f', write('jobs.yaml', jobs.join('\n')), '-o', 'json']);
-    expect(ran.code).toBe(code);
-    const statuses = ran.json<JobAnswer[]>().map((job) => job.status);
+    await service.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status: 402, on: POST });
+    const job = (_: unknown, at: number) =>
+      `- { agent: ${service.agent}, name: n${at}, instructions: x, schedule: '@daily' }`;
+    const jobs = Array.from({ length: 20 }, job).join('\n');
+    const ran = await service.cron(['create', '-f', write('jobs.yaml', jobs), '-o', 'json']);
+    expect(ran.code).toBe(6);
+    const statuses = ran.json<JobAnswer[]>().map(({ status }) => status);
     expect(statuses.filter((each) => each === 'skipped').length).toBeGreaterThan(10);
     expect(await service.bodies()).toHaveLength(statuses.filter((each) => each === 'failed').length);
   });
