@@ -25,35 +25,19 @@ export function headerValue(headers: HeaderList, name: string): string | undefin
   return headerValues(headers, name).join(', ') || undefined;
 }
 
-/**
- * Returns the id that a delivery shares with its repeats: the header that the scheme signs as id, else the webhook-id
- * header, else the SHA-256 of the body.
- * @param idHeader the header that the scheme signs
- */
-export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string | undefined): string {
-  const named = idHeader === undefined ? undefined : headerValue(headers, idHeader);
-  return named ?? headerValue(headers, 'webhook-id') ?? `sha256:${hash('sha256', body, 'hex')}`;
+/** Returns the id that a delivery shares with its repeats: that of a header, else the SHA-256 of the body. */
+export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string): string {
+  return (
+    headerValue(headers, idHeader) ?? headerValue(headers, 'webhook-id') ?? `sha256:${hash('sha256', body, 'hex')}`
+  );
 }
 
 /** Headers of one connection (RFC 9110, section 7.6.1), and headers that the HTTP client sets itself. */
-const HOP_BY_HOP = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'expect',
-  'host',
-  'content-length',
-];
+const HOP_BY_HOP =
+  /^(connection|keep-alive|proxy-authenticate|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/;
 
 /** Returns the headers to forward: all except those of the connection. */
 export function forwardedHeaders(headers: HeaderList): HeaderList {
   const named = headerValues(headers, 'connection').flatMap((value) => value.toLowerCase().split(/[\s,]+/));
-  const dropped = new Set([...HOP_BY_HOP, ...named]);
-  return headers.filter(([name]) => !dropped.has(name.toLowerCase()));
+  return headers.filter(([name]) => !HOP_BY_HOP.test(name.toLowerCase()) && !named.includes(name.toLowerCase()));
 }

@@ -7,13 +7,12 @@ import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.t
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { type HandledDelivery, Intake } from './intake.ts';
-import type { ListenOptions } from './listen-options.ts';
 import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
 import { createDirectory } from './saved-delivery.ts';
-import { idHeaderOf } from './scheme.ts';
-import { Target } from './target.ts';
-import { createVerifier } from './verify.ts';
+import { idHeaderOf, parseScheme, type SchemeOptions } from './scheme.ts';
+import { openTarget, parseTarget } from './target.ts';
+import { createVerifier, type Verifier } from './verify.ts';
 
 /** What listening needs of a command. */
 export interface ListenContext {
@@ -31,28 +30,58 @@ export interface ListenContext {
   warn(text: string): Promise<void>;
 }
 
+/** The options of `webhook listen` as typed. */
+interface TypedListen extends SchemeOptions {
+  /** 0 for a free one. */
+  readonly port: number;
+  /** A random one by default. */
+  readonly path?: string | undefined;
+  readonly forwardTo?: string | undefined;
+  /** Where to save deliveries. */
+  readonly save?: string | undefined;
+  /** How many deliveries to accept; undefined for any number. */
+  readonly exitAfter?: number | undefined;
+}
+
+export type ListenOptions = ReturnType<typeof parseListen>;
+
 export type ListenEvent =
   /** The address to configure at the sender. */
   | { readonly kind: 'listening'; readonly url: string }
   | ({ readonly kind: 'delivery'; readonly payload: Payload } & HandledDelivery);
 
-/** Reads the secrets to verify with. @throws UsageError if the scheme needs a secret and none is given */
-async function readSecrets(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<readonly string[]> {
-  const { env, io, abortSignal, addSecret, warn } = context;
-  if (scheme.kind === 'none') {
-    if (env.PARTNER_WEBHOOK_SECRET) {
-      await warn('PARTNER_WEBHOOK_SECRET is set, but nothing is verified without --verify.');
-    }
-    return [];
+/** Reads the options of `webhook listen`. @throws UsageError if they are invalid or contradict each other */
+export function parseListen({ port, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
+  if (path !== undefined && !/^\/[\w.~!$&'()*+,;=:@%/-]*$/.test(path)) {
+    throw new UsageError(`--path must begin with a slash, without a query: ${JSON.stringify(path)}.`, {
+      hint: 'For example: --path /webhooks',
+    });
   }
+  const target = forwardTo === undefined ? undefined : parseTarget(forwardTo);
+  if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
+    throw new UsageError(`--forward-to and --port use the same port: ${port}.`, {
+      hint: 'Use another port for your program, or omit --port.',
+    });
+  }
+  const { secretFile } = options;
+  return { port, path, target, directory: save, exitAfter, secretFile, scheme: parseScheme(options) };
+}
+
+/** @throws UsageError if the scheme needs a secret and none is given, or it does not fit the scheme */
+async function openVerifier(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<Verifier> {
+  const { env, io, abortSignal, addSecret, warn } = context;
+  if (!scheme && env.PARTNER_WEBHOOK_SECRET) {
+    await warn('PARTNER_WEBHOOK_SECRET is set, but nothing is verified without --verify.');
+  }
+  if (!scheme) return createVerifier(scheme, []);
   const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
   if (!found) {
-    throw new UsageError(`--verify ${scheme.kind} needs the secret of the webhook.`, {
+    throw new UsageError('--verify needs the secret of the webhook.', {
       hint: 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.',
     });
   }
   for (const secret of found.secrets) addSecret(secret);
-  return found.secrets;
+  return createVerifier(scheme, found.secrets);
 }
 
 /** Reads the contract of the configured service, or the defaults. */
@@ -61,27 +90,15 @@ async function readContract({ config, baseUrl, contractKey }: ListenContext): Pr
   return new Contract(await readContractLayers(config.directory, await contractKey()));
 }
 
-/** Reports the first request that is not a delivery with each status: a wrong address at the sender repeats itself. */
-function reportRefusals(notice: ListenContext['notice']): (status: number) => void {
-  const reported = new Set<number>();
-  return (status) => {
-    if (reported.has(status)) return;
-    reported.add(status);
-    void notice(
-      `A request was refused because of its path, method, or size (${status}). Further ones are not reported.`,
-    );
-  };
-}
-
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
-function checkEnd({ reason }: AbortSignal, count: number, exitAfter = 0): void {
-  const isMissing = count < exitAfter;
+function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): void {
+  const isMissing = accepted < exitAfter;
   if (reason instanceof InterruptedError && (isMissing || !isCtrlC(reason))) throw reason;
   if (!isMissing) return;
   const wanted = exitAfter === 1 ? '1 delivery' : `${exitAfter} deliveries`;
-  throw new NoReplyError(`${count} of ${wanted} came within --timeout.`, {
+  throw new NoReplyError(`${accepted} of ${wanted} came within --timeout.`, {
     hint: 'Allow more time with --timeout.',
-    details: { accepted: count },
+    details: { accepted },
   });
 }
 
@@ -91,11 +108,11 @@ function checkEnd({ reason }: AbortSignal, count: number, exitAfter = 0): void {
  *   cannot be used; NoReplyError if too few deliveries came in time; InterruptedError
  */
 export async function* listen(context: ListenContext, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
-  const { env, clock, abortSignal, addSecret } = context;
+  const { env, clock, abortSignal, addSecret, notice } = context;
   const { port, path, directory, target: url, scheme, exitAfter } = options;
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
-  const verifier = await createVerifier(scheme, await readSecrets(context, options));
+  const verifier = await openVerifier(context, options);
   const contract = await readContract(context);
   if (directory !== undefined) await createDirectory(directory);
   const handled = new TransformStream<HandledDelivery, HandledDelivery>();
@@ -104,20 +121,34 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
   const ignore = (): void => undefined;
   const over = new AbortController();
   const signal = AbortSignal.any([abortSignal, over.signal]);
-  const target = url && new Target(url, proxyFor(url.href, env), clock);
-  const intake = new Intake(
-    { ...context, signal, onDelivery: (delivery) => writer.write(delivery).catch(ignore) },
-    { verifier, idHeader: idHeaderOf(scheme), directory, target, exitAfter },
-  );
+  const target = url && (await openTarget(url, proxyFor(url.href, env), clock));
+  const onDelivery = (delivery: HandledDelivery) => writer.write(delivery).catch(ignore);
+  const intake = new Intake({
+    ...context,
+    signal,
+    onDelivery,
+    verifier,
+    idHeader: idHeaderOf(scheme),
+    directory,
+    target,
+  });
+  /** A wrong address at the sender repeats itself. */
+  const refused = new Set<number>();
   const receiver = await startReceiver({
     port,
     path,
     async onDelivery(request) {
-      const response = await intake.handle(request);
-      if (intake.count === exitAfter) over.abort();
-      return response;
+      const status = await intake.handle(request);
+      if (exitAfter !== undefined && intake.accepted >= exitAfter) over.abort();
+      return status;
     },
-    onRefused: reportRefusals(context.notice),
+    onRefused(status) {
+      if (refused.has(status)) return;
+      refused.add(status);
+      void notice(
+        `A request was refused because of its path, method, or size (${status}). Further ones are not reported.`,
+      );
+    },
   });
   const end = async (): Promise<void> => {
     await receiver.close();
@@ -130,7 +161,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
     for await (const each of handled.readable) {
       yield { kind: 'delivery', ...each, payload: readPayload(each.delivery.body, contract) };
     }
-    checkEnd(abortSignal, intake.count, exitAfter);
+    checkEnd(abortSignal, intake.accepted, exitAfter);
   } finally {
     over.abort();
     await receiver.close();

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../contract/json.ts';
+import { type JsonObject, parseJson } from '../contract/json.ts';
 import { type Message, readMessage } from '../contract/messages.ts';
 import { layersOf } from '../contract/resource.ts';
 
@@ -19,47 +19,31 @@ export interface Payload {
   readonly message: DeliveredMessage | undefined;
 }
 
-function findConsistentId(
-  places: readonly JsonObject[],
-  leaf: 'message.session_id' | 'message.source_id',
-  contract: Contract,
-) {
-  for (const place of places) {
-    try {
-      const found = fieldsOf(place, 'message', contract).id(leaf);
-      if (found !== undefined) return found;
-    } catch {
-      // The ids at this place contradict each other.
-    }
-  }
-  return null;
-}
-
-/** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
-function decodeLayer(layer: JsonObject, contract: Contract): Message | undefined {
+/** Returns what can be read; undefined for values that contradict each other, or that are not of this kind. */
+function attempt<Value>(read: () => Value): Value | undefined {
   try {
-    const message = readMessage(layer, contract);
-    const isMessage = ['assistant', 'user'].includes(message.role);
-    return isMessage || fieldsOf(layer, 'message', contract).ownId('message.id') !== undefined ? message : undefined;
+    return read();
   } catch {
     return undefined;
   }
 }
 
+/** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
+function isMessage(layer: JsonObject, { role }: Message, contract: Contract): boolean {
+  return ['assistant', 'user'].includes(role) || fieldsOf(layer, 'message', contract).ownId('message.id') !== undefined;
+}
+
 /** Finds a message in a JSON value: the value itself, or inside an envelope such as `{type, data: {…}}`. */
 function findMessage(value: unknown, contract: Contract): DeliveredMessage | undefined {
-  const layers = layersOf(value, 'message');
   // Innermost first: the id of an envelope identifies the event, not the message.
-  const inner = layers.toReversed();
-  for (const layer of inner) {
-    const message = decodeLayer(layer, contract);
-    if (!message) continue;
-    const places = [layer, ...inner.filter((other) => other !== layer)];
-    return {
-      ...message,
-      session_id: findConsistentId(places, 'message.session_id', contract),
-      source_id: findConsistentId(places, 'message.source_id', contract),
-    };
+  const layers = layersOf(value, 'message').toReversed();
+  for (const layer of layers) {
+    const message = attempt(() => readMessage(layer, contract));
+    if (!message || !attempt(() => isMessage(layer, message, contract))) continue;
+    const idIn = (leaf: 'message.session_id' | 'message.source_id') =>
+      [layer, ...layers].map((each) => attempt(() => fieldsOf(each, 'message', contract).id(leaf))).find(Boolean) ??
+      null;
+    return { ...message, session_id: idIn('message.session_id'), source_id: idIn('message.source_id') };
   }
   return undefined;
 }
@@ -68,11 +52,7 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
 export function readPayload(body: Buffer, contract: Contract): Payload {
   if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
   const text = body.toString('utf8');
-  try {
-    const value = parseJson(text);
-    const message = isJsonObject(value) || Array.isArray(value) ? findMessage(value, contract) : undefined;
-    return { body: value, message };
-  } catch {
-    return { body: text, message: undefined };
-  }
+  const json = attempt(() => ({ value: parseJson(text) }));
+  if (!json) return { body: text, message: undefined };
+  return { body: json.value, message: attempt(() => findMessage(json.value, contract)) };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import type { HeaderList } from './delivery.ts';
@@ -12,18 +12,13 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-export interface ReceiverResponse {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 export interface ReceiverOptions {
   /** 0 for a free one. */
   readonly port: number;
   /** Begins with a slash. By default a random one that nobody can guess. */
   readonly path?: string | undefined;
-  /** Returns the response. The sender gets a 500 if it throws. */
-  onDelivery(request: ReceivedRequest): Promise<ReceiverResponse>;
+  /** Returns the status of the response. The sender gets a 500 if it throws. */
+  onDelivery(request: ReceivedRequest): Promise<number>;
   /** Called for each request that is not a delivery, with the status it gets. */
   onRefused?(status: number): void;
 }
@@ -37,7 +32,6 @@ export interface Receiver {
 
 /** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
 const MAX_BODY_BYTES = 1024 * 1024;
-
 const MAX_CONNECTIONS = 100;
 
 /** Idle and slow connections are closed after these times, in milliseconds. */
@@ -67,10 +61,6 @@ function headerPairs({ rawHeaders }: IncomingMessage): HeaderList {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
 }
 
-function respond(response: ServerResponse, { status, headers = {} }: ReceiverResponse): void {
-  response.writeHead(status, { ...headers, 'content-length': 0 }).end();
-}
-
 async function listenOn(server: Server, port: number): Promise<number> {
   try {
     server.listen(port, '127.0.0.1');
@@ -93,29 +83,25 @@ async function listenOn(server: Server, port: number): Promise<number> {
  * @throws LocalError if the port cannot be used
  */
 export async function startReceiver({ port, onDelivery, onRefused, ...options }: ReceiverOptions): Promise<Receiver> {
-  const { createServer } = await import('node:http');
   const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
   const inProgress = new Set<Promise<unknown>>();
 
-  function refuse(response: ServerResponse, refusal: ReceiverResponse): void {
-    onRefused?.(refusal.status);
-    respond(response, refusal);
+  function respond(response: ServerResponse, status: number): void {
+    response.writeHead(status, { 'content-length': 0, ...(status === 405 && { allow: 'POST' }) }).end();
   }
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { url = '', method } = request;
-    if (url.split('?')[0] !== path) return refuse(response, { status: 404 });
-    if (method !== 'POST') return refuse(response, { status: 405, headers: { allow: 'POST' } });
-    const body = await readBody(request);
-    if (!body) return refuse(response, { status: 413 });
-    const handled = onDelivery({ headers: headerPairs(request), body });
-    inProgress.add(handled);
-    try {
-      respond(response, await handled);
-    } catch {
-      respond(response, { status: 500 });
-    } finally {
-      inProgress.delete(handled);
+    const isHere = request.url?.split('?')[0] === path;
+    const isDelivery = isHere && request.method === 'POST';
+    const body = isDelivery ? await readBody(request) : undefined;
+    if (!body) {
+      const status = isDelivery ? 413 : isHere ? 405 : 404;
+      onRefused?.(status);
+      return respond(response, status);
     }
+    const handled = onDelivery({ headers: headerPairs(request), body }).catch(() => 500);
+    inProgress.add(handled);
+    respond(response, await handled);
+    inProgress.delete(handled);
   }
   const server = createServer(LIMITS, (request, response) => {
     // The sender has disconnected.

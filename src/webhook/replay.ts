@@ -1,11 +1,11 @@
 import { backoffMs, DEFAULT_RETRIES } from '../api/retry.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { type PartnerctlError, RefusedError, ServiceError, UsageError } from '../errors.ts';
+import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { Delivery } from './delivery.ts';
 import { findDeliveries, readDelivery } from './saved-delivery.ts';
-import { describeRefusal, isAccepted, parseTarget, type SendResult, Target } from './target.ts';
+import { describeRefusal, isAccepted, openTarget, parseTarget, type SendResult, type Target } from './target.ts';
 
 /** The outcome of sending a saved delivery. */
 export interface ReplayResult {
@@ -31,8 +31,8 @@ export interface ReplayContext {
   readonly flags: { readonly retries?: number };
 }
 
-function toError(result: SendResult, { delivery_id }: Delivery): PartnerctlError {
-  const message = `The target did not accept delivery ${delivery_id}: ${describeRefusal(result)}.`;
+function toError(result: SendResult, deliveryId: string): PartnerctlError {
+  const message = `The target did not accept delivery ${deliveryId}: ${describeRefusal(result)}.`;
   if (result.kind === 'failed') {
     return new ServiceError(message, { hint: 'Check that the program at --forward-to is running.' });
   }
@@ -59,38 +59,6 @@ async function sendWithRetries(
   }
 }
 
-type Saved = Pick<ReplayResult, 'file' | 'delivery_id'>;
-
-/** Sends deliveries one after the other. */
-async function* sendAll(
-  context: ReplayContext,
-  target: Target,
-  deliveries: readonly Saved[],
-): AsyncGenerator<ReplayResult> {
-  const { abortSignal } = context;
-  try {
-    for (const [index, saved] of deliveries.entries()) {
-      const base = { index, ...saved, http_status: null };
-      if (abortSignal.aborted) {
-        yield { ...base, status: 'skipped' };
-        continue;
-      }
-      const delivery = await readDelivery(saved.file);
-      try {
-        const result = await sendWithRetries(delivery, target, context);
-        const http_status = result.kind === 'responded' ? result.status : null;
-        if (isAccepted(result)) yield { ...base, http_status, status: 'sent' };
-        else yield { ...base, http_status, status: 'failed', error: toError(result, delivery) };
-      } catch (error) {
-        if (!abortSignal.aborted) throw error;
-        yield { ...base, status: 'unknown' };
-      }
-    }
-  } finally {
-    await target.close();
-  }
-}
-
 /**
  * Sends saved deliveries to a URL, one after the other.
  * @param paths of files, or of directories of them; all are checked before the first is sent
@@ -102,12 +70,33 @@ export async function replayDeliveries(
   paths: readonly string[],
   forwardTo: string,
 ): Promise<AsyncGenerator<ReplayResult>> {
+  const { abortSignal, env, clock } = context;
   const url = parseTarget(forwardTo);
-  if (paths.includes('')) throw new UsageError('The name of a file or directory is empty.');
-  const deliveries: Saved[] = [];
-  // The bodies are read again when they are sent: memory does not grow with their number.
-  for (const file of await findDeliveries(paths)) {
-    deliveries.push({ file, delivery_id: (await readDelivery(file)).delivery_id });
+  const files = await findDeliveries(paths);
+  for (const file of files) await readDelivery(file);
+  const target = await openTarget(url, proxyFor(url.href, env), clock);
+
+  async function replay(file: string, index: number): Promise<ReplayResult> {
+    // Read again, so that memory does not grow with their number.
+    const delivery = await readDelivery(file);
+    const base = { index, file, delivery_id: delivery.delivery_id, http_status: null };
+    if (abortSignal.aborted) return { ...base, status: 'skipped' };
+    try {
+      const result = await sendWithRetries(delivery, target, context);
+      const http_status = result.kind === 'responded' ? result.status : null;
+      if (isAccepted(result)) return { ...base, http_status, status: 'sent' };
+      return { ...base, http_status, status: 'failed', error: toError(result, base.delivery_id) };
+    } catch (error) {
+      if (!abortSignal.aborted) throw error;
+      return { ...base, status: 'unknown' };
+    }
   }
-  return sendAll(context, new Target(url, proxyFor(url.href, context.env), context.clock), deliveries);
+  async function* replayAll(): AsyncGenerator<ReplayResult> {
+    try {
+      for (const [index, file] of files.entries()) yield await replay(file, index);
+    } finally {
+      await target.close();
+    }
+  }
+  return replayAll();
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
@@ -36,17 +36,6 @@ export async function createDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Writes a new file that only its owner can read, and waits until it is on disk. */
-async function writeDurably(path: string, content: string | Buffer): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
 /**
  * Saves a delivery. A failure leaves no files: the sender repeats the delivery.
  * @returns the path of its `.body` file
@@ -56,8 +45,9 @@ export async function saveDelivery(directory: string, { body, ...rest }: Deliver
   const path = join(directory, `${time}-${hash('sha256', rest.delivery_id, 'hex').slice(0, 24)}`);
   const described = { ...rest, bytes: body.length, sha256: hash('sha256', body, 'hex') };
   try {
-    await writeDurably(`${path}.body`, body);
-    await writeDurably(`${path}.json`, `${JSON.stringify(described, null, 2)}\n`);
+    const options = { flag: 'wx', mode: 0o600, flush: true };
+    await writeFile(`${path}.body`, body, options);
+    await writeFile(`${path}.json`, `${JSON.stringify(described, null, 2)}\n`, options);
   } catch (error) {
     await removeDelivery(`${path}.body`);
     throw error;
@@ -72,35 +62,24 @@ export async function removeDelivery(bodyPath: string): Promise<void> {
 
 const HINT = 'Name a file or a directory that `webhook listen --save` wrote. Nothing was sent.';
 
-function unusable(path: string, why: string, cause?: unknown): InputError {
-  return new InputError(`${path} is not a saved delivery.`, { why, hint: HINT, cause });
-}
-
 /**
  * Reads a saved delivery.
  * @param file the `.json` file
  * @throws InputError if a file cannot be read, or the bytes do not match the recorded size and SHA-256
  */
 export async function readDelivery(file: string): Promise<Delivery> {
-  const bodyPath = file.replace(/json$/, 'body');
-  let json: unknown;
-  let body: Buffer;
   try {
-    json = JSON.parse(await readFile(file, 'utf8'));
-    body = await readFile(bodyPath);
+    const { bytes, sha256, ...rest } = v.parse(savedSchema, JSON.parse(await readFile(file, 'utf8')));
+    const body = await readFile(file.replace(/json$/, 'body'));
+    if (body.length === bytes && hash('sha256', body, 'hex') === sha256) return { ...rest, body };
+    throw new Error('its .body file was changed: its size or its SHA-256 differs');
   } catch (error) {
-    throw unusable(file, error instanceof SyntaxError ? 'It is not JSON.' : describeFileError(error), error);
+    throw new InputError(`${file} is not a saved delivery.`, {
+      why: describeFileError(error),
+      hint: HINT,
+      cause: error,
+    });
   }
-  const parsed = v.safeParse(savedSchema, json);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw unusable(file, `${v.getDotPath(issue) ?? 'The document'}: ${issue.message}`);
-  }
-  const { bytes, sha256, ...rest } = parsed.output;
-  if (body.length !== bytes || hash('sha256', body, 'hex') !== sha256) {
-    throw unusable(file, `${bodyPath} was changed: its size or its SHA-256 differs.`);
-  }
-  return { ...rest, body };
 }
 
 /** Returns the `.json` files of a directory, the oldest first, or the file itself. */

@@ -1,8 +1,5 @@
 import { UsageError } from '../errors.ts';
 
-type Encoding = 'hex' | 'base64';
-type Algorithm = 'sha256' | 'sha1' | 'sha512';
-
 /** A part of the signed content. */
 type SignedPart =
   | { readonly kind: 'literal'; readonly text: string }
@@ -10,29 +7,25 @@ type SignedPart =
   /** The value of a header; undefined means webhook-timestamp or webhook-id. */
   | { readonly kind: 'timestamp' | 'id'; readonly header: string | undefined };
 
-/** The sender's HMAC scheme, as the user describes it. */
-export interface HmacScheme {
-  readonly kind: 'hmac';
+/** How a sender signs: an HMAC over parts of the delivery. Only the user chooses it, never a delivery. */
+export interface Scheme {
   /** The header with one or more signatures. */
   readonly header: string;
   /** The text before each signature. */
   readonly prefix: string;
-  readonly encoding: Encoding;
-  readonly algorithm: Algorithm;
+  readonly encoding: 'hex' | 'base64';
+  readonly algorithm: 'sha256' | 'sha1' | 'sha512';
   readonly signedContent: readonly SignedPart[];
+  /** Whether secrets are keys in base64, with or without the prefix `whsec_`. */
+  readonly hasEncodedKeys: boolean;
 }
 
-/** How to verify deliveries. Only the user chooses it, never a delivery. */
-export type Scheme = { readonly kind: 'none' } | { readonly kind: 'standard-webhooks' } | HmacScheme;
-
 /** The options of `webhook listen` that say how deliveries are verified. Those of hmac are undefined if they are not given. */
-export interface SchemeOptions {
-  readonly verify: Scheme['kind'];
+export interface SchemeOptions extends Partial<Pick<Scheme, 'encoding' | 'algorithm'>> {
+  readonly verify: 'none' | 'standard-webhooks' | 'hmac';
   readonly secretFile?: string | undefined;
   readonly header?: string | undefined;
   readonly prefix?: string | undefined;
-  readonly encoding?: Encoding | undefined;
-  readonly algorithm?: Algorithm | undefined;
   readonly signedContent?: string | undefined;
 }
 
@@ -62,37 +55,44 @@ function parseSignedContent(template: string): readonly SignedPart[] {
   });
 }
 
-function parseHmac({ header, prefix = '', ...options }: SchemeOptions): HmacScheme {
-  const { encoding = 'hex', algorithm = 'sha256', signedContent = '{body}' } = options;
-  if (header === undefined) {
-    throw new UsageError('--header is missing.', {
-      hint: '--verify hmac needs the name of the header with the signature.',
-    });
+/** Standard Webhooks (https://www.standardwebhooks.com). */
+export const STANDARD_WEBHOOKS: Scheme = {
+  header: 'webhook-signature',
+  prefix: 'v1,',
+  encoding: 'base64',
+  algorithm: 'sha256',
+  signedContent: parseSignedContent('{id}.{timestamp}.{body}'),
+  hasEncodedKeys: true,
+};
+
+/** @returns undefined to verify nothing @throws UsageError if the options are invalid or contradict each other */
+export function parseScheme({ verify, secretFile, ...ofHmac }: SchemeOptions): Scheme | undefined {
+  const { header, prefix = '', encoding = 'hex', algorithm = 'sha256', signedContent = '{body}' } = ofHmac;
+  if (verify === 'hmac') {
+    if (header === undefined) {
+      const hint = '--verify hmac needs the name of the header with the signature.';
+      throw new UsageError('--header is missing.', { hint });
+    }
+    if (!HEADER_NAME.test(header)) {
+      throw new UsageError(`--header is not a valid header name: ${JSON.stringify(header)}.`);
+    }
+    const parts = parseSignedContent(signedContent);
+    return { header, prefix, encoding, algorithm, signedContent: parts, hasEncodedKeys: false };
   }
-  if (!HEADER_NAME.test(header)) {
-    throw new UsageError(`--header is not a valid header name: ${JSON.stringify(header)}.`);
+  const [unusable] = Object.entries(ofHmac).find(([, value]) => value !== undefined) ?? [];
+  if (unusable !== undefined) {
+    const flag = unusable === 'signedContent' ? 'signed-content' : unusable;
+    throw new UsageError(`--${flag} can only be used with --verify hmac.`);
   }
-  return { kind: 'hmac', header, prefix, encoding, algorithm, signedContent: parseSignedContent(signedContent) };
+  if (verify === 'standard-webhooks') return STANDARD_WEBHOOKS;
+  if (secretFile === undefined) return undefined;
+  throw new UsageError('--secret-file needs --verify.', {
+    hint: 'Add --verify standard-webhooks, or --verify hmac with --header.',
+  });
 }
 
-/** @throws UsageError if the options are invalid or contradict each other */
-export function parseScheme(options: SchemeOptions): Scheme {
-  const { verify, secretFile, header, prefix, encoding, algorithm, signedContent } = options;
-  if (verify === 'hmac') return parseHmac(options);
-  const ofHmac = { header, prefix, encoding, algorithm, 'signed-content': signedContent };
-  const [unusable] = Object.entries(ofHmac).filter(([, value]) => value !== undefined);
-  if (unusable) throw new UsageError(`--${unusable[0]} can only be used with --verify hmac.`);
-  if (verify === 'none' && secretFile !== undefined) {
-    throw new UsageError('--secret-file needs --verify.', {
-      hint: 'Add --verify standard-webhooks, or --verify hmac with --header.',
-    });
-  }
-  return { kind: verify };
-}
-
-/** Returns the header that a scheme signs as the id of the delivery, if the user named one. */
-export function idHeaderOf(scheme: Scheme): string | undefined {
-  if (scheme.kind !== 'hmac') return undefined;
-  const part = scheme.signedContent.find(({ kind }) => kind === 'id');
-  return part?.kind === 'id' ? part.header : undefined;
+/** Returns the header that identifies a delivery: the one that the scheme signs as its id, else webhook-id. */
+export function idHeaderOf(scheme: Scheme | undefined): string {
+  const headers = scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? (part.header ?? []) : []));
+  return headers?.[0] ?? 'webhook-id';
 }

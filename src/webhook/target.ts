@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
@@ -12,8 +11,14 @@ export type SendResult =
   /** The target may or may not have received it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isTimeout: boolean };
 
+/** The program that deliveries are forwarded to. */
+export interface Target {
+  /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Does not follow redirects. */
+  send(delivery: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult>;
+  close(): Promise<void>;
+}
+
 const TIMEOUT_MS = 30_000;
-const TIMEOUT_REASON = `it did not respond within ${TIMEOUT_MS / 1_000} seconds`;
 
 /**
  * Parses `--forward-to`.
@@ -35,7 +40,6 @@ export function parseTarget(text: string): URL {
       hint: `Use https://${url.host}${url.pathname}`,
     });
   }
-  url.hash = '';
   return url;
 }
 
@@ -48,36 +52,22 @@ function describeFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The program that deliveries are forwarded to. */
-export class Target {
-  private readonly url: URL;
-  private readonly proxy: ProxySettings | undefined;
-  private readonly clock: Clock;
-  private dispatcher: Promise<Dispatcher> | undefined;
+/** Opens the target at a URL. */
+export async function openTarget(url: URL, proxy: ProxySettings | undefined, clock: Clock): Promise<Target> {
+  const { dispatcherOpener } = await import('../api/undici.ts');
+  const dispatcher = await dispatcherOpener(url.origin, proxy)();
 
-  constructor(url: URL, proxy: ProxySettings | undefined, clock: Clock) {
-    this.url = url;
-    this.proxy = proxy;
-    this.clock = clock;
-  }
-
-  /**
-   * Sends a delivery once: its exact bytes, and its headers except those of the connection. Does not follow redirects.
-   * @param signal cancels the request
-   */
-  async send({ headers, body }: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult> {
-    this.dispatcher ??= this.openDispatcher();
+  async function send({ headers, body }: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult> {
     const limit = new AbortController();
     const done = new AbortController();
-    this.clock.sleep(TIMEOUT_MS, done.signal).then(
+    clock.sleep(TIMEOUT_MS, done.signal).then(
       () => limit.abort(),
       () => undefined,
     );
     try {
-      const dispatcher = await this.dispatcher;
       const { statusCode: status, body: response } = await dispatcher.request({
-        origin: this.url.origin,
-        path: this.url.pathname + this.url.search,
+        origin: url.origin,
+        path: url.pathname + url.search,
         method: 'POST',
         headers: forwardedHeaders(headers).flat(),
         body,
@@ -88,20 +78,13 @@ export class Target {
       return { kind: 'responded', status };
     } catch (error) {
       const isTimeout = limit.signal.aborted;
-      return { kind: 'failed', reason: isTimeout ? TIMEOUT_REASON : describeFailure(error), isTimeout };
+      const reason = isTimeout ? `it did not respond within ${TIMEOUT_MS / 1_000} seconds` : describeFailure(error);
+      return { kind: 'failed', reason, isTimeout };
     } finally {
       done.abort();
     }
   }
-
-  async close(): Promise<void> {
-    await (await this.dispatcher)?.destroy();
-  }
-
-  private async openDispatcher(): Promise<Dispatcher> {
-    const { dispatcherOpener } = await import('../api/undici.ts');
-    return dispatcherOpener(this.url.origin, this.proxy)();
-  }
+  return { send, close: () => dispatcher.destroy() };
 }
 
 /** Whether the target accepted the delivery: any 2xx. */

@@ -21,13 +21,6 @@ const errorSchema = v.object({ error: v.object({ code: v.optional(v.string()), m
 /** A delivery of the sandbox, as its admin API returns it. */
 export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 
-/** The admin API of a sandbox. */
-interface SandboxAdmin {
-  /** `http://127.0.0.1:4310/_sandbox` */
-  readonly url: URL;
-  readonly key: string;
-}
-
 /** What a trigger needs of a command. */
 export interface TriggerContext {
   readonly env: Environment;
@@ -55,26 +48,19 @@ export interface TriggerOptions {
 const MAX_WAIT_MS = 15_000;
 const POLL_MS = 50;
 
-const START_HINT =
-  'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.';
-
 /**
- * Finds the sandbox that the environment names.
+ * Finds the admin API of the sandbox that the environment names: `http://127.0.0.1:4310/_sandbox`.
  * @param baseUrl of the configured service, if there is one
  * @throws UsageError if the environment names none, or if it is not the configured service
  */
-function findSandbox(env: Environment, baseUrl: string | undefined): SandboxAdmin {
-  const { PARTNER_SANDBOX_URL: address, PARTNER_SANDBOX_KEY: key } = env;
-  if (!address || !key) {
-    const missing = [!address && 'PARTNER_SANDBOX_URL', !key && 'PARTNER_SANDBOX_KEY'].filter(Boolean);
-    throw new UsageError('webhook trigger works only with a sandbox.', {
-      why: `Not set: ${missing.join(', ')}. A real service sends webhooks when an agent completes a message.`,
-      hint: START_HINT,
-    });
-  }
+function findSandbox(env: Environment, baseUrl: string | undefined): { readonly url: URL; readonly key: string } {
+  const { PARTNER_SANDBOX_URL: address = '', PARTNER_SANDBOX_KEY: key } = env;
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol !== 'http:' || !isLoopback(url)) {
-    throw new UsageError('PARTNER_SANDBOX_URL is not the address of a sandbox on this machine.', { hint: START_HINT });
+  if (url?.protocol !== 'http:' || !isLoopback(url) || !key) {
+    throw new UsageError('webhook trigger works only with a sandbox on this machine.', {
+      why: 'PARTNER_SANDBOX_URL or PARTNER_SANDBOX_KEY is not set, or does not name one. A real service sends webhooks when an agent completes a message.',
+      hint: 'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.',
+    });
   }
   if (baseUrl !== undefined && new URL(baseUrl).origin !== url.origin) {
     throw new UsageError(`The service ${baseUrl} is not the sandbox at ${url.origin}.`, {
@@ -87,23 +73,23 @@ function findSandbox(env: Environment, baseUrl: string | undefined): SandboxAdmi
 
 function toError(status: number, body: unknown): PartnerctlError {
   const parsed = v.safeParse(errorSchema, body);
-  const error = parsed.success ? parsed.output.error : undefined;
-  const info = { why: error?.message ?? `It responded with ${status}.`, status };
+  const { code, message } = parsed.success ? parsed.output.error : { message: `It responded with ${status}.` };
+  const info = { why: message, status };
   if (status === 401) {
-    return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', {
-      hint: 'Set the key that the sandbox printed when it started.',
-      status,
-    });
+    const hint = 'Set the key that the sandbox printed when it started.';
+    return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', { hint, status });
   }
-  if (error?.code === 'no_webhook') {
+  if (code === 'no_webhook') {
     const hint =
       'Set a webhook with `partnerctl sandbox start --webhook <url>`, or send to a URL of this machine: --to <url>';
     return new UsageError('The sandbox sends no webhook.', { ...info, hint });
   }
   if (status >= 500) return new ServiceError('The sandbox failed.', info);
-  const refused = { ...info, hint: 'Correct --source, --session, --text, or --to.' };
-  if (status === 404) return new NotFoundError('The sandbox refused the delivery.', refused);
-  return new UsageError('The sandbox refused the delivery.', refused);
+  const Kind = status === 404 ? NotFoundError : UsageError;
+  return new Kind('The sandbox refused the delivery.', {
+    ...info,
+    hint: 'Correct --source, --session, --text, or --to.',
+  });
 }
 
 /**
@@ -111,41 +97,34 @@ function toError(status: number, body: unknown): PartnerctlError {
  * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other 4xx, ServiceError for 5xx and a sandbox
  *   that cannot be reached; the signal's reason
  */
-async function callSandbox({ url, key }: SandboxAdmin, path: string, signal: AbortSignal, body?: unknown) {
-  const method = body === undefined ? 'GET' : 'POST';
+async function callSandbox(
+  { url, key }: ReturnType<typeof findSandbox>,
+  path: string,
+  signal: AbortSignal,
+  body?: unknown,
+): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const init = { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) };
-  let status: number;
-  let answer: unknown;
-  try {
-    const response = await fetch(`${url.origin}${url.pathname}${path}`, init);
-    status = response.status;
-    answer = await response.json();
-  } catch (error) {
+  const post = body !== undefined && { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(`${url.origin}${url.pathname}${path}`, { headers, signal, ...post }).catch((error) => {
     signal.throwIfAborted();
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
       why: error instanceof Error ? error.message : String(error),
       hint: 'Check that it is running, and that PARTNER_SANDBOX_URL is its address.',
       cause: error,
     });
-  }
-  if (status >= 200 && status < 300) return answer;
-  throw toError(status, answer);
+  });
+  const answer: unknown = await response.json();
+  if (response.ok) return answer;
+  throw toError(response.status, answer);
 }
 
-/** Reads the secret that signs a delivery to `to`. Warns if there is none. @returns undefined without `to` or a secret */
-async function readSecret(
-  { env, io, abortSignal, addSecret, warn }: TriggerContext,
-  { to, secretFile }: TriggerOptions,
-): Promise<string | undefined> {
-  if (to === undefined) return undefined;
+/** Reads the secret that signs a delivery to `to`. Warns if there is none. */
+async function readSecret({ env, io, abortSignal, addSecret, warn }: TriggerContext, secretFile: string | undefined) {
   const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
   for (const secret of given?.secrets ?? []) addSecret(secret);
-  const secret = given?.secrets[0];
-  if (secret === undefined) {
-    await warn('The delivery is not signed. Set PARTNER_WEBHOOK_SECRET or give --secret-file to sign it.');
-  }
-  return secret;
+  if (given) return given.secrets[0];
+  await warn('The delivery is not signed. Set PARTNER_WEBHOOK_SECRET or give --secret-file to sign it.');
+  return undefined;
 }
 
 /**
@@ -154,15 +133,15 @@ async function readSecret(
  */
 export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
   const { env, clock, abortSignal, progress } = context;
-  const { source: source_id, session: session_id, text, to: url } = options;
-  if (options.secretFile !== undefined && url === undefined) {
+  const { source: source_id, session: session_id, text, to: url, secretFile } = options;
+  if (secretFile !== undefined && url === undefined) {
     throw new UsageError('--secret-file is for a delivery to --to, which is missing.', {
       hint: 'The configured webhook has a secret of its own. Add --to <url>, or remove --secret-file.',
     });
   }
   const admin = findSandbox(env, await context.baseUrl());
   context.addSecret(admin.key);
-  const secret = await readSecret(context, options);
+  const secret = url === undefined ? undefined : await readSecret(context, secretFile);
   progress.start('Waiting for the receiver');
   const message = { source_id, session_id, text, url, secret };
   const { deliveries } = v.parse(createdSchema, await callSandbox(admin, '/deliveries', abortSignal, message));

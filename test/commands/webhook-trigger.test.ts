@@ -96,7 +96,7 @@ test.each([
 test('webhook trigger requires that the configured service is a sandbox', async () => {
   const none = await run(['webhook', 'trigger', '-o', 'json']);
   expect(none.code).toBe(2);
-  expect(none.error()).toMatchObject({ message: 'webhook trigger works only with a sandbox.' });
+  expect(none.error()).toMatchObject({ message: 'webhook trigger works only with a sandbox on this machine.' });
   const { trigger } = await startWith();
   const other = await trigger([], { PARTNER_BASE_URL: 'https://api.example.com/v1' });
   expect(other.code).toBe(2);

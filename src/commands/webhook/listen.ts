@@ -2,8 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { leaf, type Meta, run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
-import type { ListenContext } from '../../webhook/listen.ts';
-import type { ListenOptions } from '../../webhook/listen-options.ts';
+import type { ListenContext, ListenOptions } from '../../webhook/listen.ts';
 
 async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncGenerator<StreamEvent, void, void> {
   const [{ listen }, { toStreamEvent }] = await Promise.all([
@@ -82,7 +81,7 @@ export const listen = () =>
     )
     .action(
       run(async (context, options) => {
-        const { parseListenOptions } = await import('../../webhook/listen-options.ts');
-        return { kind: 'stream', events: eventsOf(context, parseListenOptions(options)) };
+        const { parseListen } = await import('../../webhook/listen.ts');
+        return { kind: 'stream', events: eventsOf(context, parseListen(options)) };
       }),
     );

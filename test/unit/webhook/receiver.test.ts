@@ -12,7 +12,7 @@ import {
 const MAX_BODY_BYTES = 1024 * 1024;
 
 async function start(options: Partial<ReceiverOptions> = {}): Promise<Receiver> {
-  const receiver = await startReceiver({ port: 0, onDelivery: async () => ({ status: 204 }), ...options });
+  const receiver = await startReceiver({ port: 0, onDelivery: async () => 204, ...options });
   onTestFinished(() => receiver.close());
   return receiver;
 }
@@ -35,12 +35,12 @@ test("a POST to the path is passed on with the exact bytes and header names, and
     path: '/hooks',
     async onDelivery(request) {
       requests.push(request);
-      return { status: 202, headers: { 'x-seen': 'yes' } };
+      return 202;
     },
   });
   const body = Buffer.from([0, 255, 10, 13]);
   const response = await fetch(`${url}?a=1`, { method: 'POST', body, headers: { 'X-Custom': 'kept' } });
-  expect([response.status, response.headers.get('x-seen')]).toEqual([202, 'yes']);
+  expect(response.status).toBe(202);
   expect(requests).toHaveLength(1);
   expect(requests[0]?.body).toEqual(body);
   expect(requests[0]?.headers.find(([name]) => name.toLowerCase() === 'x-custom')?.[1]).toBe('kept');
@@ -94,7 +94,7 @@ test('a caller that fails causes a 500', async () => {
 test('close waits for the response to a delivery that has arrived, but not for silent connections', async () => {
   const arrivals = new EventEmitter();
   const arrived = once(arrivals, 'arrived');
-  const answer = once(arrivals, 'answer').then(() => ({ status: 200 }));
+  const answer = once(arrivals, 'answer').then(() => 200);
   const receiver = await start({
     onDelivery: () => {
       arrivals.emit('arrived');
@@ -115,7 +115,7 @@ test('close waits for the response to a delivery that has arrived, but not for s
 test('a port in use is named', async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
-  await expect(startReceiver({ port, onDelivery: async () => ({ status: 204 }) })).rejects.toMatchObject({
+  await expect(startReceiver({ port, onDelivery: async () => 204 })).rejects.toMatchObject({
     message: `Cannot listen on port ${port} of this machine.`,
     info: { why: 'Another program uses it.' },
   });

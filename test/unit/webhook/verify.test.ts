@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import type { HeaderList } from '../../../src/webhook/delivery.ts';
-import type { HmacScheme } from '../../../src/webhook/scheme.ts';
+import { type Scheme, STANDARD_WEBHOOKS } from '../../../src/webhook/scheme.ts';
 import { createVerifier, type SignedDelivery } from '../../../src/webhook/verify.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -36,22 +36,22 @@ function signatureOf({ headers }: SignedDelivery): string {
   return headers.find(([name]) => name === 'Webhook-Signature')?.[1] ?? '';
 }
 
-async function judge(delivery: SignedDelivery, secrets: readonly string[] = [SECRET], now = NOW) {
-  return (await createVerifier({ kind: 'standard-webhooks' }, secrets))(delivery, now).verification;
+function judge(delivery: SignedDelivery, secrets: readonly string[] = [SECRET], now = NOW) {
+  return createVerifier(STANDARD_WEBHOOKS, secrets)(delivery, now).verification;
 }
 
 describe('Standard Webhooks', () => {
-  test('verifies what the reference package signs, whatever the body and the id', async () => {
-    const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[\w.-]{1,40}$/), async (body, id) => {
+  test('verifies what the reference package signs, whatever the body and the id', () => {
+    const verify = createVerifier(STANDARD_WEBHOOKS, [SECRET]);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[\w.-]{1,40}$/), (body, id) => {
         expect(verify(signed(body, { id }), NOW)).toEqual({ verification: 'verified', reason: null });
       }),
     );
   });
 
-  test('rejects one changed byte of the body, the id, or the time', async () => {
-    const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
+  test('rejects one changed byte of the body, the id, or the time', () => {
+    const verify = createVerifier(STANDARD_WEBHOOKS, [SECRET]);
     const good = signed('{"text":"Hello"}');
     for (let index = 0; index < good.body.length; index += 1) {
       const body = Buffer.from(good.body);
@@ -62,74 +62,57 @@ describe('Standard Webhooks', () => {
     expect(verify(withHeader(good, 'webhook-timestamp', String(NOW / 1000 + 1)), NOW).verification).toBe('failed');
   });
 
-  test('rejects bytes that are not text, although the package signs them as the text that they decode to', async () => {
-    const good = signed('\ufffd');
-    expect(await judge({ ...good, body: Buffer.from([0xff]) })).toBe('failed');
-    expect(await judge(good)).toBe('verified');
-  });
-
-  test('allows a timestamp to be five minutes off, by the given clock', async () => {
+  test('allows a timestamp to be five minutes off, by the given clock', () => {
     const at = (ms: number) => judge(signed('x', { at: NOW + ms }));
-    expect(await at(-5 * MINUTE)).toBe('verified');
-    expect(await at(5 * MINUTE)).toBe('verified');
-    expect(await at(-5 * MINUTE - 1000)).toBe('failed');
-    expect(await at(5 * MINUTE + 1000)).toBe('failed');
-    const { reason } = (await createVerifier({ kind: 'standard-webhooks' }, [SECRET]))(signed('x', { at: 0 }), NOW);
+    expect(at(-5 * MINUTE)).toBe('verified');
+    expect(at(5 * MINUTE)).toBe('verified');
+    expect(at(-5 * MINUTE - 1000)).toBe('failed');
+    expect(at(5 * MINUTE + 1000)).toBe('failed');
+    const { reason } = createVerifier(STANDARD_WEBHOOKS, [SECRET])(signed('x', { at: 0 }), NOW);
     expect(reason).toContain('its timestamp is');
   });
 
-  test.each(['', 'soon', '1e9', '-1', '12 ', '99999999999999999999'])('rejects the timestamp %j', async (timestamp) => {
-    expect(await judge(withHeader(signed('x'), 'webhook-timestamp', timestamp))).toBe('failed');
-  });
-
-  test('reports a delivery without a signature as unsigned, and rejects one without an id or a time', async () => {
+  test('reports a delivery without a signature as unsigned, and rejects one without an id or a time', () => {
     const good = signed('x');
-    expect(await judge(withHeader(good, 'webhook-signature', undefined))).toBe('unsigned');
-    expect(await judge(withHeader(good, 'webhook-signature', ' '))).toBe('unsigned');
-    expect(await judge(withHeader(good, 'webhook-id', undefined))).toBe('failed');
-    expect(await judge(withHeader(good, 'webhook-timestamp', undefined))).toBe('failed');
+    expect(judge(withHeader(good, 'webhook-signature', undefined))).toBe('unsigned');
+    expect(judge(withHeader(good, 'webhook-signature', ' '))).toBe('unsigned');
+    expect(judge(withHeader(good, 'webhook-id', undefined))).toBe('failed');
+    expect(judge(withHeader(good, 'webhook-timestamp', undefined))).toBe('failed');
   });
 
-  test('accepts one valid signature of several, in one header or in two, at any position', async () => {
+  test('accepts one valid signature of several, in one header or in two, at any position', () => {
     const good = signed('x');
     const right = signatureOf(good);
     const wrong = signatureOf(signed('x', { secret: OTHER_SECRET }));
     for (const value of [`${wrong} ${right}`, `${right} ${wrong}`, `v1a,other ${right}`, `v2,x  ${right}`]) {
-      expect(await judge(withHeader(good, 'webhook-signature', value))).toBe('verified');
+      expect(judge(withHeader(good, 'webhook-signature', value))).toBe('verified');
     }
     const two: HeaderList = [...good.headers.slice(0, 2), ['webhook-signature', wrong], ['webhook-signature', right]];
-    expect(await judge({ ...good, headers: two })).toBe('verified');
+    expect(judge({ ...good, headers: two })).toBe('verified');
     for (const value of [wrong, `${wrong} ${wrong}`, right.replace('v1,', 'v2,'), right.slice(3), `${right}x`, 'v1,']) {
-      expect(await judge(withHeader(good, 'webhook-signature', value))).toBe('failed');
+      expect(judge(withHeader(good, 'webhook-signature', value))).toBe('failed');
     }
   });
 
-  test('accepts the old and the new secret during a rotation, and only the new one afterwards', async () => {
-    const old = signed('x', { secret: OTHER_SECRET });
-    expect(await judge(old, [SECRET, OTHER_SECRET])).toBe('verified');
-    expect(await judge(signed('x'), [SECRET, OTHER_SECRET])).toBe('verified');
-    expect(await judge(old, [SECRET])).toBe('failed');
-  });
-
-  test('accepts a secret without whsec_, but not one that is not base64', async () => {
-    expect(await judge(signed('x'), [SECRET.slice('whsec_'.length)])).toBe('verified');
+  test('accepts a secret without whsec_, but not one that is not base64', () => {
+    expect(judge(signed('x'), [SECRET.slice('whsec_'.length)])).toBe('verified');
     for (const secret of ['whsec_', 'not base64!', 'whpk_abc']) {
-      await expect(createVerifier({ kind: 'standard-webhooks' }, [secret])).rejects.toMatchObject({ exitCode: 2 });
+      expect(() => createVerifier(STANDARD_WEBHOOKS, [secret])).toThrow('not one of Standard Webhooks');
     }
   });
 });
 
-const GITHUB: HmacScheme = {
-  kind: 'hmac',
+const GITHUB: Scheme = {
   header: 'X-Hub-Signature-256',
   prefix: 'sha256=',
   encoding: 'hex',
   algorithm: 'sha256',
   signedContent: [{ kind: 'body' }],
+  hasEncodedKeys: false,
 };
 
-async function judgeHmac(scheme: HmacScheme, headers: HeaderList, body: string, now = NOW) {
-  const verify = await createVerifier(scheme, ["It's a Secret to Everybody"]);
+function judgeHmac(scheme: Scheme, headers: HeaderList, body: string, now = NOW) {
+  const verify = createVerifier(scheme, ["It's a Secret to Everybody"]);
   return verify({ headers, body: Buffer.from(body) }, now);
 }
 
@@ -138,21 +121,21 @@ function hmac(text: string, algorithm = 'sha256', encoding: 'hex' | 'base64' = '
 }
 
 describe('the generic HMAC', () => {
-  test('verifies the example of GitHub', async () => {
+  test('verifies the example of GitHub', () => {
     const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
     const judged = (value: string, body = 'Hello, World!') =>
-      judgeHmac(GITHUB, [['x-hub-signature-256', value]], body).then(({ verification }) => verification);
-    expect(await judged(signature)).toBe('verified');
-    expect(await judged(signature.toUpperCase().replace('SHA256', 'sha256'))).toBe('verified');
-    expect(await judged(signature, 'Hello, World?')).toBe('failed');
-    expect(await judged(signature.slice(7))).toBe('failed');
-    expect(await judged(signature.slice(0, -2))).toBe('failed');
-    expect(await judged('')).toBe('unsigned');
-    expect((await judgeHmac(GITHUB, [], 'x')).reason).toBe('it has no X-Hub-Signature-256 header');
+      judgeHmac(GITHUB, [['x-hub-signature-256', value]], body).verification;
+    expect(judged(signature)).toBe('verified');
+    expect(judged(signature.toUpperCase().replace('SHA256', 'sha256'))).toBe('verified');
+    expect(judged(signature, 'Hello, World?')).toBe('failed');
+    expect(judged(signature.slice(7))).toBe('failed');
+    expect(judged(signature.slice(0, -2))).toBe('failed');
+    expect(judged('')).toBe('unsigned');
+    expect(judgeHmac(GITHUB, [], 'x').reason).toBe('it has no X-Hub-Signature-256 header');
   });
 
-  test('signs the time of another header, and checks it', async () => {
-    const scheme: HmacScheme = {
+  test('signs the time of another header, and checks it', () => {
+    const scheme: Scheme = {
       ...GITHUB,
       header: 'x-slack-signature',
       prefix: 'v0=',
@@ -172,18 +155,18 @@ describe('the generic HMAC', () => {
         ],
         'x',
       );
-    expect((await at(String(NOW / 1000))).verification).toBe('verified');
-    expect((await at(String(NOW))).verification).toBe('verified');
-    expect((await at(new Date(NOW).toISOString())).verification).toBe('verified');
-    expect((await at(String(NOW / 1000 - 301))).verification).toBe('failed');
-    expect((await at('today')).reason).toBe('its timestamp is not a time');
-    expect((await judgeHmac(scheme, [['x-slack-signature', 'v0=00']], 'x')).reason).toBe(
+    expect(at(String(NOW / 1000)).verification).toBe('verified');
+    expect(at(String(NOW)).verification).toBe('verified');
+    expect(at(new Date(NOW).toISOString()).verification).toBe('verified');
+    expect(at(String(NOW / 1000 - 301)).verification).toBe('failed');
+    expect(at('today').reason).toBe('its timestamp is not a time');
+    expect(judgeHmac(scheme, [['x-slack-signature', 'v0=00']], 'x').reason).toBe(
       'it has no X-Slack-Request-Timestamp header',
     );
   });
 
-  test('finds the time and several signatures in one header', async () => {
-    const scheme: HmacScheme = {
+  test('finds the time and several signatures in one header', () => {
+    const scheme: Scheme = {
       ...GITHUB,
       header: 'Stripe-Signature',
       prefix: 'v1=',
@@ -191,15 +174,13 @@ describe('the generic HMAC', () => {
     };
     const time = NOW / 1000;
     const judged = (value: string) => judgeHmac(scheme, [['stripe-signature', value]], '{}');
-    expect((await judged(`t=${time},v1=${'0'.repeat(64)},v1=${hmac(`${time}.{}`)},v0=1`)).verification).toBe(
-      'verified',
-    );
-    expect((await judged(`t=${time + 1},v1=${hmac(`${time}.{}`)}`)).verification).toBe('failed');
-    expect((await judged(`v1=${hmac(`${time}.{}`)}`)).reason).toBe('it has no webhook-timestamp header');
+    expect(judged(`t=${time},v1=${'0'.repeat(64)},v1=${hmac(`${time}.{}`)},v0=1`).verification).toBe('verified');
+    expect(judged(`t=${time + 1},v1=${hmac(`${time}.{}`)}`).verification).toBe('failed');
+    expect(judged(`v1=${hmac(`${time}.{}`)}`).reason).toBe('it has no webhook-timestamp header');
   });
 
-  test.each(['sha1', 'sha256', 'sha512'] as const)('works with %s in base64, and with an id', async (algorithm) => {
-    const scheme: HmacScheme = {
+  test.each(['sha1', 'sha256', 'sha512'] as const)('works with %s in base64, and with an id', (algorithm) => {
+    const scheme: Scheme = {
       ...GITHUB,
       header: 'x-signature',
       prefix: '',
@@ -211,30 +192,12 @@ describe('the generic HMAC', () => {
       ['x-signature', hmac('msg_1.x', algorithm, 'base64')],
       ['webhook-id', 'msg_1'],
     ];
-    expect((await judgeHmac(scheme, headers, 'x')).verification).toBe('verified');
-    expect((await judgeHmac(scheme, headers, 'y')).verification).toBe('failed');
-  });
-
-  test('verifies Standard Webhooks, too, when configured for them', async () => {
-    const scheme: HmacScheme = {
-      ...GITHUB,
-      header: 'webhook-signature',
-      prefix: 'v1,',
-      encoding: 'base64',
-      signedContent: [
-        { kind: 'id', header: undefined },
-        { kind: 'literal', text: '.' },
-        { kind: 'timestamp', header: undefined },
-        { kind: 'literal', text: '.' },
-        { kind: 'body' },
-      ],
-    };
-    const verify = await createVerifier(scheme, ['a secret of 24 bytes....']);
-    expect(verify(signed('Hello'), NOW).verification).toBe('verified');
+    expect(judgeHmac(scheme, headers, 'x').verification).toBe('verified');
+    expect(judgeHmac(scheme, headers, 'y').verification).toBe('failed');
   });
 });
 
-test('nothing is reported as verified without a scheme', async () => {
-  const verify = await createVerifier({ kind: 'none' }, [SECRET]);
+test('nothing is reported as verified without a scheme', () => {
+  const verify = createVerifier(undefined, [SECRET]);
   expect(verify(signed('x'), NOW)).toEqual({ verification: 'not-checked', reason: null });
 });

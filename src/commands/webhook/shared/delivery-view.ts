@@ -2,9 +2,9 @@ import type { StreamEvent } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/formats/stringify-json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
-import type { DeliveryOutcome } from '../../../webhook/intake.ts';
+import type { HandledDelivery } from '../../../webhook/intake.ts';
 import type { ListenEvent } from '../../../webhook/listen.ts';
-import type { Verdict, Verification } from '../../../webhook/verify.ts';
+import type { Verification } from '../../../webhook/verify.ts';
 import { formatMessageLines } from '../../chat/shared/messages.ts';
 
 const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
@@ -27,7 +27,8 @@ function indent(text: string): string {
   return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
 }
 
-function describeOutcome({ verification, reason }: Verdict, { forwarded, forwardStatus }: DeliveryOutcome): string {
+function describeOutcome({ delivery, forwarded, forwardStatus }: HandledDelivery): string {
+  const { verification, reason } = delivery;
   const verdict = reason === null ? verification : `${verification} (${reason})`;
   if (forwarded === null) return sanitizeLine(verdict);
   const forwarding = forwarded ? 'forwarded' : 'not forwarded';
@@ -37,12 +38,12 @@ function describeOutcome({ verification, reason }: Verdict, { forwarded, forward
 /** Converts an event to what `webhook listen` writes about it. */
 export function toStreamEvent(event: ListenEvent): StreamEvent {
   if (event.kind === 'listening') return { json: { url: event.url }, text: event.url };
-  const { delivery, outcome, payload } = event;
+  const { delivery, payload, forwarded, forwardStatus, saved } = event;
   const { delivery_id, received_at, verification, reason, headers } = delivery;
   const { body, message } = payload;
   const shown = typeof body === 'string' ? body : stringifyJson(body);
   const line = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
-  const verdict = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
+  const verdict = { text: describeOutcome(event), tone: TONES[verification] };
   const label = message?.session_id ?? undefined;
   const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
   return {
@@ -51,15 +52,15 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
       received_at,
       verification,
       reason,
-      forwarded: outcome.forwarded,
-      forward_status: outcome.forwardStatus,
+      forwarded,
+      forward_status: forwardStatus,
       message_id,
       session_id,
       source_id,
       role,
       text,
       created_at: message?.created_at ?? null,
-      saved: outcome.saved,
+      saved,
       headers: redactHeaders(Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))),
       body,
     },
