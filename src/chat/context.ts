@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { FollowDeps } from './follow.ts';
+import type { FollowDeps } from './follow-session.ts';
 import { Places } from './places.ts';
 import type { FormatCommand } from './source.ts';
 

@@ -30,21 +30,23 @@ export type SessionEvent = { readonly ref: SessionRef } & (
   | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
 );
 
-export interface SessionDeps {
+export interface FollowDeps {
   readonly http: Http;
   readonly clock: Clock;
+  readonly random: () => number;
   /** Ends following when aborted. */
   readonly signal: AbortSignal;
   /** How long following may still take, in milliseconds. */
   readonly remainingMs: () => number;
+}
+
+/** How to poll a session. */
+interface Polling extends FollowDeps {
   readonly reader: HistoryReader;
   /** Limits the polls at a time. */
   readonly limit: LimitFunction;
   readonly health: Health;
   readonly pace: Pace;
-}
-
-export interface SessionOptions {
   /** Whether to end once everything that exists has been read. */
   readonly once: boolean;
   /** How long an outage may last, in milliseconds. */
@@ -73,8 +75,7 @@ function lastOf<Item>(items: readonly Item[], count: number): readonly Item[] {
 }
 
 class FollowedSession {
-  private readonly deps: SessionDeps;
-  private readonly options: SessionOptions;
+  private readonly polling: Polling;
   private readonly ref: SessionRef;
   private readonly key: string;
   private readonly shown: Shown;
@@ -90,30 +91,29 @@ class FollowedSession {
   /** What is reported only once. */
   private readonly reported = new Set<'gap' | 'unknown-session'>();
 
-  constructor(deps: SessionDeps, ref: SessionRef, start: FollowStart, options: SessionOptions) {
-    this.deps = deps;
-    this.options = options;
+  constructor(polling: Polling, ref: SessionRef, start: FollowStart) {
+    this.polling = polling;
     this.ref = ref;
     this.key = sessionKey(ref);
-    this.shown = new Shown(start, deps.clock.now());
+    this.shown = new Shown(start, polling.clock.now());
     this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
   }
 
   async *events(): Events {
     while (!this.isOver()) {
-      const startedAt = this.deps.clock.now();
+      const startedAt = this.polling.clock.now();
       const cursor = this.shown.nextCursor(startedAt, this.isDraining);
       const response = yield* this.poll(cursor, startedAt);
       if (!response) continue;
       yield* this.complete(response.fresh, cursor, startedAt);
-      if (this.options.once && this.isCaughtUp) return;
+      if (this.polling.once && this.isCaughtUp) return;
       if (!this.isDraining || response.waitMs > 0) await this.pause(response.waitMs);
     }
   }
 
   private isOver(): boolean {
-    return this.deps.signal.aborted || this.deps.remainingMs() <= 0;
+    return this.polling.signal.aborted || this.polling.remainingMs() <= 0;
   }
 
   /** @returns undefined after a failure, and a pause */
@@ -132,16 +132,18 @@ class FollowedSession {
   }
 
   private async *readPages(cursor: string | undefined): Events<Response> {
-    const { reader, limit, health, clock } = this.deps;
+    const { reader, limit, health, clock, signal } = this.polling;
     const { ref } = this;
     const isBacklog = !this.isCaughtUp;
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: this.wanted }) };
-    const pages = reader.readAfter(position, { now: () => clock.now(), limits: () => this.limits() });
+    const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
+    const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
+    const pages = reader.readAfter(position, { now: () => clock.now(), limits });
     let [fresh, waitMs] = [0, 0];
     for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
       const page = next.value;
       this.wasRead = true;
-      const holdsUnfinished = !this.options.once && !page.hasMore;
+      const holdsUnfinished = !this.polling.once && !page.hasMore;
       const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished });
       if (added.length > 0) health.arrive(this.key, added.length, clock.now());
       yield* this.reportGap(page, added.length, isBacklog && cursor === undefined);
@@ -174,9 +176,8 @@ class FollowedSession {
     cursor: string | undefined,
     startedAt: number,
   ): Events<Response | undefined> {
-    const { clock, health, http } = this.deps;
+    const { clock, health, http, once, lagsUntil, maxRetries, maxOutageMs } = this.polling;
     const { ref, wasRead } = this;
-    const { once, lagsUntil, maxRetries, maxOutageMs } = this.options;
     const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
     if (isNotFound && cursor !== undefined && clock.now() < lagsUntil) {
       await this.pause();
@@ -202,7 +203,7 @@ class FollowedSession {
 
   /** Handles what a complete response means for the session. */
   private *complete(fresh: number, cursor: string | undefined, startedAt: number): Generator<SessionEvent, void, void> {
-    const { pace, health, clock } = this.deps;
+    const { pace, health, clock } = this.polling;
     const { ref } = this;
     if (fresh > 0) pace.touch();
     // After an older cursor, an empty response may be a page that was cut short.
@@ -220,22 +221,17 @@ class FollowedSession {
   }
 
   private outageLeftMs(): number {
-    const { clock, health } = this.deps;
-    return (health.since ?? clock.now()) + this.options.maxOutageMs - clock.now();
+    const { clock, health, maxOutageMs } = this.polling;
+    return (health.since ?? clock.now()) + maxOutageMs - clock.now();
   }
 
   /** How long a poll or a pause may take. */
   private leftMs(): number {
-    return Math.min(this.outageLeftMs(), this.deps.remainingMs());
-  }
-
-  private limits() {
-    const timeoutMs = Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
-    return { retries: 0, timeoutMs, signal: this.deps.signal };
+    return Math.min(this.outageLeftMs(), this.polling.remainingMs());
   }
 
   private async pause(atLeastMs = 0): Promise<void> {
-    await this.deps.pace.wait(this.failures, atLeastMs, this.leftMs());
+    await this.polling.pace.wait(this.failures, atLeastMs, this.leftMs());
   }
 }
 
@@ -245,11 +241,6 @@ class FollowedSession {
  * @throws PartnerctlError that no further poll can mend: 401, 402, 403 and, before a first page was read, most of what the
  *   service answers; ServiceError or RateLimitError after an outage of `maxOutageMs`
  */
-export function followSession(
-  deps: SessionDeps,
-  ref: SessionRef,
-  start: FollowStart,
-  options: SessionOptions,
-): AsyncGenerator<SessionEvent, void, void> {
-  return new FollowedSession(deps, ref, start, options).events();
+export function followSession(polling: Polling, ref: SessionRef, start: FollowStart): Events {
+  return new FollowedSession(polling, ref, start).events();
 }

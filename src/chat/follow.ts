@@ -1,22 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { HistoryReader } from '../api/history.ts';
-import type { Http } from '../api/http.ts';
-import type { Clock } from '../platform/clock.ts';
-import { followSession, type SessionEvent, type SessionOptions } from './follow-session.ts';
+import { type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
 import { Health } from './health.ts';
 import { Pace } from './pace.ts';
 import type { FollowStart, SessionRef } from './session.ts';
-
-export interface FollowDeps {
-  readonly http: Http;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends following when aborted. */
-  readonly signal: AbortSignal;
-  /** How long following may still take, in milliseconds. */
-  readonly remainingMs: () => number;
-}
 
 export interface FollowOptions {
   /** Whether to end once everything that exists has been read. */
@@ -56,11 +44,15 @@ export class Follower {
 
   /** Follows one more session. @throws as `followSession` */
   follow(ref: SessionRef, start: FollowStart): AsyncGenerator<SessionEvent, void, void> {
-    const { deps, options, signal, paces, reader, limit, health } = this;
-    const { intervalMs } = options;
+    const { deps, signal, paces, reader, limit, health } = this;
+    const { once = false, intervalMs, maxOutageMs, retries = Number.POSITIVE_INFINITY, lagsUntil = 0 } = this.options;
     const pace = new Pace({ ...deps, signal, intervalMs, sessions: () => paces.length });
     paces.push(pace);
-    return followSession({ ...deps, signal, reader, limit, health, pace }, ref, start, this.limits());
+    const isReading = once && maxOutageMs === undefined;
+    const limits = isReading
+      ? { maxOutageMs: READ_OUTAGE_MS, maxRetries: retries }
+      : { maxOutageMs: maxOutageMs ?? Number.POSITIVE_INFINITY, maxRetries: Number.POSITIVE_INFINITY };
+    return followSession({ ...deps, signal, reader, limit, health, pace, once, lagsUntil, ...limits }, ref, start);
   }
 
   /** Something is about to be said: polls all sessions now. */
@@ -71,12 +63,5 @@ export class Follower {
   /** Ends following. */
   stop(): void {
     this.stopping.abort();
-  }
-
-  private limits(): SessionOptions {
-    const { once = false, maxOutageMs, retries = Number.POSITIVE_INFINITY, lagsUntil = 0 } = this.options;
-    const isReading = once && maxOutageMs === undefined;
-    const limitMs = maxOutageMs ?? (once ? READ_OUTAGE_MS : Number.POSITIVE_INFINITY);
-    return { once, maxOutageMs: limitMs, maxRetries: isReading ? retries : Number.POSITIVE_INFINITY, lagsUntil };
   }
 }

@@ -50,15 +50,6 @@ export interface RowsInput {
   readonly dryRun?: boolean | undefined;
 }
 
-/** The rows of a file, checked. */
-export interface FileRows {
-  /** The file, for messages. */
-  readonly name: string;
-  readonly count: number;
-  /** Sends them, or only plans it. Can be called once. */
-  results(): AsyncGenerator<RowResult, void, void>;
-}
-
 interface SendRowsDeps {
   readonly http: Http;
   readonly log: SentLog;
@@ -197,12 +188,13 @@ async function readRowsText({ io, abortSignal }: RowsContext, path: string): Pro
 
 /**
  * Reads and checks the rows of a file.
+ * @returns what sends them, or only plans it, with the results as they come
  * @throws InputError that shows the mistakes in the file, before the first request; as `findSource`
  */
 export async function prepareRows(
   context: RowsContext,
   { path, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
-): Promise<FileRows> {
+): Promise<AsyncGenerator<RowResult, void, void>> {
   const { abortSignal, progress } = context;
   const name = path === '-' ? '<stdin>' : path;
   const text = await readRowsText(context, path);
@@ -218,12 +210,17 @@ export async function prepareRows(
     await log.read();
     if (dryRun) return yield* rows.map((row) => planRow(row, log));
     await log.open();
+    let done = 0;
     progress.start('Sending the messages');
     try {
-      yield* sendRows({ http, log, places, abortSignal }, rows, concurrency);
+      for await (const result of sendRows({ http, log, places, abortSignal }, rows, concurrency)) {
+        done += 1;
+        progress.update(`Sending the messages: ${done} of ${rows.length}`);
+        yield result;
+      }
     } finally {
       await log.close();
     }
   }
-  return { name, count: rows.length, results };
+  return results();
 }

@@ -9,8 +9,8 @@ import {
   UsageError,
   withHint,
 } from '../errors.ts';
-import { type FollowDeps, Follower, type FollowOptions } from './follow.ts';
-import type { SessionEvent } from './follow-session.ts';
+import { Follower, type FollowOptions } from './follow.ts';
+import type { FollowDeps, SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
 import { type FollowStart, type SessionRef, sessionKey } from './session.ts';

@@ -15,7 +15,7 @@ export interface Delivery extends Verdict {
 }
 
 /** Returns every value of a header, in order. @param name in any case */
-export function headerValues(headers: HeaderList, name: string): readonly string[] {
+function headerValues(headers: HeaderList, name: string): readonly string[] {
   const lowerCase = name.toLowerCase();
   return headers.flatMap(([key, value]) => (key.toLowerCase() === lowerCase ? [value] : []));
 }

@@ -56,9 +56,7 @@ describe('chat send', () => {
   });
 
   test.each([
-    ['several lines', 'a\r\nb\n\n c \n'],
     ['emoji, controls, and quotes', '👩‍👩‍👧‍👦 株式会社 e\u0301 \u202e \u0000 \ufeff "\'\\ $HOME `id`'],
-    ['a byte order mark', '\ufeff0012'],
     ['a megabyte', 'ä\n'.repeat(349_525)],
   ])('sends %s byte for byte, from a file and from standard input', async (_, text) => {
     const { env, to, chat } = await startChat();
@@ -68,27 +66,24 @@ describe('chat send', () => {
     expect(said.map((message) => message.text === text)).toEqual([true, true]);
   });
 
-  test.each([
-    ['no text', []],
-    ['an empty text', ['']],
-    ['a text twice', ['text', '--text-file', 'x']],
-    ['several words', ['two', 'words']],
-    ['an empty id', ['text', '--external-id', '']],
-    ['no replies', ['text', '--replies', '0']],
-    ['a settle without a unit', ['text', '--settle', '3']],
-    ['a missing file', ['--text-file', '/nonexistent/x']],
-  ])('rejects %s, and sends nothing', async (_, args) => {
+  test('rejects a text that is missing, empty, or given twice, and invalid flags; nothing is sent', async () => {
     const { it, env, to } = await startChat();
     await it.forget();
-    expect((await run([...to, ...args], { env })).code).toBe(2);
+    const mistakes = [
+      [],
+      [''],
+      ['text', '--text-file', 'x'],
+      ['two', 'words'],
+      ['text', '--replies', '0'],
+      ['text', '--settle', '3'],
+      ['--text-file', '/nonexistent/x'],
+      ['-'],
+      ['text', '--dry-run'],
+    ];
+    for (const args of mistakes) expect((await run([...to, ...args], { env, stdin: '' })).code, `${args}`).toBe(2);
     expect(await it.received()).toEqual([]);
-  });
-
-  test('rejects empty standard input and a missing --source', async () => {
-    const { env, to } = await startChat();
-    expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
-    expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain(
-      '--source is missing.\nhint: Get a source_id with: partnerctl chat setup',
+    expect((await run(['chat', 'send', 'x'], { env })).stderr).toContain(
+      '--source and --session are missing.\nhint: Get a source_id with: partnerctl chat setup',
     );
   });
 
@@ -134,8 +129,6 @@ describe('chat send', () => {
 describe('an error of chat send', () => {
   test.each([
     [401, 3],
-    [402, 6],
-    [403, 3],
     [422, 1],
     [503, 8],
   ])('with %i prints the id and a command that resends without a duplicate', async (status, code) => {
@@ -244,14 +237,6 @@ describe('chat send --wait', () => {
     expect(query.stdout).toBe('You said: x\n');
   });
 
-  test('finds a reply that arrived before the wait began', async () => {
-    const { env, to, chat } = await startChat();
-    await run([...to, 'Hello!', '--external-id', 'e1'], { env });
-    await expect.poll(async () => (await chat.history()).length).toBe(2);
-    const ran = await run([...to, 'Hello!', '--external-id', 'e1', '--wait'], { env });
-    expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n' });
-  });
-
   test('prints the number of replies in --replies, or all until the agent is quiet', async () => {
     const { env, to, script } = await startChat();
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
@@ -306,13 +291,6 @@ describe('chat send --wait', () => {
       type: 'no_reply',
       details: { message_id: expect.any(String), last_error: { status: 503 }, why: expect.stringContaining('503') },
     });
-  });
-
-  test('prints the replies that arrived even if some are missing', async () => {
-    const { it, to, chat } = await startChat();
-    const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
-    const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
-    expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('1 of 2') });
   });
 
   test('reports how many replies are missing, with a command that waits for those', async () => {

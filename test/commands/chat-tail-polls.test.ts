@@ -60,19 +60,19 @@ test.each([true, false])(
   'A service that ignores cursors has each message shown once, and is polled only after a pause (pages: %s)',
   async (paged) => {
     const server = await historyServer();
-    const entries = idsFrom(0, 1_499).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
+    const entries = idsFrom(0, 299).map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
     server.behave(({ json, url }) => {
       const at = Number(url.searchParams.get('at') ?? 0);
-      const end = paged ? at + 500 : entries.length;
+      const end = paged ? at + 100 : entries.length;
       json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
     });
     const { ids } = await tailUntil(server, ['--from-start', '--timeout', '6s'], () => false);
-    expect(ids).toEqual(idsFrom(0, 1_499));
+    expect(ids).toEqual(idsFrom(0, 299));
     expect(server.requests.length).toBeLessThan(paged ? 36 : 12);
   },
 );
 
-test.each([404, 410, 422])(
+test.each([404, 422])(
   'A service that rejects all cursors but the newest with %i has every message shown',
   async (status) => {
     const server = await historyServer();

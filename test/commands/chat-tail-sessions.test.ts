@@ -51,28 +51,14 @@ describe('a tail of several sessions', () => {
     expect((await tail('--session', 'anna', '--resume', '-o', 'json')).stdout).toBe('');
   });
 
-  test('reads each of 300 sessions once', async () => {
+  test('reads each of 60 sessions once', async () => {
     const { service, tail } = await twoSessions();
     await service.forget();
-    const ids = Array.from({ length: 300 }, (_, index) => `s${index}`);
+    const ids = Array.from({ length: 60 }, (_, index) => `s${index}`);
     const ran = await tail(...BOTH, ...ids.flatMap((id) => ['--session', id]), '-o', 'json');
     expect(ran.code).toBe(0);
     expect(linesOf(ran.stdout)).toHaveLength(2);
     // Two requests for a session with messages, because a page may be incomplete.
-    expect((await service.received()).length).toBeLessThanOrEqual(304);
-  });
-
-  test.each([
-    [['--session', 'a', '--session', 'b', '--after', 'm'], '--after names a message of one session'],
-    [['--session', 'a', '--agent', 'agt_1'], '--source and --agent cannot be combined'],
-    [['--session', ''], '--session is empty'],
-    [[], '--session is missing.\n'],
-  ])('rejects ambiguous flags, and sends nothing: %j', async (args, message) => {
-    const { service, tail } = await twoSessions();
-    await service.forget();
-    const ran = await tail(...args);
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain(message);
-    expect(await service.received()).toEqual([]);
+    expect((await service.received()).length).toBeLessThanOrEqual(64);
   });
 });

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startListening } from '../support/listening.ts';
@@ -91,8 +91,6 @@ test('webhook replay leaves the rest unsent at Ctrl-C and says so', async () => 
 
 test.each([
   ['a body that was changed', (directory: string) => appendFileSync(filesIn(directory, '.body')[1] ?? '', 'x')],
-  ['a body that is missing', (directory: string) => rmSync(filesIn(directory, '.body')[1] ?? '')],
-  ['a file that is not JSON', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{')],
   ['a file that is no delivery', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{}')],
 ])('webhook replay fails before anything is sent for %s', async (_, damage) => {
   const directory = await save('one', 'two');

@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ChatPrompt, type OpenDeps, openChat } from '../../../src/chat/open.ts';
 import { InterruptedError, LocalError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { createGate, type Gate, sendJson, startFakeService } from '../../support/fake-service.ts';
+import { sendJson, startFakeService } from '../../support/fake-service.ts';
 import { client } from '../api/http-client.ts';
 
 /** A prompt that enters the given texts, each once something was shown above it. */
@@ -82,15 +81,6 @@ it('a signal ends the conversation and prints the command that resends an unsent
   });
 });
 
-it('SIGTERM ends the conversation with 143', async () => {
-  const interrupt = new AbortController();
-  const server = await startFakeService((_, response) => sendJson(response, []));
-  const talk = conversation(server.baseUrl, entering(' ', 'never'), { signal: interrupt.signal });
-  const running = talk.run();
-  interrupt.abort(new InterruptedError('Interrupted.', 143));
-  await expect(running).rejects.toMatchObject({ exitCode: 143 });
-});
-
 it.each(['before it begins', 'while the prompt is open'])('--timeout ends the conversation %s', async (moment) => {
   const interrupt = new AbortController();
   const expire = () => interrupt.abort(new LocalError('The command did not finish within --timeout.'));
@@ -117,63 +107,6 @@ it('the session is remembered once a message was sent', async () => {
     remember: async ({ source_id, session_id }) => void remembered.push(`${source_id} ${session_id}`),
   });
   await talk.run();
-});
-
-it('a person who leaves while the session is recorded on a slow disk waits for the record', async () => {
-  const server = await startFakeService(({ method }, response) => {
-    sendJson(response, method === 'POST' ? { message_id: 'm1', created: true } : []);
-  });
-  const [disk, order]: [Gate, string[]] = [createGate(), []];
-  async function* entries(): AsyncGenerator<string> {
-    yield 'hello';
-    await disk.arrived();
-  }
-  const talk = conversation(
-    server.baseUrl,
-    { ...entering(), entries: entries(), close: () => void order.push('left') },
-    {
-      async remember() {
-        await disk.pass();
-        order.push('recorded');
-      },
-    },
-  );
-  const running = talk.run();
-  await disk.arrived();
-  // Everything that does not wait for the disk has its turn.
-  await setImmediate();
-  disk.open();
-  await running;
-  expect(order).toEqual(['recorded', 'left']);
-});
-
-it('a message is not shown again while its session is recorded on a slow disk', async () => {
-  let [isSent, reads] = [false, 0];
-  const server = await startFakeService((request, response) => {
-    if (request.method === 'POST') {
-      isSent = true;
-      return sendJson(response, { message_id: 'm1', created: true });
-    }
-    reads += isSent ? 1 : 0;
-    return sendJson(response, isSent ? [{ message_id: 'm1', role: 'user', text: 'hello there' }] : []);
-  });
-  let isRecorded = false;
-  async function* entries(): AsyncGenerator<string> {
-    yield 'hello there';
-    await expect.poll(() => isRecorded, { timeout: 10_000 }).toBe(true);
-  }
-  let records = 0;
-  async function remember(): Promise<void> {
-    records += 1;
-    if (records > 1) return;
-    // The first of two reads is processed before the second one begins.
-    await expect.poll(() => reads, { timeout: 10_000 }).toBeGreaterThan(1);
-    isRecorded = true;
-  }
-  const prompt = { ...entering(), entries: entries() };
-  const talk = conversation(server.baseUrl, prompt, { remember });
-  await talk.run();
-  expect(prompt.shown.join('\n')).not.toContain('hello there');
 });
 
 describe('leaving', () => {
@@ -220,26 +153,6 @@ describe('leaving', () => {
     const talk = conversation(server.baseUrl, entering('one'), { resendCommand });
     await expect(talk.run()).rejects.toMatchObject({
       info: { status: 401, hint: expect.stringMatching(/This message .*:\nagain id-1 one$/) },
-    });
-  });
-
-  it('names the messages without a response if a read failed', async () => {
-    let isAsked = false;
-    const server = await startFakeService(({ method }, response) => {
-      // The response to the message arrives after the token was rejected for the read.
-      if (method === 'POST') isAsked = true;
-      else if (isAsked) sendJson(response, { detail: 'Revoked.' }, 401);
-      else sendJson(response, []);
-    });
-    const interrupt = new AbortController();
-    const prompt = entering('one');
-    const parts = { resendCommand, signal: interrupt.signal };
-    const talk = conversation(server.baseUrl, prompt, parts);
-    const running = talk.run();
-    await expect.poll(() => prompt.shown.join('\n')).toContain('Waiting until a message is registered');
-    interrupt.abort(new InterruptedError('Interrupted.'));
-    await expect(running).rejects.toMatchObject({
-      info: { status: 401, hint: expect.stringContaining('again id-1 one') },
     });
   });
 });

@@ -1,6 +1,7 @@
 import ms from 'ms';
 import type { SessionRef } from '../../../chat/session.ts';
 import type { TailEvent } from '../../../chat/tail.ts';
+import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
 import type { PartnerctlError } from '../../../errors.ts';
@@ -67,8 +68,7 @@ export function formatCause(error: PartnerctlError): string {
 }
 
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
-export function formatNotice(event: TailEvent): string | undefined {
-  const { session_id } = event.ref;
+export function formatNotice(event: TailEvent | WatchEvent): string | undefined {
   switch (event.kind) {
     case 'outage':
       return `connection lost: ${formatCause(event.error)} Retrying.`;
@@ -77,18 +77,23 @@ export function formatNotice(event: TailEvent): string | undefined {
       return `connection restored after ${ms(event.outageMs)}; ${missed} arrived meanwhile.`;
     }
     case 'unknown-session':
-      return `the service does not know session ${session_id} yet${reasonOf(event.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
+      return `the service does not know session ${event.ref.session_id} yet${reasonOf(event.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
     case 'gap':
-      return `the history of ${session_id} may be incomplete: ${event.evidence}.`;
+      return `the history of ${event.ref.session_id} may be incomplete: ${event.evidence}.`;
     case 'no-place':
-      return `no earlier tail of ${session_id} is recorded; starting with the first message.`;
+      return `no earlier tail of ${event.ref.session_id} is recorded; starting with the first message.`;
+    case 'unreadable':
+      return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${formatCause(event.error)}`;
     default:
       return undefined;
   }
 }
 
 /** Writes the notice of an event to stderr, if it has one. --quiet hides those that are no warnings. */
-export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, event: TailEvent): Promise<void> {
+export async function writeNotice(
+  context: Pick<Context, 'warn' | 'notice'>,
+  event: TailEvent | WatchEvent,
+): Promise<void> {
   const text = formatNotice(event);
   if (text === undefined) return;
   const isNote = event.kind === 'unknown-session' || event.kind === 'no-place';

@@ -1,4 +1,4 @@
-import { type FileRows, prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
+import { prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
 import type { Context } from '../../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../../cli/input.ts';
 import { PartnerctlError, RunFailure } from '../../../errors.ts';
@@ -8,13 +8,14 @@ import type { Column, CommandResult } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { withReason } from '../../../output/sentences.ts';
 
-const TONES = {
-  sent: 'good',
-  skipped: 'dim',
-  planned: 'warn',
-  failed: 'bad',
-  unknown: 'warn',
-  not_sent: 'warn',
+/** How each status is shown, and what it means for the command. */
+const STATUSES = {
+  sent: { tone: 'good', outcome: 'done' },
+  skipped: { tone: 'dim', outcome: 'done' },
+  planned: { tone: 'warn', outcome: 'done' },
+  failed: { tone: 'bad', outcome: 'failed' },
+  unknown: { tone: 'warn', outcome: 'skipped' },
+  not_sent: { tone: 'warn', outcome: 'skipped' },
 } as const;
 
 function noteOf({ error }: RowResult): string | undefined {
@@ -24,7 +25,7 @@ function noteOf({ error }: RowResult): string | undefined {
 
 const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'LINE', value: ({ line }) => line },
-  { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => TONES[status] },
+  { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => STATUSES[status].tone },
   { header: 'SESSION', value: ({ session_id }) => session_id },
   { header: 'MESSAGE', value: ({ message_id }) => message_id },
   { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, tone: () => 'dim' },
@@ -36,20 +37,6 @@ function toJson({ created, error, hasOwnId: _, index: __, ...result }: RowResult
   return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
 }
 
-/** An error that names its row. */
-function labeled(label: string, error: unknown): unknown {
-  return error instanceof PartnerctlError ? new RunFailure(`${label}: ${error.message}`, error, {}) : error;
-}
-
-const OUTCOMES = {
-  sent: 'done',
-  skipped: 'done',
-  planned: 'done',
-  failed: 'failed',
-  unknown: 'skipped',
-  not_sent: 'skipped',
-} as const;
-
 function countsOf(results: readonly RowResult[]) {
   return countByStatus(results, { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 });
 }
@@ -60,47 +47,38 @@ function summarize(results: readonly RowResult[]): string {
   return results.length === 0 ? '' : formatCounts({ ...counts, 'not sent': not_sent });
 }
 
-/** Says how many messages the service knew under the id of their row, perhaps with another text. */
-function noteOfKnown(results: readonly RowResult[]): string | undefined {
-  const { length } = results.filter(({ hasOwnId, created }) => hasOwnId && created === false);
-  if (length === 0) return undefined;
-  return `note: ${length} of the messages were registered under their external_message_id before, and the service kept their original text.`;
-}
-
-/** The error of a command that did not send all of its rows. @param name the file */
-function failureOf(name: string, results: readonly RowResult[], interruption: unknown): PartnerctlError | undefined {
+/** The error of a command that did not send all of its rows. @param path the file */
+function failureOf(path: string, results: readonly RowResult[], interruption: unknown): PartnerctlError | undefined {
   const { planned: _, ...details } = countsOf(results);
   const left = details.failed + details.unknown + details.not_sent;
   const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
   const again = `${count} Run the same command again: it sends only what is left.`;
-  const messages = {
-    noun: 'messages',
-    message: `Not all messages were sent: ${summarize(results)}`,
-    summary: summarize(results),
-    details,
-    resumeHint: again,
-    fixHint: again,
-  };
+  const summary = summarize(results);
+  const message = `Not all messages were sent: ${summary}`;
+  const messages = { noun: 'messages', message, summary, details, resumeHint: again, fixHint: again };
   const items = results.map(({ line, status, error }): BatchItem => {
-    const label = `${name}:${line}`;
-    return { label, outcome: OUTCOMES[status], error: labeled(label, error) };
+    const label = `${path === '-' ? '<stdin>' : path}:${line}`;
+    const named = error instanceof PartnerctlError ? new RunFailure(`${label}: ${error.message}`, error, {}) : error;
+    return { label, outcome: STATUSES[status].outcome, error: named };
   });
   const error = batchFailure(items, messages, interruption);
+  // The error of a single row does not speak of those that it held back.
   if (!error || left === 1 || !items.some((item) => item.error === error)) return error;
   const hint = [error.info.hint, again].filter((each) => each !== undefined).join('\n');
   return new RunFailure(error.message, error, { hint, details });
 }
 
-async function* sendAll(context: Context, rows: FileRows): AsyncGenerator<RowResult> {
-  const { progress, notice } = context;
-  const results: RowResult[] = [];
-  for await (const result of rows.results()) {
-    results.push(result);
-    progress.update(`Sending the messages: ${results.length} of ${rows.count}`);
+/** Says how many messages the service knew under the id of their row, perhaps with another text. */
+async function* withNote(context: Context, rows: AsyncIterable<RowResult>): AsyncGenerator<RowResult> {
+  let known = 0;
+  for await (const result of rows) {
+    if (result.hasOwnId && result.created === false) known += 1;
     yield result;
   }
-  const note = noteOfKnown(results);
-  if (note !== undefined) await notice(note);
+  if (known === 0) return;
+  await context.notice(
+    `note: ${known} of the messages were registered under their external_message_id before, and the service kept their original text.`,
+  );
 }
 
 /**
@@ -112,11 +90,10 @@ export async function sendRows(context: Context, input: RowsInput): Promise<Comm
   if (input.path === '-' && context.io.stdin.isTTY) {
     await context.notice('Reading standard input. Press Ctrl-D to finish.');
   }
-  const rows = await prepareRows(context, input);
-  return batchResult(sendAll(context, rows), COLUMNS, {
+  return batchResult(withNote(context, await prepareRows(context, input)), COLUMNS, {
     empty: 'No messages to send.',
     json: toJson,
     summary: summarize,
-    failure: (results) => failureOf(rows.name, results, context.signals.interrupt.reason),
+    failure: (results) => failureOf(input.path, results, context.signals.interrupt.reason),
   });
 }

@@ -9,17 +9,12 @@ import {
   type Screen,
   type StreamEvent,
 } from '../../../output/command-result.ts';
-import { formatCause, formatNotice, toMessageJson, toStreamEvent, writeNotice } from './messages.ts';
+import { formatNotice, toMessageJson, toStreamEvent, writeNotice } from './messages.ts';
 
 const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
 
 function unansweredSince({ unanswered }: Conversation): string | null {
   return unanswered ? new Date(unanswered.since).toISOString() : null;
-}
-
-/** When the conversation got its status. */
-function statusSince(conversation: Conversation): string | null {
-  return unansweredSince(conversation) ?? conversation.last?.created_at ?? null;
 }
 
 /** The text of the last message on one line. */
@@ -32,12 +27,8 @@ const COLUMNS: readonly Column<Conversation>[] = [
   // The id of its source, where the service does not tell its name.
   { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
   { header: 'SESSION', value: ({ session_id }) => session_id },
-  {
-    header: 'STATUS',
-    value: (conversation) => statusOf(conversation).replaceAll('_', ' '),
-    tone: (conversation) => TONES[statusOf(conversation)],
-  },
-  { header: 'SINCE', value: statusSince, isTime: true },
+  { header: 'STATUS', value: (each) => statusOf(each).replaceAll('_', ' '), tone: (each) => TONES[statusOf(each)] },
+  { header: 'SINCE', value: (each) => unansweredSince(each) ?? each.last?.created_at, isTime: true },
   { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
 ];
 
@@ -73,25 +64,13 @@ function toList(conversations: readonly Conversation[], note?: string): ListResu
   });
 }
 
-type EventOf<Kind extends WatchEvent['kind']> = Extract<WatchEvent, { readonly kind: Kind }>;
-
-/** Whether an event has no notice. Missing messages at the beginning of a history do not matter here. */
-function isSilent(event: WatchEvent): event is EventOf<'tick' | 'named' | 'session' | 'gap'> {
-  return ['tick', 'named', 'session', 'gap'].includes(event.kind);
-}
-
-function formatUnreadable({ ref, error }: EventOf<'unreadable'>): string {
-  return `session ${ref.session_id} of source ${ref.source_id} cannot be read: ${formatCause(error)}`;
-}
-
+/** The notice of an event. Missing messages at the beginning of a history do not matter here. */
 function noticeOf(event: WatchEvent): string | undefined {
-  if (event.kind === 'unreadable') return formatUnreadable(event);
-  return isSilent(event) ? undefined : formatNotice(event);
+  return event.kind === 'gap' ? undefined : formatNotice(event);
 }
 
 async function writeWatchNotice(context: Context, event: WatchEvent): Promise<void> {
-  if (event.kind === 'unreadable') await context.warn(formatUnreadable(event));
-  else if (!isSilent(event)) await writeNotice(context, event);
+  if (event.kind !== 'gap') await writeNotice(context, event);
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
