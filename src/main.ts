@@ -1,5 +1,5 @@
 import { escapeWorkflowCommands, isGitHubActions } from './cli/ci/workflow-commands.ts';
-import type { RuntimeDeps } from './cli/create-context.ts';
+import type { RuntimeDeps } from './cli/context.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';

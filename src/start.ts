@@ -1,6 +1,5 @@
 import pkg from '../package.json' with { type: 'json' };
-import type { Signals } from './cli/context.ts';
-import { createSignals } from './cli/signals.ts';
+import { createSignals, type Signals } from './cli/signals.ts';
 import { EXIT } from './errors.ts';
 import { flush, streamSink, waitForReader } from './output/sink.ts';
 import { systemClock } from './platform/clock.ts';

@@ -3,7 +3,6 @@ import type { HttpResponse, TransportFailure } from './transport.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_CAP_MS = 20_000;
-export const DEFAULT_RETRIES = 3;
 /** Caps Retry-After: a longer wait is effectively a refusal, and could exceed the range of dates. */
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 

@@ -9,45 +9,80 @@ import type { Environment, Io } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import type { PromptLine, PromptLineOptions } from './prompt-line.ts';
+import type { Signals } from './signals.ts';
 
-/** The signals that end a command. */
-export type TerminationSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
-
-export interface Signals {
-  /** Aborts on the first termination signal, with an InterruptedError. */
-  readonly interrupt: AbortSignal;
-  /** Redirects signals to `listener`, such as to a child process. @returns a function that ends the redirection */
-  takeOver(listener: (signal: TerminationSignal) => void): () => void;
-  /**
-   * Writes a line to stderr before a second Ctrl-C exits immediately.
-   * @param describe returns the line, or undefined to write nothing
-   * @returns a function that ends this
-   */
-  beforeExit(describe: () => string | undefined): () => void;
+/** The machine that the program runs on. */
+interface Runtime {
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly platform: NodeJS.Platform;
+  /** The user's home directory. */
+  readonly home: string;
+  /** The command that started this program: the path of node and the path of the script. */
+  readonly selfCommand: readonly string[];
 }
 
-/** Everything a command may use. Loads expensive modules on first use. */
-export interface Context {
+/** What is around every command. */
+interface Surroundings {
   readonly io: Io;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
+}
+
+/** What `main` needs. Tests provide their own. */
+export interface RuntimeDeps extends Runtime, Surroundings {
+  /** The terminal behind stderr, for the spinner and for questions. */
+  readonly terminal: NodeJS.WritableStream;
+}
+
+/** The parts of a context that exist before it. */
+export interface ContextParts {
+  readonly progress: Progress;
+  /** Redacts `text` from all later output. */
+  addSecret(text: string): void;
+  /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
+  revealSecret(text: string): void;
+  /** Replaces all secrets added so far, in all their encodings. */
+  redact(text: string): string;
+}
+
+/** Questions for the user, in the terminal. All require `isInteractive`. */
+export interface Prompts {
+  /** Asks for a secret and hides the input. */
+  askSecret(question: string): Promise<string>;
+  /** Asks for a line of text. @param check returns true, or the message for an invalid text */
+  askText(question: string, check: (text: string) => string | true): Promise<string>;
+  /** Asks a yes/no question; the default is no. */
+  confirm(question: string): Promise<boolean>;
+  /** Opens an input line that allows output above it. */
+  openPrompt(options: Pick<PromptLineOptions, 'label'>): Promise<PromptLine>;
+}
+
+/** Connections. They close when the command ends. */
+export interface Clients {
+  /**
+   * Creates a client for the configured service.
+   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
+   */
+  http(): Promise<Http>;
+  /** Creates a client for a service and a token that are not configured. @param origin where the token comes from */
+  httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
+  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
+  fetchDocument(url: URL): Promise<string>;
+}
+
+/** Everything a command may use. Loads expensive modules on first use. */
+export interface Context extends Surroundings, ContextParts, Prompts, Clients {
+  readonly runtime: Runtime;
+  readonly flags: GlobalFlags;
   /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
   readonly abortSignal: AbortSignal;
-  readonly flags: GlobalFlags;
   /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
   readonly isInteractive: boolean;
-  readonly progress: Progress;
-  readonly runtime: {
-    readonly version: string;
-    readonly nodeVersion: string;
-    readonly platform: NodeJS.Platform;
-    /** The user's home directory. */
-    readonly home: string;
-  };
-  /** The command that started this program: the path of node and the path of the script. */
-  readonly selfCommand: readonly string[];
+  /** Whether text on stderr is colored. */
+  readonly hasColor: boolean;
   /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
   command(words: readonly string[], operands?: readonly string[]): string;
   /**
@@ -60,25 +95,6 @@ export interface Context {
   notice(text: string): Promise<void>;
   /** Writes a warning to stderr, even with --quiet. */
   warn(text: string): Promise<void>;
-  /** Redacts `text` from all later output. */
-  addSecret(text: string): void;
-  /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
-  revealSecret(text: string): void;
-  /** Replaces all secrets added so far, in all their encodings. */
-  redact(text: string): string;
-  /** Asks for a secret and hides the input. Requires `isInteractive`. */
-  askSecret(question: string): Promise<string>;
-  /**
-   * Asks for a line of text. Requires `isInteractive`.
-   * @param check returns true, or the message for an invalid text
-   */
-  askText(question: string, check: (text: string) => string | true): Promise<string>;
-  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
-  confirm(question: string): Promise<boolean>;
-  /** Opens an input line that allows output above it. Requires `isInteractive`. */
-  openPrompt(options: Pick<PromptLineOptions, 'label'>): Promise<PromptLine>;
-  /** Whether text on stderr is colored. */
-  readonly hasColor: boolean;
   readonly config: {
     /** The directory that holds the profiles. */
     readonly directory: string;
@@ -90,15 +106,6 @@ export interface Context {
   baseUrl(): Promise<string | undefined>;
   /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */
   contractKey(): Promise<ContractKey>;
-  /**
-   * Creates a client for the configured service.
-   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
-   */
-  http(): Promise<Http>;
-  /** Creates a client for a service and a token that are not configured. @param origin where the token comes from */
-  httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
-  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
-  fetchDocument(url: URL): Promise<string>;
   /**
    * Returns where the state is, and the setting that chose it.
    * @param address overrides the configured place

@@ -2,10 +2,7 @@ import type { Readable } from 'node:stream';
 import { describeFileError, InputError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin, type TextSource } from '../platform/input.ts';
 
-/** Node decodes invalid UTF-8 in an argument to this character. */
-const REPLACEMENT_CHARACTER = '\ufffd';
-
-/** In MiB. Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
+/** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
 export const MAX_TEXT_MIB = 16;
 
 /**
@@ -24,7 +21,8 @@ export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string 
  * @throws UsageError if the text contains U+FFFD, which may stand for invalid UTF-8
  */
 export function textFromArgument(name: string, text: string, alternative: string): TextSource {
-  if (!text.includes(REPLACEMENT_CHARACTER)) return { from: 'argument', text };
+  // Node decodes invalid UTF-8 to this character.
+  if (!text.includes('\ufffd')) return { from: 'argument', text };
   throw new UsageError(`${name} is not UTF-8, or contains the replacement character U+FFFD.`, {
     hint: `Give it ${alternative}, to keep its bytes unchanged.`,
   });
@@ -54,15 +52,13 @@ export async function readText(
   if (source.from === 'argument') return source.text;
   const place = source.from === 'stdin' ? 'standard input' : source.path;
   const chunks = source.from === 'stdin' ? readStdin(stdin(), signal) : readFileChunks(source.path, signal);
-  let text: string;
-  let why = 'it is empty';
   try {
-    text = await decodeText(chunks, MAX_TEXT_MIB);
+    const text = await decodeText(chunks, MAX_TEXT_MIB);
+    if (text === '') throw new Error('it is empty');
+    return text;
   } catch (error) {
     signal.throwIfAborted();
-    text = '';
-    why = describeFileError(error);
+    const why = describeFileError(error);
+    throw new InputError(`${name} cannot be read from ${place}.`, { why, hint: 'Nothing was sent.' });
   }
-  if (text !== '') return text;
-  throw new InputError(`${name} cannot be read from ${place}.`, { why, hint: 'Nothing was sent.' });
 }

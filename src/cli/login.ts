@@ -1,112 +1,46 @@
-import type { TokenOrigin } from '../api/call-errors.ts';
-import type { Http } from '../api/http.ts';
 import { describeCall, tryToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
-import { type Profile, type Profiles, type ProfilesChange, tokenKind, withProtection } from '../config/profiles.ts';
+import { type Profile, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
-import { resolveProfileName } from '../config/settings.ts';
-import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
+import { isSameService, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Environment, Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
+import type { Context } from './context.ts';
 
-/** What storing a token needs of a command. */
-export interface LoginContext {
-  readonly io: Pick<Io, 'stdin'>;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly abortSignal: AbortSignal;
-  readonly flags: GlobalFlags;
-  readonly isInteractive: boolean;
-  readonly progress: { start(text: string): void; stop(): void };
-  readonly config: { read(): Promise<Profiles>; update(change: ProfilesChange): Promise<void> };
-  addSecret(text: string): void;
-  notice(text: string): Promise<void>;
-  warn(text: string): Promise<void>;
-  askSecret(question: string): Promise<string>;
-  askText(question: string, check: (text: string) => string | true): Promise<string>;
-  httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
-  stateLocation(): Promise<unknown>;
-}
-
-export interface LoginOptions {
+interface LoginOptions {
   readonly tokenCommand?: string;
   readonly statePasswordCommand?: string;
   readonly verify: boolean;
   readonly protect?: boolean;
 }
 
-function fileSource(path: string): TokenSource {
-  return { kind: 'file', path, from: nameTokenFile(path), fixHint: `${fixTokenFile(path)}.` };
-}
-
-/** How long to wait for a token on standard input: a parent process often leaves it open without writing. */
-const SILENCE_MS = 1000;
-
-/** @throws UsageError if standard input holds another token than PARTNER_TOKEN: only one of them would be stored */
-async function refuseSecondToken(context: LoginContext, fromEnvironment: string): Promise<void> {
-  const { io, abortSignal, clock } = context;
-  if (io.stdin.isTTY) return;
-  const silent = new AbortController();
-  const ended = new AbortController();
-  const timer = clock.sleep(SILENCE_MS, ended.signal).then(
-    () => silent.abort(),
-    () => undefined,
-  );
-  const { readTokenFromStdin } = await import('../config/read-secret-line.ts');
-  const readFirst = readTokenFromStdin(io.stdin, AbortSignal.any([silent.signal, abortSignal]));
-  const piped = await readFirst.then(
-    (token) => token.trim(),
-    (error) => {
-      if (!silent.signal.aborted) throw error;
-      return '';
-    },
-  );
-  ended.abort();
-  await timer;
-  if (piped === '' || piped === fromEnvironment.trim()) return;
-  context.addSecret(piped);
-  throw new UsageError('Standard input and PARTNER_TOKEN hold different tokens.', {
-    hint: 'To store the one from standard input, unset PARTNER_TOKEN or add --token-file -. To store the one from PARTNER_TOKEN, add < /dev/null.',
-  });
-}
-
-/** Whether the environment has a token for the service of PARTNER_BASE_URL, which is another one, such as the sandbox. */
-function hasTokenForOther({ PARTNER_BASE_URL: other = '' }: Environment, baseUrl: string): boolean {
-  return URL.canParse(other) && new URL(other).origin !== new URL(baseUrl).origin;
-}
-
 /** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
-async function tokenSource(
-  context: LoginContext,
-  tokenCommand: string | undefined,
-  baseUrl: string,
-): Promise<TokenSource> {
-  const { flags, env, io } = context;
-  if (tokenCommand !== undefined) {
+async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
+  const { flags, env, io, isInteractive, notice } = context;
+  if (command !== undefined && flags.tokenFile !== undefined) {
+    throw new UsageError('--token-command and --token-file cannot be combined.');
+  }
+  if (command !== undefined) {
     const fixHint = 'Give a command whose first line of output is a valid token.';
-    return { kind: 'command', command: tokenCommand, from: '--token-command', fixHint };
+    return { kind: 'command', value: command, from: '--token-command', fixHint };
   }
-  if (flags.tokenFile !== undefined) return fileSource(flags.tokenFile);
-  const isOther = env.PARTNER_TOKEN && context.isInteractive && hasTokenForOther(env, baseUrl);
-  if (isOther) await context.notice(`PARTNER_TOKEN is not used: it is for ${env.PARTNER_BASE_URL} (PARTNER_BASE_URL).`);
-  if (env.PARTNER_TOKEN && !isOther) {
-    await refuseSecondToken(context, env.PARTNER_TOKEN);
-    await context.notice('Storing the token from PARTNER_TOKEN.');
+  if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
+  const { PARTNER_TOKEN, PARTNER_BASE_URL = baseUrl } = env;
+  // Such as in a shell of `sandbox run`.
+  const isOther = isInteractive && !isSameService(PARTNER_BASE_URL, baseUrl);
+  if (PARTNER_TOKEN && !isOther) {
+    await notice('Storing the token from PARTNER_TOKEN. To store another one, unset it or add --token-file <path>.');
     const fixHint = 'Set a valid one, or unset it to store another token.';
-    return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
+    return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
   }
-  if (context.isInteractive) {
-    const token = await context.askSecret(`Partner token for ${baseUrl}`);
-    return { kind: 'text', token, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
+  if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${PARTNER_BASE_URL} (PARTNER_BASE_URL).`);
+  if (isInteractive) {
+    const value = await context.askSecret(`Partner token for ${baseUrl}`);
+    return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
   }
-  if (!io.stdin.isTTY) return fileSource('-');
-  const isForbidden = !flags.input || env.CI;
-  const obstacle = isForbidden ? '--no-input or CI forbids asking for it' : 'stderr is not a terminal to ask for it';
-  throw new UsageError(`There is no token, and ${obstacle}.`, {
+  if (!io.stdin.isTTY) return tokenFileSource('-');
+  throw new UsageError('There is no token, and no prompts: --no-input or CI is set, or stderr is not a terminal.', {
     hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }
@@ -123,13 +57,12 @@ function checkBaseUrl(text: string): string | true {
 }
 
 /** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
-async function findBaseUrl(context: LoginContext, stored: Profile | undefined): Promise<string> {
-  const { flags, env } = context;
+async function findBaseUrl({ flags, env, isInteractive, askText }: Context, stored: Profile = {}): Promise<string> {
   if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
-  if (stored?.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
-  if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await context.askText('Base URL of the service (https://…/v1)', checkBaseUrl);
+  if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
+  if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
+  const typed = await askText('Base URL of the service (https://…/v1)', checkBaseUrl);
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
@@ -138,27 +71,21 @@ async function findBaseUrl(context: LoginContext, stored: Profile | undefined): 
  * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
  * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
-async function verifyBeforeStoring(
-  context: LoginContext,
-  baseUrl: string,
-  token: string,
-  source: TokenSource,
-): Promise<string> {
+async function verify(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
+  const { progress, warn } = context;
   const http = await context.httpTo(baseUrl, token, source);
   const call = describeCall(http, OPERATIONS.listSpaces);
-  context.progress.start(`Verifying the token: ${call}`);
+  progress.start(`Verifying the token: ${call}`);
   try {
     await tryToken(http);
   } catch (error) {
     if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
-    await context.warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
+    await warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
   } finally {
-    context.progress.stop();
+    progress.stop();
   }
   return call;
 }
-
-type StateSettings = Pick<Profile, 'state' | 'state_password_command'>;
 
 /**
  * Returns where the profile keeps its state: from the flags, else as stored. A stored password command is kept only with the
@@ -166,19 +93,19 @@ type StateSettings = Pick<Profile, 'state' | 'state_password_command'>;
  * @throws UsageError if the address or the command is invalid
  */
 async function stateSettings(
-  context: LoginContext,
-  stored: Profile | undefined,
+  { flags, stateLocation }: Context,
+  stored: Profile = {},
   passwordCommand: string | undefined,
-): Promise<StateSettings> {
-  const state = context.flags.state ?? stored?.state;
-  if (context.flags.state !== undefined) await context.stateLocation();
-  const command = passwordCommand ?? (state === stored?.state ? stored?.state_password_command : undefined);
+): Promise<Pick<Profile, 'state' | 'state_password_command'>> {
+  const state = flags.state ?? stored.state;
+  if (flags.state !== undefined) await stateLocation();
   if (passwordCommand !== undefined && !/^postgres(ql)?:/.test(state ?? '')) {
     throw new UsageError('--state-password-command is only for a state in a database.', {
       hint: 'Add --state postgres://user@host/database.',
     });
   }
-  return { ...(state !== undefined && { state }), ...(command !== undefined && { state_password_command: command }) };
+  const kept = state === stored.state ? stored.state_password_command : undefined;
+  return { state, state_password_command: passwordCommand ?? kept };
 }
 
 /**
@@ -186,31 +113,23 @@ async function stateSettings(
  * @throws UsageError if the service or the token is missing; CredentialsError if the service rejects the token; the other
  * errors of the call
  */
-export async function login(
-  context: LoginContext,
-  { tokenCommand, statePasswordCommand, verify, protect = false }: LoginOptions,
-) {
-  const { flags, config } = context;
-  if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
-    throw new UsageError('--token-command and --token-file cannot be combined.');
-  }
-  const stored = await config.read();
-  const name = resolveProfileName(flags, context.env, stored).value;
-  const base_url = await findBaseUrl(context, stored.profiles[name]);
+export async function login(context: Context, { tokenCommand, statePasswordCommand, ...options }: LoginOptions) {
+  const { flags, env, io, config, abortSignal: signal } = context;
+  const profiles = await config.read();
+  const name = resolveProfileName(flags, env, profiles).value;
+  const stored = profiles.profiles[name];
+  const base_url = await findBaseUrl(context, stored);
   const source = await tokenSource(context, tokenCommand, base_url);
-  const token = await readToken(source, { stdin: () => context.io.stdin, signal: context.abortSignal });
+  const state = await stateSettings(context, stored, statePasswordCommand);
+  const token = await readToken(source, { stdin: () => io.stdin, signal });
   context.addSecret(token);
-  const verified_by = verify ? await verifyBeforeStoring(context, base_url, token, source) : null;
-  const state = await stateSettings(context, stored.profiles[name], statePasswordCommand);
-  const profile: Profile = {
-    base_url,
-    ...(tokenCommand === undefined ? { token } : { token_command: tokenCommand }),
-    ...state,
-  };
+  const verified_by = options.verify ? await verify(context, base_url, token, source) : null;
+  const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   await config.update((latest) => {
+    const isProtected = options.protect || latest.profiles[name]?.protected;
+    const profile: Profile = { base_url, ...secret, ...state, ...(isProtected && { protected: true }) };
     const isFirst = Object.keys(latest.profiles).length === 0;
-    const changed = withProtection(latest, name, profile, protect || latest.profiles[name]?.protected === true);
-    return isFirst ? { ...changed, current: name } : changed;
+    return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };
   });
   const { current } = await config.read();
   if (current !== name) {
@@ -218,5 +137,5 @@ export async function login(
       `${current} stays the current profile. To change that: partnerctl profile use ${shellQuote(name)}`,
     );
   }
-  return { profile: name, base_url, token: tokenKind(profile), verified: verify, verified_by, current };
+  return { profile: name, base_url, token: tokenKind(secret), verified: options.verify, verified_by, current };
 }

@@ -1,9 +1,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import ms, { type StringValue } from 'ms';
 import { UsageError } from '../errors.ts';
-import { suggest } from '../platform/suggest.ts';
 
-/** A parser of an option's value. It throws `InvalidArgumentError` with what the option takes: `takes a whole number`. */
+/** A parser of an option's value. It throws `InvalidArgumentError` with what follows the option's name in the message. */
 export interface ValueParser<Value> {
   (text: string): Value;
   /** For `help -o json`. */
@@ -15,29 +13,20 @@ export function integer(min: number, max: number): ValueParser<number> {
   const parse = (text: string): number => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`takes a whole number from ${min} to ${max}`);
+    throw new InvalidArgumentError(`takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
   };
   return Object.assign(parse, { type: 'integer' as const });
 }
 
-function isDuration(text: string): text is StringValue {
-  return /^\d+(\.\d+)?(ms|s|m|h)$/.test(text);
-}
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/**
- * Parses a duration such as `500ms`, `30s`, `2m`, `1.5h`.
- * @returns milliseconds, or undefined if the text is not a duration
- */
-export function parseDuration(text: string): number | undefined {
-  return isDuration(text) ? ms(text) : undefined;
-}
-
-/** A duration of more than 0, in milliseconds. */
+/** A duration of more than 0 such as `500ms`, `30s`, `2m`, `1.5h`, in milliseconds. */
 export const duration: ValueParser<number> = Object.assign(
   (text: string): number => {
-    const value = parseDuration(text);
-    if (value !== undefined && value > 0) return value;
-    throw new InvalidArgumentError('takes a duration such as 500ms, 30s, 2m, or 1h');
+    const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+    const value = Number(count) * (UNITS[unit] ?? 0);
+    if (value > 0) return value;
+    throw new InvalidArgumentError(`takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}`);
   },
   { type: 'duration' as const },
 );
@@ -86,56 +75,33 @@ export function optionName({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** Formats names as alternatives: `table, json, or tsv`. */
-export function alternatives(names: readonly string[]): string {
-  return new Intl.ListFormat('en-US', { type: 'disjunction' }).format(names);
-}
-
-/** @throws UsageError if the value is empty or not one of the choices */
-function refuseValue(option: Option, text: string): void {
-  const name = optionName(option);
-  if (text === '') {
-    throw new UsageError(`${name} is empty.`, { hint: 'Check the shell variable it comes from.' });
-  }
-  const { argChoices } = option;
-  if (argChoices === undefined || argChoices.includes(text)) return;
-  const near = suggest(text, argChoices);
-  throw new UsageError(`${name} takes ${alternatives(argChoices)}, not ${JSON.stringify(text)}.`, {
-    hint: near && `Did you mean ${near}?`,
-  });
-}
-
 /**
- * Makes the option refuse an empty value, an unknown choice, and a second value, which commander would let replace the first.
- * @param onProblem receives the first problem, a UsageError that names the option; parsing goes on
+ * Makes the options of a command refuse an empty value, an unknown choice, and a second value, which commander would let replace
+ * the first.
+ * @param onProblem receives a UsageError that names the option; parsing goes on, so that -o is known when it is reported
  */
-function checkValues(option: Option, onProblem: (problem: unknown) => void): void {
-  if (valueName(option) === undefined) return;
-  const { parseArg } = option;
-  const name = optionName(option);
-  let isGiven = false;
-  const parse = (text: string, previous: unknown): unknown => {
-    if (isGiven && !isRepeatable(option)) {
-      throw new UsageError(`${name} is given twice.`, { hint: 'Give it once.' });
-    }
-    isGiven = true;
-    refuseValue(option, text);
-    return parseArg && !option.argChoices ? parseArg(text, previous) : text;
-  };
-  const type = parseArg && 'type' in parseArg ? { type: parseArg.type } : {};
-  const checked = (text: string, previous: unknown): unknown => {
-    try {
-      return parse(text, previous);
-    } catch (error) {
-      const isInvalid = error instanceof InvalidArgumentError;
-      onProblem(isInvalid ? new UsageError(`${name} ${error.message}, not ${JSON.stringify(text)}.`) : error);
-      return previous;
-    }
-  };
-  option.argParser(Object.assign(checked, type));
-}
-
-/** Makes all options of a command check their values. Call it once for each parsing. */
-export function checkOptionValues(command: CommandUnknownOpts, onProblem: (problem: unknown) => void): void {
-  for (const option of command.options) checkValues(option, onProblem);
+export function checkOptionValues(command: CommandUnknownOpts, onProblem: (problem: UsageError) => void): void {
+  for (const option of command.options) {
+    if (valueName(option) === undefined) continue;
+    const { parseArg, argChoices, defaultValue } = option;
+    const check = (text: string, previous: unknown): unknown => {
+      if (previous !== defaultValue && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
+      if (text === '') throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
+      if (!argChoices) return parseArg ? parseArg(text, previous) : text;
+      if (argChoices.includes(text)) return text;
+      const choices = new Intl.ListFormat('en-US', { type: 'disjunction' }).format(argChoices);
+      throw new InvalidArgumentError(`takes ${choices}, not ${JSON.stringify(text)}`);
+    };
+    const checked = (text: string, previous: unknown): unknown => {
+      try {
+        return check(text, previous);
+      } catch (error) {
+        if (!(error instanceof InvalidArgumentError)) throw error;
+        onProblem(new UsageError(`${optionName(option)} ${error.message}.`));
+        return previous;
+      }
+    };
+    // With the properties of the parser: `help -o json` shows its type.
+    option.argParser(Object.assign(checked, parseArg));
+  }
 }

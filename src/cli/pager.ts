@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { InterruptedError } from '../errors.ts';
 import { countScreenLines } from '../output/wrap.ts';
 import type { Environment, Sink } from '../platform/io.ts';
-import type { Signals, TerminationSignal } from './context.ts';
-import { SIGNAL_EXIT_CODES } from './signals.ts';
+import { SIGNAL_EXIT_CODES, type Signals, type TerminationSignal } from './signals.ts';
 
 interface PagerDeps {
   readonly env: Environment;

@@ -1,14 +1,12 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { DEFAULT_RETRIES } from '../api/retry.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
-import { UsageError } from '../errors.ts';
+import { DEFAULT_RETRIES, type GlobalFlags } from '../config/global-flags.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import { markRequired, optionHelp, sectionsAfter } from './help.ts';
 import { type Invocation, Program, pathOf } from './leaf.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
-import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
+import { refuseMissing, toUsageError } from './usage-error.ts';
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** In the order of help. The program settles them, so they must be new. */
   readonly commands: readonly CommandUnknownOpts[];
   readonly version: string;
@@ -18,48 +16,41 @@ export interface ProgramOptions {
   readonly print: (text: string) => void;
 }
 
-/** Adds the options that are accepted before and after every command. */
+/** Adds the options that are accepted before and after every command. The topic `output` shows them. */
 function addGlobalOptions(program: Program) {
-  return (
-    program
-      .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
-      .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
-      .option(
-        '--token-file <path>',
-        'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
-      )
-      .addOption(
-        new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
-          .choices(OUTPUT_FORMATS)
-          .default(undefined, 'table in a terminal, tsv elsewhere'),
-      )
-      .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
-      .option('--wide', 'table: shorten nothing, and show exact times', false)
-      .option('-q, --quiet', 'hide progress and notices', false)
-      .option('-v, --verbose', 'log a line per request to stderr', false)
-      .option('--debug', 'also log headers and bodies, with secrets redacted', false)
-      .addOption(
-        new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
-          .choices(['auto', 'always', 'never'])
-          .default('auto'),
-      )
-      .option('--no-input', 'never ask questions')
-      .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
-      // No value by default: without one, a tail that does not follow retries by time, not by number.
-      .addOption(
-        new Option('--retries <n>', 'how often to retry a failed call that is safe to repeat')
-          .argParser(integer(0, 20))
-          .default(undefined, String(DEFAULT_RETRIES)),
-      )
-      .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)')
-  );
-}
-
-/** @throws UsageError for a word that is no command, which commander reports only without --help */
-function refuseUnknownCommand(command: CommandUnknownOpts): void {
-  const [word] = command.args;
-  if (word === undefined || word.startsWith('-') || command.commands.length === 0) return;
-  if (!command.commands.some((each) => each.name() === word)) throw unknownCommand(word, command);
+  const withOptions = program
+    .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
+    .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
+    .option(
+      '--token-file <path>',
+      'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
+        .choices(OUTPUT_FORMATS)
+        .default(undefined, 'table in a terminal, tsv elsewhere'),
+    )
+    .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
+    .option('--wide', 'table: shorten nothing, and show exact times', false)
+    .option('-q, --quiet', 'hide progress and notices', false)
+    .option('-v, --verbose', 'log a line per request to stderr', false)
+    .option('--debug', 'also log headers and bodies, with secrets redacted', false)
+    .addOption(
+      new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
+    .option('--no-input', 'never ask questions')
+    .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
+    // No value by default: without one, a tail that does not follow retries by time, not by number.
+    .addOption(
+      new Option('--retries <n>', 'how often to retry a failed call that is safe to repeat')
+        .argParser(integer(0, 20))
+        .default(undefined, String(DEFAULT_RETRIES)),
+    )
+    .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
+  for (const option of program.options) if (option.long !== '--version') option.hideHelp();
+  return withOptions;
 }
 
 /** Applies the settings of the program to a command and to all below it. */
@@ -69,24 +60,12 @@ function settle(command: CommandUnknownOpts, program: Program): void {
     .exitOverride((error) => {
       throw error.exitCode === 0 ? error : toUsageError(error, command);
     })
-    .addHelpText('after', () => sectionsAfter(command))
-    .on('command:*', () => refuseUnknownCommand(command));
+    .addHelpText('after', () => sectionsAfter(command));
   markRequired(command);
   checkOptionValues(command, (problem) => {
     program.problem ??= problem;
   });
   for (const each of command.commands) settle(each, program);
-}
-
-/** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
-function refuseTokenOption(argv: readonly string[]): void {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
-  if (!own.some((word) => word === '--token' || word.startsWith('--token='))) return;
-  throw new UsageError('There is no --token option.', {
-    why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
-    hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
-  });
 }
 
 /** The tree of all commands, and what a command line says in it. */
@@ -104,7 +83,7 @@ export interface CommandTree {
   commandPath(): string | undefined;
 }
 
-/** Builds the tree. Commander keeps what it has parsed in its objects, so that every command line needs a tree of its own. */
+/** Builds the tree. */
 export function createCommandTree({ commands, version, columns, print }: ProgramOptions): CommandTree {
   const program = new Program('partnerctl');
   program
@@ -121,21 +100,14 @@ export function createCommandTree({ commands, version, columns, print }: Program
     .description(
       'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
     )
-    .version(version, '--version', 'show the version')
-    .addHelpText('beforeAll', ({ command }) => {
-      refuseUnknownCommand(command);
-      return '';
-    });
+    .version(version, '--version', 'show the version');
   const globals = addGlobalOptions(program);
-  // The topic `output` shows them.
-  for (const option of program.options) if (option.long !== '--version') option.hideHelp();
   for (const command of commands) program.addCommand(command);
   settle(program, program);
   return {
     globals: () => globals.opts(),
     commandPath: () => program.invocation && pathOf(program.invocation.command),
     parse(argv) {
-      refuseTokenOption(argv);
       try {
         program.parse(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
       } catch (error) {

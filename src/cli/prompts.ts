@@ -1,8 +1,7 @@
 import type { Key } from 'node:readline';
 import { EXIT, InterruptedError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { Context } from './context.ts';
-import type { ContextParts, RuntimeDeps } from './create-context.ts';
+import type { ContextParts, Prompts, RuntimeDeps } from './context.ts';
 
 interface PromptStreams {
   readonly input: RuntimeDeps['io']['stdin'];
@@ -10,15 +9,15 @@ interface PromptStreams {
   readonly signal: AbortSignal;
 }
 
-const unstyled = (text: string): string => text;
+const plain = (text: string): string => text;
 
 /** Replaces the colors of the questions. */
 const PLAIN_THEME = {
   prefix: { idle: '?', done: '✔' },
   style: {
-    message: unstyled,
-    answer: unstyled,
-    help: unstyled,
+    message: plain,
+    answer: plain,
+    help: plain,
     defaultAnswer: (text: string) => `(${text})`,
     error: (text: string) => `> ${text}`,
   },
@@ -29,7 +28,7 @@ export function createPrompts(
   { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
   { signal, hasColor }: { readonly signal: AbortSignal; readonly hasColor: boolean },
-): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
+): Prompts {
   const theme = hasColor ? {} : PLAIN_THEME;
   async function ask<Value>(question: (streams: PromptStreams) => Promise<Value>): Promise<Value> {
     // Reading io.stdin opens it.

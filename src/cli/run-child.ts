@@ -5,9 +5,8 @@ import type { Environment } from '../platform/io.ts';
 import type { Context } from './context.ts';
 
 function startFailure(file: string, error: Error): Error {
-  const name = JSON.stringify(file);
-  if (errorCode(error) === 'ENOENT') return new UsageError(`There is no command ${name} on the PATH.`);
-  return new LocalError(`Cannot start ${name}.`, { why: error.message, cause: error });
+  if (errorCode(error) === 'ENOENT') return new UsageError(`There is no command ${JSON.stringify(file)} on the PATH.`);
+  return new LocalError(`Cannot start ${JSON.stringify(file)}.`, { why: error.message, cause: error });
 }
 
 /**

@@ -8,34 +8,12 @@ import type { Redactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
-import { lazyIo } from '../platform/io.ts';
+import { lazyIo, type Sink } from '../platform/io.ts';
 import type { CiDeps, CiReport, SummaryOptions } from './ci/report.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/workflow-commands.ts';
-import { createContext, type RuntimeDeps } from './create-context.ts';
+import type { RuntimeDeps } from './context.ts';
+import { createContext } from './create-context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
-
-/** Whether there is room for a spinner. A terminal without a window, such as in a container, reports 0 columns. */
-function hasWidth(terminal: NodeJS.WritableStream): boolean {
-  return !('columns' in terminal) || terminal.columns !== 0;
-}
-
-/** @returns undefined if the user chose none @throws UsageError for an unknown format in PARTNER_OUTPUT */
-async function chosenFormat({ output }: GlobalFlags, { env }: RuntimeDeps): Promise<OutputFormat | undefined> {
-  const chosen = output ?? (env.PARTNER_OUTPUT || undefined);
-  if (chosen === undefined) return undefined;
-  const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
-  if (format) return format;
-  const near = (await import('../platform/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
-  throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
-    hint: `${near === undefined ? '' : `Did you mean ${near}? `}Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
-  });
-}
-
-/** The exit code of a command that did not fail. */
-function exitCodeOfResult(result: CommandResult): number {
-  if (result.kind === 'none') return result.exitCode ?? EXIT.ok;
-  return (result.kind === 'list' ? result.exitCode?.() : undefined) ?? EXIT.ok;
-}
 
 /** What reporting a command's failure needs to know about its run. */
 export interface CommandRun {
@@ -43,6 +21,16 @@ export interface CommandRun {
   readonly redactor: Redactor;
   /** Aborts on a signal and at --timeout. */
   abortSignal?: AbortSignal;
+}
+
+/** @throws UsageError for an unknown format in PARTNER_OUTPUT; --output is one of them */
+function chooseFormat({ output }: GlobalFlags, { PARTNER_OUTPUT }: RuntimeDeps['env']): OutputFormat | 'auto' {
+  const chosen = output ?? (PARTNER_OUTPUT || 'auto');
+  const format = ['auto' as const, ...OUTPUT_FORMATS].find((candidate) => candidate === chosen);
+  if (format) return format;
+  throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
+    hint: `Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
+  });
 }
 
 /** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
@@ -55,7 +43,7 @@ async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<Ci
 }
 
 /**
- * Writes a result. The exit code reports the command's outcome, also if the reader is gone.
+ * Writes a result. If its reader is gone, the exit code still reports the command's outcome.
  * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
  */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
@@ -84,55 +72,55 @@ export async function runCommand(
 ): Promise<number> {
   const { add: addSecret, remove: revealSecret, redact } = run.redactor;
   const { io, env, clock, terminal } = deps;
+  // A terminal without a window, such as in a container, reports 0 columns: no room for a spinner.
+  const hasWidth = !('columns' in terminal) || terminal.columns !== 0;
   const progress = createProgress(terminal, {
-    enabled: io.stderr.isTTY && hasWidth(terminal) && !flags.quiet && !env.CI && env.TERM !== 'dumb',
+    enabled: io.stderr.isTTY && hasWidth && !flags.quiet && !env.CI && env.TERM !== 'dumb',
     clock,
     redact,
   });
   const escapeCommands = isGitHubActions(env) ? escapeWorkflowCommands : (text: string) => text;
-  const signal = () => run.abortSignal;
-  const rawStdout = outputSink(io.stdout, { clean: redact, progress, signal });
-  const stdout = outputSink(io.stdout, { clean: (text) => escapeCommands(redact(text)), progress, signal });
-  // A message that cannot be written must not stop the command.
-  const rawStderr = outputSink(io.stderr, { clean: redact, progress, signal, isOptional: true });
-  const stderr = outputSink(io.stderr, {
-    clean: (text) => escapeCommands(redact(text)),
-    progress,
-    signal,
-    isOptional: true,
-  });
-  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, rawStdout, stderr) }, flags, {
+  const open = (sink: Sink, clean: (text: string) => string) =>
+    // A message that cannot be written must not stop the command.
+    outputSink(sink, { clean, progress, signal: () => run.abortSignal, isOptional: sink === io.stderr });
+  const stdout = open(io.stdout, (text) => escapeCommands(redact(text)));
+  const stderr = open(io.stderr, (text) => escapeCommands(redact(text)));
+  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, io.stdout, stderr) }, flags, {
     progress,
     addSecret,
     revealSecret,
     redact,
   });
   run.abortSignal = context.abortSignal;
+
+  const page = async (text: string): Promise<void> => {
+    if (!stdout.isTTY || !flags.input) return stdout.write(text);
+    const { writePaged } = await import('./pager.ts');
+    progress.stop();
+    await writePaged(redact(text), stdout, { env, signals: deps.signals, warn: context.warn });
+  };
+  const finish = async (result: CommandResult): Promise<number> => {
+    const { query, quiet, wide, color } = flags;
+    if (result.kind === 'text' && query === undefined) {
+      await page(result.text);
+      return EXIT.ok;
+    }
+    const format = chooseFormat(flags, env);
+    const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
+    const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
+    await renderForReader(result, options, { stdout: out, stderr, redact, page });
+    progress.stop();
+    const failure = failureOf(result);
+    if (failure) throw failure;
+    const code = result.kind === 'list' ? result.exitCode?.() : result.kind === 'none' ? result.exitCode : undefined;
+    return code ?? EXIT.ok;
+  };
   try {
-    const format: OutputFormat | 'auto' = (await chosenFormat(flags, deps)) ?? 'auto';
+    const format = chooseFormat(flags, env);
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
+    const rawStderr = open(io.stderr, redact);
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(command, { env, format, redact, warn: context.warn, annotate });
-    const { query, quiet, wide, color } = flags;
-    const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout) };
-    const page = async (text: string): Promise<void> => {
-      if (!stdout.isTTY || !flags.input) return stdout.write(text);
-      const { writePaged } = await import('./pager.ts');
-      progress.stop();
-      await writePaged(redact(text), stdout, { env, signals: deps.signals, warn: context.warn });
-    };
-    const finish = async (result: CommandResult): Promise<number> => {
-      if (result.kind === 'text' && query === undefined) {
-        await page(result.text);
-        return EXIT.ok;
-      }
-      const out = result.kind === 'body' ? rawStdout : stdout;
-      await renderForReader(result, { ...options, now: clock.now() }, { stdout: out, stderr, redact, page });
-      progress.stop();
-      const failure = failureOf(result);
-      if (failure) throw failure;
-      return exitCodeOfResult(result);
-    };
     if (!report) return await finish(await runAction(context));
     return await report.during(async () => finish(report.watch(await runAction(context))));
   } finally {

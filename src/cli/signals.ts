@@ -1,16 +1,31 @@
 import { EXIT, InterruptedError } from '../errors.ts';
-import type { Signals, TerminationSignal } from './context.ts';
+
+/** The exit codes of a program that a signal ended. */
+export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
+
+/** The signals that end a command. */
+export type TerminationSignal = keyof typeof SIGNAL_EXIT_CODES;
+
+export interface Signals {
+  /** Aborts on the first termination signal, with an InterruptedError. */
+  readonly interrupt: AbortSignal;
+  /** Redirects signals to `listener`, such as to a child process. @returns a function that ends the redirection */
+  takeOver(listener: (signal: TerminationSignal) => void): () => void;
+  /**
+   * Writes a line to stderr before a second Ctrl-C exits immediately.
+   * @param describe returns the line, or undefined to write nothing
+   * @returns a function that ends this
+   */
+  beforeExit(describe: () => string | undefined): () => void;
+}
 
 /** The part of `process` that delivers signals. */
-export interface SignalSource {
+interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;
   /** Writes to stderr synchronously. */
   write(text: string): void;
 }
-
-/** The exit codes of a program that a signal ended. */
-export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
 /**
  * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal is gone). The first signal aborts `interrupt`; another Ctrl-C
@@ -22,18 +37,14 @@ export function createSignals(source: SignalSource): Signals {
   let describeExit: (() => string | undefined) | undefined;
 
   function handle(signal: TerminationSignal): void {
-    if (owner) {
-      owner(signal);
-      return;
-    }
     const exitCode = SIGNAL_EXIT_CODES[signal];
-    if (controller.signal.aborted) {
-      if (signal === 'SIGHUP') return;
+    if (owner) owner(signal);
+    else if (!controller.signal.aborted) controller.abort(new InterruptedError('Interrupted.', exitCode));
+    else if (signal !== 'SIGHUP') {
       const line = describeExit?.();
       if (line !== undefined) source.write(`${line}\n`);
       source.exit(exitCode);
     }
-    controller.abort(new InterruptedError('Interrupted.', exitCode));
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(signal, () => handle(signal));
 

@@ -1,11 +1,9 @@
-import type { Profile } from '../config/profiles.ts';
+import { nameProfile, type Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
-import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { Log } from '../state/log.ts';
-import type { Context } from './context.ts';
-import type { ContextParts, RuntimeDeps } from './create-context.ts';
+import type { Context, ContextParts, RuntimeDeps } from './context.ts';
 
 type StateAccess = Pick<Context, 'log' | 'stateLocation' | 'statePath'>;
 
@@ -24,7 +22,7 @@ export function createState(
   async function readPassword(): Promise<string | undefined> {
     const { value: profile, from } = await readProfile();
     if (profile?.state_password_command === undefined) return undefined;
-    const { runSecretCommand } = await import('../config/read-secret-line.ts');
+    const { runSecretCommand } = await import('../config/read-token.ts');
     const what = `${from}'s state_password_command`;
     const password = await runSecretCommand(profile.state_password_command, what, parts.abortSignal);
     if (password.trim() !== '') return password.trimEnd();

@@ -1,14 +1,13 @@
 import type { TraceEvent } from '../api/attempt.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
+import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
 
-export type TraceLevel = 'silent' | 'verbose' | 'debug';
-
-export interface TraceOutput {
-  readonly lines: readonly string[];
-  /** The detail to show next to the spinner; '' removes the current one. */
-  readonly progress?: string;
-  /** A wait to count down next to the spinner. */
-  readonly wait?: { readonly ms: number; readonly why: string };
+interface TraceDeps {
+  readonly progress: Progress;
+  readonly writeLine: (text: string) => Promise<void>;
+  /** Applied to bodies before they are shortened, which could cut a secret in half. */
+  readonly redact: (text: string) => string;
 }
 
 const MAX_BODY_LENGTH = 20_000;
@@ -17,51 +16,47 @@ function headerLines(mark: string, headers: Readonly<Record<string, string>>): s
   return Object.entries(redactHeaders(headers)).map(([name, value]) => `${mark} ${name}: ${value}`);
 }
 
-function bodyLines(mark: string, body: string | undefined): string[] {
-  if (!body) return [];
-  const truncated =
-    body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
-  return truncated.split('\n').map((line) => `${mark} ${line}`);
+function bodyLines(mark: string, body: string): string[] {
+  if (body === '') return [];
+  const isLong = body.length > MAX_BODY_LENGTH;
+  const shown = isLong ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
+  return shown.split('\n').map((line) => `${mark} ${line}`);
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
+function requestLines(
+  { request, url, attempt }: Extract<TraceEvent, { kind: 'request' }>,
+  redact: TraceDeps['redact'],
+) {
+  const { method, headers, body } = request;
+  const text = typeof body === 'string' ? redact(body) : '';
+  return [`> ${method} ${url} (attempt ${attempt})`, ...headerLines('>', headers), ...bodyLines('>', text)];
 }
 
-function outcome(event: Extract<TraceEvent, { kind: 'result' }>): string {
-  const { result } = event;
-  if (result.kind === 'response') return String(result.status);
-  const when = { nothing: ' before it was sent', part: ' before all of it was sent', all: '' }[result.sent];
-  return `failed${when}: ${result.message}`;
+function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'result' }>): string {
+  const when = { nothing: ' before it was sent', part: ' before all of it was sent', all: '' };
+  const outcome = result.kind === 'response' ? result.status : `failed${when[result.sent]}: ${result.message}`;
+  return `* ${request.method} ${url} → ${outcome} in ${Math.round(ms)} ms (${request.requestId})`;
 }
 
-/**
- * Creates a function that formats trace events: a line per request with -v, also headers and bodies with --debug. Pure.
- * @param redact redacts bodies before they are shortened, because shortening could cut a secret in half
- */
-export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
-  return (event) => {
+/** Creates the function that shows requests: a line each with -v, also headers and bodies with --debug, and waits as progress. */
+export function createTrace({ verbose, debug }: GlobalFlags, { progress, writeLine, redact }: TraceDeps) {
+  const write = (lines: readonly string[]): void => {
+    for (const line of lines) void writeLine(line);
+  };
+  return (event: TraceEvent): void => {
     if (event.kind === 'wait') {
       const { ms, why } = event;
-      return { lines: level === 'silent' ? [] : [`* waiting ${seconds(ms)} ${why}`], wait: { ms, why } };
+      progress.countdown(ms, (left) => `waiting ${left} ${why}`);
+      if (verbose || debug) write([`* waiting ${(ms / 1000).toFixed(1)} s ${why}`]);
+    } else if (event.kind === 'request') {
+      // Removes the detail that a wait has set.
+      progress.detail('');
+      if (debug) write(requestLines(event, redact));
+    } else if (verbose || debug) {
+      const { result } = event;
+      write([resultLine(event)]);
+      if (debug && result.kind === 'response')
+        write([...headerLines('<', result.headers), ...bodyLines('<', redact(result.body))]);
     }
-    if (event.kind === 'request') {
-      // An empty detail removes the one that a wait has set.
-      if (level !== 'debug') return { lines: [], progress: '' };
-      const { request } = event;
-      return {
-        progress: '',
-        lines: [
-          `> ${request.method} ${event.url} (attempt ${event.attempt})`,
-          ...headerLines('>', request.headers),
-          ...(typeof request.body === 'string' ? bodyLines('>', redact(request.body)) : []),
-        ],
-      };
-    }
-    if (level === 'silent') return { lines: [] };
-    const { request, result } = event;
-    const line = `* ${request.method} ${event.url} → ${outcome(event)} in ${Math.round(event.ms)} ms (${request.requestId})`;
-    if (level === 'verbose' || result.kind === 'failure') return { lines: [line] };
-    return { lines: [line, ...headerLines('<', result.headers), ...bodyLines('<', redact(result.body))] };
   };
 }

@@ -11,15 +11,13 @@ export const logout = () =>
     ],
   }).action(
     run(async ({ flags, env, config, warn }) => {
-      const [{ findProfile, tokenKind, withProfile }, { resolveProfileName }] = await Promise.all([
-        import('../config/profiles.ts'),
-        import('../config/settings.ts'),
-      ]);
+      const { findProfile, tokenKind, withProfile } = await import('../config/profiles.ts');
+      const { resolveProfileName } = await import('../config/settings.ts');
       const stored = await config.read();
-      const { value: name } = resolveProfileName(flags, env, stored);
+      const name = resolveProfileName(flags, env, stored).value;
       const forgotten = tokenKind(findProfile(stored, name)) !== 'none';
       await config.update((latest) => {
-        const { token, keychain_account, token_command, ...rest } = findProfile(latest, name);
+        const { token, token_command, ...rest } = findProfile(latest, name);
         return withProfile(latest, name, rest);
       });
       if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');

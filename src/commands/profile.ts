@@ -1,9 +1,8 @@
 import { group } from '../cli/leaf.ts';
 import { list } from './profile/list.ts';
-import { protect } from './profile/protect.ts';
+import { protect, unprotect } from './profile/protect.ts';
 import { remove } from './profile/remove.ts';
 import { show } from './profile/show.ts';
-import { unprotect } from './profile/unprotect.ts';
 import { use } from './profile/use.ts';
 
 export const profile = () =>

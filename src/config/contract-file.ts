@@ -1,11 +1,10 @@
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { readRegularFile } from '../platform/files.ts';
 import { writeJson } from './write-json.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
@@ -74,7 +73,7 @@ function readIfPresent<Content>(path: string, read: () => Content): Content | un
 }
 
 function readJson(path: string): unknown {
-  return readIfPresent(path, (): unknown => JSON.parse(readRegularFile(path)));
+  return readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
 }
 
 function damaged(path: string, why: string): InputError {

@@ -1,3 +1,6 @@
+/** The default of --retries. */
+export const DEFAULT_RETRIES = 3;
+
 /** The global options as commander parses them. One that is not set is absent. */
 export interface GlobalFlags {
   readonly profile?: string;

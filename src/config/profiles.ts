@@ -1,25 +1,23 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, NotFoundError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { readRegularFile } from '../platform/files.ts';
+import type { Environment } from '../platform/io.ts';
 import { writeJson } from './write-json.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
-  readonly base_url?: string;
-  readonly token?: string;
-  /** Set by earlier versions, whose token is in the operating system's keychain. It is refused. */
-  readonly keychain_account?: string;
+  readonly base_url?: string | undefined;
+  readonly token?: string | undefined;
   /** A shell command whose first line of output is the token. */
-  readonly token_command?: string;
+  readonly token_command?: string | undefined;
   /** Where the state is kept: a path or an address. */
-  readonly state?: string;
+  readonly state?: string | undefined;
   /** A shell command whose first line of output is the password of the state's database. */
-  readonly state_password_command?: string;
+  readonly state_password_command?: string | undefined;
   /** Whether each write to the service must be confirmed with the profile's name. */
-  readonly protected?: boolean;
+  readonly protected?: true | undefined;
 }
 
 export interface Profiles {
@@ -32,35 +30,40 @@ export const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
 
+/**
+ * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
+ * `~/.config/partnerctl` (`%APPDATA%\partnerctl` on Windows). Pure.
+ */
+export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
+  if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
+  if (env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME)) return join(env.XDG_CONFIG_HOME, 'partnerctl');
+  if (platform === 'win32' && env.APPDATA) return join(env.APPDATA, 'partnerctl');
+  return join(home, '.config', 'partnerctl');
+}
+
 /** Returns the path of the profiles file. */
 export function profilesPath(directory: string): string {
   return join(directory, 'config.json');
 }
 
-function parseProfile(value: unknown): Profile | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const keys = ['base_url', 'token', 'keychain_account', 'token_command', 'state', 'state_password_command'] as const;
-  const texts = Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
-  // Treat a damaged value as protection.
-  return { ...texts, ...(value.protected !== undefined && value.protected !== false && { protected: true }) };
-}
+const TEXTS = ['base_url', 'token', 'token_command', 'state', 'state_password_command'] as const;
 
-function parseProfiles(text: string): Profiles | undefined {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isJsonObject(stored)) return undefined;
-  const profiles: [string, Profile][] = [];
-  for (const [name, value] of isJsonObject(stored.profiles) ? Object.entries(stored.profiles) : []) {
-    const profile = parseProfile(value);
-    if (!profile) return undefined;
-    profiles.push([name, profile]);
-  }
-  const current = typeof stored.current === 'string' ? stored.current : DEFAULT_PROFILE;
-  return { current, profiles: Object.fromEntries(profiles) };
+/** @throws Error if the text is not what `updateProfiles` writes */
+function parseProfiles(text: string): Profiles {
+  const stored: unknown = JSON.parse(text);
+  if (!isJsonObject(stored)) throw new Error('not an object');
+  const { current, profiles = {} } = stored;
+  const entries = Object.entries(isJsonObject(profiles) ? profiles : {}).map(([name, profile]): [string, Profile] => {
+    if (!isJsonObject(profile)) throw new Error(`${name} is not an object`);
+    const texts = TEXTS.flatMap((key) => (typeof profile[key] === 'string' ? [[key, profile[key]]] : []));
+    // Treat a damaged value as protection.
+    const isProtected = profile.protected !== undefined && profile.protected !== false;
+    return [name, { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) }];
+  });
+  return {
+    current: typeof current === 'string' ? current : DEFAULT_PROFILE,
+    profiles: Object.fromEntries(entries),
+  };
 }
 
 /**
@@ -72,16 +75,18 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   const path = profilesPath(directory);
   let text: string;
   try {
-    text = readRegularFile(path);
+    text = readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return NO_PROFILES;
     throw new LocalError(`The profiles in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
-  const profiles = parseProfiles(text);
-  if (profiles) return profiles;
-  throw new InputError(`The profiles in ${path} are damaged.`, {
-    hint: 'Repair the file, or move it away and run `partnerctl login` again.',
-  });
+  try {
+    return parseProfiles(text);
+  } catch {
+    throw new InputError(`The profiles in ${path} are damaged.`, {
+      hint: 'Repair the file, or move it away and run `partnerctl login` again.',
+    });
+  }
 }
 
 /** Changes the profiles. Pure. */
@@ -100,35 +105,32 @@ export async function updateProfiles(directory: string, change: ProfilesChange):
 
 /** Whether other users can access the profiles file. False on Windows, which has no POSIX file modes. */
 export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
-  if (platform === 'win32') return false;
-  try {
-    return (statSync(profilesPath(directory)).mode & 0o077) !== 0;
-  } catch {
-    return false;
-  }
+  const file = platform === 'win32' ? undefined : statSync(profilesPath(directory), { throwIfNoEntry: false });
+  return file !== undefined && (file.mode & 0o077) !== 0;
 }
 
-/** Returns the profiles with one added, replaced, or (if `profile` is undefined) removed. Pure. */
-export function withProfile(profiles: Profiles, name: string, profile: Profile | undefined): Profiles {
-  const others = Object.entries(profiles.profiles).filter(([other]) => other !== name);
-  const entries = profile === undefined ? others : [...others, [name, profile] as const];
-  return { current: profiles.current, profiles: Object.fromEntries(entries) };
+/** Returns the profiles with one added or replaced. Pure. */
+export function withProfile({ current, profiles }: Profiles, name: string, profile: Profile): Profiles {
+  const { [name]: _, ...others } = profiles;
+  return { current, profiles: { ...others, [name]: profile } };
 }
 
-/** Returns the profiles with one added or replaced, and its protection turned on or off. Pure. */
-export function withProtection(profiles: Profiles, name: string, profile: Profile, isProtected: boolean): Profiles {
-  const { protected: _, ...rest } = profile;
-  return withProfile(profiles, name, isProtected ? { ...rest, protected: true } : rest);
+/** Returns how messages name a profile: `profile "acme"`. */
+export function nameProfile(name: string): string {
+  return `profile ${JSON.stringify(name)}`;
+}
+
+/** What to do if there is no profile of a name. */
+export function profileHint({ profiles }: Profiles): string {
+  const names = Object.keys(profiles);
+  return names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`;
 }
 
 /** Finds a profile. @throws NotFoundError that lists the existing names */
 export function findProfile(stored: Profiles, name: string): Profile {
-  const profile = Object.hasOwn(stored.profiles, name) ? stored.profiles[name] : undefined;
+  const profile = stored.profiles[name];
   if (profile) return profile;
-  const names = Object.keys(stored.profiles);
-  throw new NotFoundError(`There is no profile ${JSON.stringify(name)}.`, {
-    hint: names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`,
-  });
+  throw new NotFoundError(`There is no ${nameProfile(name)}.`, { hint: profileHint(stored) });
 }
 
 /** Returns where a profile keeps its token, to show in place of the token. */

@@ -1,6 +1,10 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { CredentialsError } from '../errors.ts';
-import type { TokenSource } from './token-sources.ts';
+import { CredentialsError, describeFileError } from '../errors.ts';
+import { readFileChunks, readStdin } from '../platform/input.ts';
+import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import type { TokenSource } from './settings.ts';
 
 /** What tokens are read from. */
 export interface TokenReaders {
@@ -8,6 +12,90 @@ export interface TokenReaders {
   readonly stdin: () => Readable;
   /** Cancels reading. */
   readonly signal: AbortSignal;
+}
+
+/** In bytes, which are characters: a token is ASCII. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+/** How long a command may take, in milliseconds. It may ask the user to unlock a password manager. */
+const COMMAND_LIMIT_MS = 60_000;
+
+/**
+ * Reads the first line that is not blank, without waiting for the end of the stream.
+ * @returns '' if there is none
+ * @throws CredentialsError if the line is too long for a token; the stream's error
+ */
+async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: string): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += String(chunk);
+    const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
+    if ((line ?? text).length > MAX_TOKEN_LENGTH) {
+      throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
+        hint: 'The first line must be only the token or the password.',
+      });
+    }
+    if (line !== undefined) return line;
+  }
+  return text;
+}
+
+/** Reads the first line of a token file, or of standard input. @throws CredentialsError; the signal's reason */
+async function readTokenFile({ value: path, from, fixHint }: TokenSource, readers: TokenReaders): Promise<string> {
+  const { stdin, signal } = readers;
+  try {
+    return await readFirstLine(path === '-' ? readStdin(stdin(), signal) : readFileChunks(path, signal), from);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CredentialsError) throw error;
+    const why = describeFileError(error);
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, hint: fixHint, cause: error });
+  }
+}
+
+function commandFailed(what: string, why: string): CredentialsError {
+  return new CredentialsError(`${toSentenceCase(what)} failed.`, {
+    why,
+    hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
+  });
+}
+
+/** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
+async function waitForSuccess(child: ChildProcess, what: string, signal: AbortSignal): Promise<void> {
+  const [code, killedBy] = await once(child, 'exit', { signal });
+  if (code !== 0) throw commandFailed(what, killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+}
+
+/**
+ * Runs a shell command and returns the first line of its output.
+ * @param what names the command in messages: `profile "acme"'s token_command`
+ * @throws CredentialsError (never with the output) if it fails, or takes longer than `limitMs`; the signal's reason
+ */
+export async function runSecretCommand(
+  command: string,
+  what: string,
+  signal: AbortSignal,
+  limitMs = COMMAND_LIMIT_MS,
+): Promise<string> {
+  const { spawn } = await import('node:child_process');
+  signal.throwIfAborted();
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  // In our process group, so that it may ask for a password in the terminal.
+  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const { stdout } = child;
+  try {
+    // Closing the pipe after the first line would make the command fail.
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
+    // Do not wait for the end of the output: a background process can keep the pipe open.
+    const [token] = await Promise.all([line, waitForSuccess(child, what, ended)]);
+    return token;
+  } catch (error) {
+    child.kill();
+    signal.throwIfAborted();
+    throw ended.aborted ? commandFailed(what, `no result within ${limitMs / 1000} s`) : error;
+  } finally {
+    stdout.destroy();
+  }
 }
 
 /**
@@ -27,35 +115,12 @@ export function parseToken(text: string, { from, fixHint }: Pick<TokenSource, 'f
 }
 
 /**
- * Reads the token from its configured source.
- * @param login the command that stores a token, for the hint if there is no source
- * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
- * the signal aborts
+ * Reads the token from its source.
+ * @throws CredentialsError if it is invalid or cannot be read (the message never contains it); the signal's reason
  */
-export async function readToken(
-  source: TokenSource | undefined,
-  { stdin, signal }: TokenReaders,
-  login = 'partnerctl login',
-): Promise<string> {
-  switch (source?.kind) {
-    case 'text':
-      return parseToken(source.token, source);
-    case 'file': {
-      const { readTokenFile, readTokenFromStdin } = await import('./read-secret-line.ts');
-      const isStdin = source.path === '-';
-      return parseToken(await (isStdin ? readTokenFromStdin(stdin(), signal) : readTokenFile(source, signal)), source);
-    }
-    case 'command': {
-      const { runSecretCommand } = await import('./read-secret-line.ts');
-      return parseToken(await runSecretCommand(source.command, source.from, signal), source);
-    }
-    case 'keychain':
-      throw new CredentialsError(`The token of ${source.from} is in the keychain, which partnerctl no longer reads.`, {
-        hint: source.fixHint,
-      });
-    default:
-      throw new CredentialsError('No token is configured.', {
-        hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${login}\`.`,
-      });
-  }
+export async function readToken(source: TokenSource, readers: TokenReaders): Promise<string> {
+  const { kind, value, from } = source;
+  if (kind === 'text') return parseToken(value, source);
+  const line = kind === 'file' ? readTokenFile(source, readers) : runSecretCommand(value, from, readers.signal);
+  return parseToken(await line, source);
 }

@@ -1,9 +1,9 @@
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './global-flags.ts';
-import { DEFAULT_PROFILE, type Profile, type Profiles } from './profiles.ts';
-import { findTokenSources, isSameService, nameProfile, type TokenSource } from './token-sources.ts';
+import { DEFAULT_PROFILE, nameProfile, type Profile, type Profiles, profileHint } from './profiles.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
@@ -11,14 +11,25 @@ export interface Sourced<Value> {
   readonly from: string;
 }
 
+/** A token, a file that holds it (`-` for standard input), or a shell command that prints it. */
+export interface TokenSource extends Sourced<string> {
+  readonly kind: 'text' | 'file' | 'command';
+  /** How to provide a valid one there. One sentence. */
+  readonly fixHint: string;
+  /** The profile that stores it; undefined for one from a flag or the environment. */
+  readonly profile?: string;
+}
+
 export interface ServiceSettings {
   readonly profile: Sourced<string>;
   readonly baseUrl: Sourced<string>;
   readonly token: TokenSource | undefined;
+  /** The base URL of the profile, if the token is the profile's and belongs to another service than `baseUrl`. */
+  readonly tokenService: string | undefined;
   /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
   /** The variables that override a different value of the profile, if --profile or PARTNER_PROFILE chose it. */
-  readonly overridingVariables: readonly ('PARTNER_BASE_URL' | 'PARTNER_TOKEN')[];
+  readonly overridingVariables: readonly string[];
 }
 
 /** Returns the name of the active profile. */
@@ -38,50 +49,6 @@ export function contractProfile(flags: GlobalFlags, env: Environment, profiles: 
   return from === 'the current profile' && namesService ? DEFAULT_PROFILE : value;
 }
 
-function selectProfile(name: Sourced<string>, profiles: Profiles): Profile {
-  const profile = Object.hasOwn(profiles.profiles, name.value) ? profiles.profiles[name.value] : undefined;
-  if (profile) return profile;
-  if (name.from === 'the current profile') return {};
-  const names = Object.keys(profiles.profiles);
-  throw new UsageError(`There is no profile ${JSON.stringify(name.value)} (from ${name.from}).`, {
-    hint:
-      names.length > 0
-        ? `Use one of: ${names.join(', ')}.`
-        : `Create it with \`partnerctl login --profile ${name.value}\`.`,
-  });
-}
-
-function baseUrlCandidates(flags: GlobalFlags, env: Environment, profile: Profile, name: string): Sourced<string>[] {
-  return [
-    { value: flags.baseUrl, from: '--base-url' },
-    { value: env.PARTNER_BASE_URL || undefined, from: 'PARTNER_BASE_URL' },
-    { value: profile.base_url, from: nameProfile(name) },
-  ].flatMap(({ value, from }) => (value === undefined ? [] : [{ value, from }]));
-}
-
-function describeShadowed(what: string, candidates: readonly { readonly from: string }[]): string[] {
-  const [used, ...shadowed] = candidates;
-  return used ? shadowed.map(({ from }) => `the ${what} from ${used.from} overrides ${from}`) : [];
-}
-
-/** Returns the variables among `used` that override a different value of a profile that was chosen by name. */
-function findOverridingVariables(
-  name: Sourced<string>,
-  { base_url: baseUrl, token }: Profile,
-  used: { readonly baseUrl: Sourced<string>; readonly tokens: readonly TokenSource[] },
-): ServiceSettings['overridingVariables'] {
-  if (name.from === 'the current profile') return [];
-  const [first, ...others] = used.tokens;
-  const overridesUrl =
-    used.baseUrl.from === 'PARTNER_BASE_URL' && (baseUrl ?? used.baseUrl.value) !== used.baseUrl.value;
-  const isSameToken = first?.kind === 'text' && first.token === token;
-  const overridesToken = first?.from === 'PARTNER_TOKEN' && others.length > 0 && !isSameToken;
-  return [
-    ...(overridesUrl ? ['PARTNER_BASE_URL' as const] : []),
-    ...(overridesToken ? ['PARTNER_TOKEN' as const] : []),
-  ];
-}
-
 /** Whether the flags and the environment determine both the service and the token, without a profile. */
 export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
@@ -90,31 +57,81 @@ export function namesServiceAndToken(flags: GlobalFlags, env: Environment): bool
   return !namesProfile && namesService && namesToken;
 }
 
+/** Whether two base URLs have the same origin, so that the token for one may go to the other. */
+export function isSameService(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
+}
+
+/** The token in a file. @param orElse continues the hint: `, or omit --token-file to use PARTNER_TOKEN` */
+export function tokenFileSource(path: string, orElse = ''): TokenSource {
+  const [from, fix] =
+    path === '-'
+      ? ['standard input', 'Pipe a valid one to standard input']
+      : [`--token-file ${path}`, `Put a valid one into ${path}`];
+  return { kind: 'file', value: path, from, fixHint: `${fix}${orElse}.` };
+}
+
+function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
+  const login = `partnerctl login --profile ${shellQuote(profile)}`;
+  if (command) {
+    const fixHint = `Make it print a valid one (${command}), or store a token with: ${login}`;
+    return { kind: 'command', value: command, from: `${nameProfile(profile)}'s token_command`, fixHint, profile };
+  }
+  if (!token) return undefined;
+  return {
+    kind: 'text',
+    value: token,
+    from: nameProfile(profile),
+    fixHint: `Store a valid one with: ${login}`,
+    profile,
+  };
+}
+
+/** The sources that have a token, the one in use first. The hint of each names the next one that works for the service. */
+function tokenSources(
+  { tokenFile }: GlobalFlags,
+  { PARTNER_TOKEN }: Environment,
+  stored: TokenSource | undefined,
+  isForeign: boolean,
+): readonly TokenSource[] {
+  const orElse = (drop: string, next: TokenSource | undefined) => (next ? `, or ${drop} to use ${next.from}` : '');
+  const usable = isForeign ? undefined : stored;
+  const fixHint = `Set a valid one${orElse('unset it', usable)}.`;
+  const variable: TokenSource | undefined = PARTNER_TOKEN
+    ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint }
+    : undefined;
+  const file = tokenFile && tokenFileSource(tokenFile, orElse('omit --token-file', variable ?? usable));
+  return [file, variable, stored].flatMap((source) => source || []);
+}
+
+function selectProfile({ value: name, from }: Sourced<string>, profiles: Profiles): Profile {
+  const profile = profiles.profiles[name];
+  if (profile) return profile;
+  if (from === 'the current profile') return {};
+  throw new UsageError(`There is no ${nameProfile(name)} (from ${from}).`, { hint: profileHint(profiles) });
+}
+
+function baseUrls(flags: GlobalFlags, env: Environment, profiles: Profiles): readonly Sourced<string>[] {
+  const name = resolveProfileName(flags, env, profiles);
+  return [
+    { value: flags.baseUrl, from: '--base-url' },
+    { value: env.PARTNER_BASE_URL || undefined, from: 'PARTNER_BASE_URL' },
+    { value: selectProfile(name, profiles).base_url, from: nameProfile(name.value) },
+  ].flatMap(({ value, from }) => (value === undefined ? [] : { value, from }));
+}
+
+function describeShadowed(what: string, [used, ...shadowed]: readonly Sourced<string>[]): string[] {
+  return shadowed.map(({ from }) => `the ${what} from ${used?.from} overrides ${from}`);
+}
+
 /**
  * Returns the base URL that `resolveService` would return.
  * @returns undefined if none is configured
  * @throws UsageError for an unknown profile or an invalid URL
  */
 export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
-  const profile = resolveProfileName(flags, env, profiles);
-  const [first] = baseUrlCandidates(flags, env, selectProfile(profile, profiles), profile.value);
+  const [first] = baseUrls(flags, env, profiles);
   return first && parseBaseUrl(first.value, first.from);
-}
-
-/** Like `resolveBaseUrl`, but throws UsageError if none is configured. */
-export function requireBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
-  const baseUrl = resolveBaseUrl(flags, env, profiles);
-  if (baseUrl === undefined) throw noBaseUrl(profiles);
-  return baseUrl;
-}
-
-function noBaseUrl({ current, profiles }: Profiles): UsageError {
-  const names = Object.keys(profiles);
-  const hint =
-    names.length > 0 && !names.includes(current)
-      ? `Choose a profile (${names.join(', ')}) with \`partnerctl profile use <name>\`, give --base-url, or set PARTNER_BASE_URL.`
-      : 'Give --base-url, set PARTNER_BASE_URL, or run `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.';
-  return new UsageError('No base URL is configured.', { hint });
 }
 
 /**
@@ -123,30 +140,33 @@ function noBaseUrl({ current, profiles }: Profiles): UsageError {
  * @throws UsageError for an unknown profile or a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
-  const profile = resolveProfileName(flags, env, profiles);
-  const stored = selectProfile(profile, profiles);
-  const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
-  const [first] = baseUrls;
-  if (!first) throw noBaseUrl(profiles);
+  const urls = baseUrls(flags, env, profiles);
+  const [first] = urls;
+  if (!first) {
+    throw new UsageError('No base URL is configured.', {
+      hint: 'Give --base-url, set PARTNER_BASE_URL, choose a profile with `partnerctl profile use <name>`, or create one with `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
+    });
+  }
   const baseUrl = { value: parseBaseUrl(first.value, first.from), from: first.from };
-  const context = { profile: stored, name: profile.value, baseUrl: baseUrl.value };
-  const tokens = findTokenSources(flags, env.PARTNER_TOKEN, context);
+  const profile = resolveProfileName(flags, env, profiles);
+  const selected = selectProfile(profile, profiles);
+  const { base_url: own } = selected;
+  const isForeign = own !== undefined && !isSameService(own, baseUrl.value);
+  const stored = profileToken(selected, profile.value);
+  const tokens = tokenSources(flags, env, stored, isForeign);
+  const [token] = tokens;
+  const isChosen = profile.from !== 'the current profile';
+  const overridesUrl = first.from === 'PARTNER_BASE_URL' && own !== undefined && own !== first.value;
+  const overridesToken = token?.from === 'PARTNER_TOKEN' && stored !== undefined && token.value !== selected.token;
   return {
     profile,
     baseUrl,
-    token: tokens[0],
-    overridingVariables: findOverridingVariables(profile, stored, { baseUrl, tokens }),
-    shadowed: [...describeShadowed('base URL', baseUrls), ...describeShadowed('token', tokens)],
+    token,
+    tokenService: isForeign && token?.profile !== undefined ? own : undefined,
+    overridingVariables: [
+      ...(isChosen && overridesUrl ? ['PARTNER_BASE_URL'] : []),
+      ...(isChosen && overridesToken ? ['PARTNER_TOKEN'] : []),
+    ],
+    shadowed: [...describeShadowed('base URL', urls), ...describeShadowed('token', tokens)],
   };
-}
-
-/**
- * Detects that a profile's token would be sent to a service other than the profile's own.
- * @returns the profile's own base URL in that case, otherwise undefined
- */
-export function crossServiceToken(settings: ServiceSettings, profiles: Profiles): string | undefined {
-  const { profile, baseUrl, token } = settings;
-  const own = profiles.profiles[profile.value]?.base_url;
-  if (token?.profile === undefined || own === undefined || !URL.canParse(own)) return undefined;
-  return isSameService(own, baseUrl.value) ? undefined : own;
 }

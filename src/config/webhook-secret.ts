@@ -3,7 +3,7 @@ import { describeFileError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { Environment } from '../platform/io.ts';
 
-export interface SecretSources {
+interface SecretSources {
   /** The value of `--secret-file`; `-` for standard input. */
   readonly secretFile: string | undefined;
   readonly env: Environment;
@@ -19,18 +19,7 @@ export interface WebhookSecrets {
   readonly from: string;
 }
 
-const VARIABLE = 'PARTNER_WEBHOOK_SECRET';
-
 const MAX_MIB = 1;
-
-/** @throws UsageError if there is no secret in the text */
-function splitSecrets(text: string, from: string): WebhookSecrets {
-  const secrets = text.split('\n').flatMap((line) => line.trim() || []);
-  if (secrets.length > 0) return { secrets, from };
-  throw new UsageError(`The webhook secret from ${from} is empty.`, {
-    hint: 'Put the secret that the sender signs with there. Several secrets go on a line each.',
-  });
-}
 
 /**
  * Reads the webhook secrets from `--secret-file`, or else from PARTNER_WEBHOOK_SECRET: one per line, so that both the old and
@@ -38,28 +27,28 @@ function splitSecrets(text: string, from: string): WebhookSecrets {
  * @returns undefined if neither is given
  * @throws UsageError if there is no secret in it, or the file cannot be read; the signal's reason
  */
-export async function readWebhookSecrets({
-  secretFile,
-  env,
-  stdin,
-  signal,
-}: SecretSources): Promise<WebhookSecrets | undefined> {
-  if (secretFile === undefined) {
-    const value = env[VARIABLE];
-    return value === undefined ? undefined : splitSecrets(value, VARIABLE);
+export async function readWebhookSecrets(sources: SecretSources): Promise<WebhookSecrets | undefined> {
+  const { secretFile, env, stdin, signal } = sources;
+  let from = 'PARTNER_WEBHOOK_SECRET';
+  let text = env.PARTNER_WEBHOOK_SECRET;
+  if (secretFile !== undefined) {
+    from = secretFile === '-' ? 'standard input' : `--secret-file ${secretFile}`;
+    try {
+      const chunks = secretFile === '-' ? readStdin(stdin(), signal) : readFileChunks(secretFile, signal);
+      text = await decodeText(chunks, MAX_MIB);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new UsageError(`The webhook secret cannot be read from ${from}.`, {
+        why: describeFileError(error),
+        hint: 'Name a file with the secret, or set PARTNER_WEBHOOK_SECRET.',
+        cause: error,
+      });
+    }
   }
-  const from = secretFile === '-' ? 'standard input' : `--secret-file ${secretFile}`;
-  const chunks = secretFile === '-' ? readStdin(stdin(), signal) : readFileChunks(secretFile, signal);
-  let text: string;
-  try {
-    text = await decodeText(chunks, MAX_MIB);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`The webhook secret cannot be read from ${from}.`, {
-      why: describeFileError(error),
-      hint: 'Name a file with the secret, or set PARTNER_WEBHOOK_SECRET.',
-      cause: error,
-    });
-  }
-  return splitSecrets(text, from);
+  if (text === undefined) return undefined;
+  const secrets = text.split('\n').flatMap((line) => line.trim() || []);
+  if (secrets.length > 0) return { secrets, from };
+  throw new UsageError(`The webhook secret from ${from} is empty.`, {
+    hint: 'Put the secret that the sender signs with there. Several secrets go on a line each.',
+  });
 }

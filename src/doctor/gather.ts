@@ -1,9 +1,8 @@
 import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
+import { isReadableByOthers, nameProfile, type Profiles, profilesPath } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
-import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
-import { isSameService, nameProfile } from '../config/token-sources.ts';
+import { isSameService, resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';

@@ -1,17 +1,16 @@
 import { closestMatch } from 'leven';
 
 /**
- * The candidate that a mistyped word most likely means (`template_id` for `templateId` or `template`); undefined if none
- * is close.
+ * The candidate that a mistyped word most likely means: the only one that begins with it (`template_id` for `template`), else
+ * one within a few edits (`template_id` for `templateId`); undefined if none is close.
  */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
+  const typed = word.toLowerCase();
+  const begins = candidates.filter((candidate) => word.length > 1 && candidate.toLowerCase().startsWith(typed));
+  if (begins.length === 1) return begins[0];
   // Two edits, because swapped letters count as two; one in short words, and more in long ones.
   const maxDistance = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 4));
-  const match = closestMatch(
-    word.toLowerCase(),
-    candidates.map((candidate) => candidate.toLowerCase()),
-    { maxDistance },
-  );
-  const isMeant = (candidate: string) => candidate.toLowerCase() === match;
-  return candidates.find(isMeant) ?? candidates.find((candidate) => word !== '' && candidate.startsWith(`${word}_`));
+  const lower = candidates.map((candidate) => candidate.toLowerCase());
+  const match = closestMatch(typed, lower, { maxDistance });
+  return match === undefined ? undefined : candidates[lower.indexOf(match)];
 }

@@ -1,4 +1,5 @@
-import { backoffMs, DEFAULT_RETRIES } from '../api/retry.ts';
+import { backoffMs } from '../api/retry.ts';
+import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,21 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Column, listResult } from '../../output/command-result.ts';
-
-interface ProfileRow {
-  readonly name: string;
-  readonly base_url: string | null;
-  readonly token: string;
-  readonly current: boolean;
-  readonly protected: boolean;
-}
-
-const COLUMNS: readonly Column<ProfileRow>[] = [
-  { header: 'CURRENT', value: ({ current }) => (current ? '*' : ''), tone: () => 'good' },
-  { header: 'PROFILE', value: ({ name }) => name },
-  { header: 'BASE URL', value: ({ base_url }) => base_url },
-  { header: 'TOKEN', value: ({ token }) => token },
-  { header: 'PROTECTED', value: (profile) => (profile.protected ? 'protected' : '') },
-];
+import { listResult } from '../../output/command-result.ts';
 
 export const list = () =>
   leaf('list', 'List the profiles', {
@@ -23,10 +7,8 @@ export const list = () =>
     examples: [['partnerctl profile list', 'show every profile and its service']],
   }).action(
     run(async ({ flags, env, config }) => {
-      const [{ tokenKind }, { resolveProfileName }] = await Promise.all([
-        import('../../config/profiles.ts'),
-        import('../../config/settings.ts'),
-      ]);
+      const { tokenKind } = await import('../../config/profiles.ts');
+      const { resolveProfileName } = await import('../../config/settings.ts');
       const stored = await config.read();
       const current = resolveProfileName(flags, env, stored).value;
       const items = Object.entries(stored.profiles).map(([name, profile]) => ({
@@ -36,6 +18,16 @@ export const list = () =>
         current: name === current,
         protected: profile.protected ?? false,
       }));
-      return listResult(items, COLUMNS, { empty: 'There are no profiles. Create one with `partnerctl login`.' });
+      return listResult(
+        items,
+        [
+          { header: 'CURRENT', value: (item) => (item.current ? '*' : ''), tone: () => 'good' },
+          { header: 'PROFILE', value: ({ name }) => name },
+          { header: 'BASE URL', value: ({ base_url }) => base_url },
+          { header: 'TOKEN', value: ({ token }) => token },
+          { header: 'PROTECTED', value: (item) => (item.protected ? 'protected' : '') },
+        ],
+        { empty: 'There are no profiles. Create one with `partnerctl login`.' },
+      );
     }),
   );

@@ -1,6 +1,20 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
 
+/** The action of `profile protect` and `profile unprotect`. */
+const protection = (isProtected: boolean) =>
+  run(async ({ config }, name: string) => {
+    const { findProfile, withProfile } = await import('../../config/profiles.ts');
+    await config.update((latest) => {
+      const { protected: _, ...profile } = findProfile(latest, name);
+      return withProfile(latest, name, isProtected ? { ...profile, protected: true } : profile);
+    });
+    return objectResult({ profile: name, protected: isProtected }, [
+      { header: 'PROFILE', value: ({ profile }) => profile },
+      { header: 'PROTECTED', value: () => (isProtected ? 'yes' : 'no') },
+    ]);
+  });
+
 export const protect = () =>
   leaf('protect', 'Ask for the name of a profile before each write', {
     description:
@@ -9,13 +23,13 @@ export const protect = () =>
     examples: [['partnerctl profile protect acme', 'ask before each write to acme']],
   })
     .argument('<name>', 'the profile')
-    .action(
-      run(async ({ config }, name) => {
-        const { findProfile, withProtection } = await import('../../config/profiles.ts');
-        await config.update((latest) => withProtection(latest, name, findProfile(latest, name), true));
-        return objectResult({ profile: name, protected: true }, [
-          { header: 'PROFILE', value: ({ profile }) => profile },
-          { header: 'PROTECTED', value: () => 'yes' },
-        ]);
-      }),
-    );
+    .action(protection(true));
+
+export const unprotect = () =>
+  leaf('unprotect', 'End the protection of a profile', {
+    description: 'Removes the protection of a profile: writes no longer ask for its name.',
+    exits: ['notFound'],
+    examples: [['partnerctl profile unprotect acme', 'write to acme without being asked']],
+  })
+    .argument('<name>', 'the profile')
+    .action(protection(false));

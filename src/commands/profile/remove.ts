@@ -1,12 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
 
-/** Says which profile commands use now that the current one is removed. */
-function describeNewCurrent(removed: string, hasDefault: boolean): string {
-  const now = hasDefault ? 'Commands now use profile "default"' : 'Now no profile is current';
-  return `${JSON.stringify(removed)} was the current profile. ${now}. To choose another one: partnerctl profile use <name>`;
-}
-
 export const remove = () =>
   leaf('remove', 'Remove a profile', {
     description: 'Removes a profile and its token.',
@@ -16,16 +10,17 @@ export const remove = () =>
     .argument('<name>', 'the profile')
     .action(
       run(async ({ config, warn }, name) => {
-        const { DEFAULT_PROFILE, findProfile, withProfile } = await import('../../config/profiles.ts');
-        const stored = await config.read();
+        const { DEFAULT_PROFILE, findProfile } = await import('../../config/profiles.ts');
+        const { current } = await config.read();
         await config.update((latest) => {
           findProfile(latest, name);
-          const rest = withProfile(latest, name, undefined);
-          return latest.current === name ? { ...rest, current: DEFAULT_PROFILE } : rest;
+          const { [name]: _, ...profiles } = latest.profiles;
+          return { current: latest.current === name ? DEFAULT_PROFILE : latest.current, profiles };
         });
-        const others = Object.keys(stored.profiles).filter((each) => each !== name);
-        if (stored.current === name && others.length > 0) {
-          await warn(describeNewCurrent(name, others.includes(DEFAULT_PROFILE)));
+        if (current === name && Object.keys((await config.read()).profiles).length > 0) {
+          await warn(
+            `${JSON.stringify(name)} was the current profile. To choose another one: partnerctl profile use <name>`,
+          );
         }
         return objectResult({ profile: name, removed: true }, [
           { header: 'PROFILE', value: ({ profile }) => profile },

@@ -1,29 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Column, objectResult } from '../../output/command-result.ts';
-
-interface ShownProfile {
-  readonly name: string;
-  readonly base_url: string | null;
-  readonly token: string;
-  readonly token_command: string | null;
-  readonly state: string | null;
-  readonly state_password_command: string | null;
-  readonly current: boolean;
-  readonly protected: boolean;
-  readonly file: string;
-}
-
-const COLUMNS: readonly Column<ShownProfile>[] = [
-  { header: 'PROFILE', value: ({ name }) => name },
-  { header: 'BASE URL', value: ({ base_url }) => base_url },
-  { header: 'TOKEN', value: ({ token }) => token },
-  { header: 'TOKEN COMMAND', value: ({ token_command }) => token_command },
-  { header: 'STATE', value: ({ state }) => state },
-  { header: 'STATE PASSWORD COMMAND', value: ({ state_password_command }) => state_password_command },
-  { header: 'CURRENT', value: ({ current }) => (current ? 'yes' : 'no') },
-  { header: 'PROTECTED', value: (profile) => (profile.protected ? 'yes' : 'no') },
-  { header: 'FILE', value: ({ file }) => file },
-];
+import { objectResult } from '../../output/command-result.ts';
 
 export const show = () =>
   leaf('show', 'Show a profile, without its token', {
@@ -34,14 +10,12 @@ export const show = () =>
     .argument('[name]', 'the profile; the current one by default')
     .action(
       run(async ({ flags, env, config }, typedName) => {
-        const [{ findProfile, profilesPath, tokenKind }, { resolveProfileName }] = await Promise.all([
-          import('../../config/profiles.ts'),
-          import('../../config/settings.ts'),
-        ]);
+        const { findProfile, profilesPath, tokenKind } = await import('../../config/profiles.ts');
+        const { resolveProfileName } = await import('../../config/settings.ts');
         const stored = await config.read();
         const name = typedName ?? resolveProfileName(flags, env, stored).value;
         const profile = findProfile(stored, name);
-        const shown: ShownProfile = {
+        const shown = {
           name,
           base_url: profile.base_url ?? null,
           token: tokenKind(profile),
@@ -52,6 +26,16 @@ export const show = () =>
           protected: profile.protected ?? false,
           file: profilesPath(config.directory),
         };
-        return objectResult(shown, COLUMNS);
+        return objectResult(shown, [
+          { header: 'PROFILE', value: () => name },
+          { header: 'BASE URL', value: ({ base_url }) => base_url },
+          { header: 'TOKEN', value: ({ token }) => token },
+          { header: 'TOKEN COMMAND', value: ({ token_command }) => token_command },
+          { header: 'STATE', value: ({ state }) => state },
+          { header: 'STATE PASSWORD COMMAND', value: ({ state_password_command }) => state_password_command },
+          { header: 'CURRENT', value: ({ current }) => (current ? 'yes' : 'no') },
+          { header: 'PROTECTED', value: () => (profile.protected ? 'yes' : 'no') },
+          { header: 'FILE', value: ({ file }) => file },
+        ]);
       }),
     );

@@ -11,7 +11,6 @@ export const use = () =>
     .action(
       run(async ({ config, env, warn }, name) => {
         const { findProfile } = await import('../../config/profiles.ts');
-        const { base_url = null } = findProfile(await config.read(), name);
         await config.update((latest) => {
           findProfile(latest, name);
           return { ...latest, current: name };
@@ -19,6 +18,7 @@ export const use = () =>
         if (env.PARTNER_PROFILE) {
           await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
         }
+        const { base_url = null } = findProfile(await config.read(), name);
         return objectResult({ profile: name, base_url }, [
           { header: 'PROFILE', value: ({ profile }) => profile },
           { header: 'BASE URL', value: (result) => result.base_url },

@@ -1,6 +1,6 @@
-import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
+import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import type { ListedCronJob } from '../../contract/cron.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';

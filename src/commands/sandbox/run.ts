@@ -20,20 +20,16 @@ const runInSandbox = () =>
         if (!file) {
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }
-        const [{ rm }, { announceSandbox, childEnvironment, makeLauncherDirectory }, { startSandbox }, { runChild }] =
-          await Promise.all([
-            import('node:fs/promises'),
-            import('./shared/child.ts'),
-            import('./shared/start-sandbox.ts'),
-            import('../../cli/run-child.ts'),
-          ]);
-        const { data, webhook } = options;
-        const directory = await makeLauncherDirectory(context.selfCommand);
+        const { rm } = await import('node:fs/promises');
+        const { announceSandbox, childEnvironment, makeLauncherDirectory } = await import('./shared/child.ts');
+        const { startSandbox } = await import('./shared/start-sandbox.ts');
+        const { runChild } = await import('../../cli/run-child.ts');
+        const directory = await makeLauncherDirectory(context.runtime.selfCommand);
         try {
           const { sandbox } = await startSandbox(options, context);
           try {
-            const env = await childEnvironment(sandbox, context, directory, webhook !== undefined);
-            await announceSandbox(context, sandbox, file, data);
+            const env = await childEnvironment(sandbox, context, directory, options.webhook !== undefined);
+            await announceSandbox(context, sandbox, file);
             return { kind: 'none', exitCode: await runChild(context, file, args, env) };
           } finally {
             await sandbox.close();

@@ -2,144 +2,87 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { runSecretCommand } from '../../../src/config/read-secret-line.ts';
-import { parseToken, readToken, type TokenReaders } from '../../../src/config/read-token.ts';
-import type { TokenSource } from '../../../src/config/token-sources.ts';
+import { expect, it } from 'vitest';
+import { parseToken, readToken, runSecretCommand } from '../../../src/config/read-token.ts';
+import type { TokenSource } from '../../../src/config/settings.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const NEVER = new AbortController().signal;
-const COMMAND = `profile "p"'s token_command`;
-const nothing = () => Readable.from([]);
+const HERE = { from: 'here', fixHint: 'Mend it.' };
 
-function reading(stdin: Readable, signal = NEVER): TokenReaders {
-  return { stdin: () => stdin, signal };
+/** Reads a token from a source. */
+function read(kind: TokenSource['kind'], value: string, stdin: Readable = Readable.from([]), signal = NEVER) {
+  return readToken({ kind, value, ...HERE }, { stdin: () => stdin, signal });
 }
 
-describe('parseToken', () => {
-  it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j', (text) => {
-    expect(parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toBe(text.trim());
-  });
-
-  it.each(['', ' \n', 'two words', 'two\nlines', 'pat_\u0000x', 'pat_é', 'pat_\u200b0123', 'pat_\r\nx-evil: 1'])(
-    'rejects %j',
-    (text) => {
-      expect(() => parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toThrow(CredentialsError);
-    },
-  );
-
-  it('property: returns printable ASCII, or throws an error without the text', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter, minLength: 12 }), (text) => {
-        try {
-          expect(parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toMatch(/^[!-~]+$/);
-        } catch (error) {
-          expect(error).toBeInstanceOf(CredentialsError);
-          expect(String(error)).not.toContain(text);
-        }
-      }),
-    );
-  });
+it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j as a token', (text) => {
+  expect(parseToken(text, HERE)).toBe(text.trim());
 });
 
-describe('readToken', () => {
-  it('reads the first non-empty line of a file', async () => {
-    const path = join(tempDirectory(), 'token');
-    writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
-    expect(await readToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing()))).toBe(
-      'pat_file',
-    );
-  });
+it('property: a token is printable ASCII, or the error does not contain it', () => {
+  const text = fc.oneof(
+    fc.string({ unit: anyCharacter, minLength: 12 }),
+    fc.constantFrom('', ' \n', 'two words', 'pat_\u200b0123456', 'pat_0123456\r\nx-evil: 1'),
+  );
+  fc.assert(
+    fc.property(text, (given) => {
+      try {
+        expect(parseToken(given, HERE)).toMatch(/^[!-~]+$/);
+      } catch (error) {
+        expect(error).toBeInstanceOf(CredentialsError);
+        if (given.trim() !== '') expect(String(error)).not.toContain(given);
+      }
+    }),
+  );
+});
 
-  it('names a file that does not exist', async () => {
-    const path = join(tempDirectory(), 'none');
-    await expect(
-      readToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
-    ).rejects.toThrow(path);
-  });
+it('reads the first line of a file or of standard input that is not blank, without waiting for the end', async () => {
+  const path = join(tempDirectory(), 'token');
+  writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
+  expect(await read('file', path)).toBe('pat_file');
+  const open = new PassThrough();
+  open.write('\npat_');
+  open.write('stdin\n');
+  expect(await read('file', '-', open)).toBe('pat_stdin');
+  await expect(read('file', `${path}.none`)).rejects.toThrow(`${path}.none`);
+});
 
-  it('reads standard input in chunks', async () => {
-    const stdin = Readable.from([Buffer.from('pat_'), Buffer.from('stdin'), Buffer.from('\nrest')]);
-    expect(
-      await readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
-    ).toBe('pat_stdin');
-  });
+it.each<[string, TokenSource['kind'], string, Readable?]>([
+  ['a command', 'command', `head -c 20000 /dev/zero | tr '\\0' x; echo; echo second`],
+  ['an endless command', 'command', "yes x | tr -d '\\n'"],
+  ['standard input', 'file', '-', new Readable({ read: (size) => void 'x'.repeat(size) })],
+])('rejects a first line of %s that is longer than a token', async (_, kind, value, stdin) => {
+  stdin?.push('x'.repeat(20_000));
+  const error = await read(kind, value, stdin).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CredentialsError);
+  expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
+  expect(String(error)).not.toContain('xxx');
+});
 
-  it('does not wait for the end of standard input', async () => {
-    const stdin = new PassThrough();
-    stdin.write('\npat_stdin\n');
-    expect(
-      await readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
-    ).toBe('pat_stdin');
-  });
+it('uses the first line of a command with more output than a pipe holds', async () => {
+  expect(await read('command', 'echo pat_command; head -c 1000000 /dev/zero')).toBe('pat_command');
+});
 
-  it.each<[string, (path: string) => TokenSource]>([
-    ['a file', (path) => ({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' })],
-    ['a command', (path) => ({ kind: 'command', command: `cat ${path}`, from: COMMAND, fixHint: 'Mend it.' })],
-    [
-      'an endless command',
-      () => ({ kind: 'command', command: "yes x | tr -d '\\n'", from: COMMAND, fixHint: 'Mend it.' }),
-    ],
-  ])('rejects a first line of %s that is longer than a token', async (_, source) => {
-    const path = join(tempDirectory(), 'token');
-    writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
-    const error = await readToken(source(path), reading(nothing())).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(CredentialsError);
-    expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
-    expect(String(error)).not.toContain('xxx');
-  });
+it.each([
+  ['succeeds', 0],
+  ['fails', 7],
+])('does not wait for a background process that keeps the pipe of a command open that %s', async (_, code) => {
+  const pidFile = join(tempDirectory(), 'pid');
+  const token = read('command', `echo pat_command; sleep 600 & echo $! > ${pidFile}; exit ${code}`);
+  if (code === 0) expect(await token).toBe('pat_command');
+  else await expect(token).rejects.toMatchObject({ message: 'Here failed.', info: { why: 'exit code 7' } });
+  if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
+});
 
-  it('stops reading standard input without a line feed', async () => {
-    const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
-    await expect(
-      readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
-    ).rejects.toThrow('longer');
-  });
-
-  it.each([
-    ['more output than a pipe holds', 'echo pat_command; head -c 1000000 /dev/zero'],
-    ['a background process that keeps the pipe open', 'echo pat_command; sleep 600 & echo $! > PID'],
-  ])('uses the first line of a command with %s', async (_, command) => {
-    const pidFile = join(tempDirectory(), 'pid');
-    const source = {
-      kind: 'command',
-      command: command.replace('PID', pidFile),
-      from: COMMAND,
-      fixHint: 'Mend it.',
-    } as const;
-    expect(await readToken(source, reading(nothing()))).toBe('pat_command');
-    if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
-  });
-
-  it('fails as soon as the command has failed, even if a background process keeps the pipe open', async () => {
-    const pidFile = join(tempDirectory(), 'pid');
-    const source = {
-      kind: 'command',
-      command: `sleep 600 & echo $! > ${pidFile}; exit 7`,
-      from: COMMAND,
-      fixHint: 'Mend it.',
-    } as const;
-    await expect(readToken(source, reading(nothing()))).rejects.toThrow('Profile "p"\'s token_command failed.');
-    process.kill(Number(readFileSync(pidFile, 'utf8')));
-  });
-
-  it('ends a command that takes too long, and does not repeat its output', async () => {
-    const { signal } = new AbortController();
-    const hanging = runSecretCommand("printf 'pat_partial'; exec sleep 60", COMMAND, signal, 200);
-    const error = await hanging.catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ exitCode: 3, info: { why: 'no result within 0.2 s' } });
-    expect(JSON.stringify(error)).not.toContain('pat_partial');
-  });
-
-  it('on Ctrl-C, kills a command that hangs', async () => {
-    const control = new AbortController();
-    const fetching = readToken(
-      { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },
-      reading(nothing(), control.signal),
-    );
-    setImmediate(() => control.abort());
-    await expect(fetching).rejects.toThrow();
-  });
+it('ends a command that takes too long, and does not repeat its output; so does Ctrl-C', async () => {
+  const hanging = runSecretCommand("printf 'pat_partial'; exec sleep 60", 'the command', NEVER, 200);
+  const error = await hanging.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ exitCode: 3, info: { why: 'no result within 0.2 s' } });
+  expect(JSON.stringify(error)).not.toContain('pat_partial');
+  const control = new AbortController();
+  const interrupted = read('command', 'exec sleep 60', undefined, control.signal);
+  setImmediate(() => control.abort(new Error('Interrupted.')));
+  await expect(interrupted).rejects.toThrow('Interrupted.');
 });

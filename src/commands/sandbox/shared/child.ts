@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import type { Context } from '../../../cli/context.ts';
@@ -7,29 +7,22 @@ import type { Environment } from '../../../platform/io.ts';
 import { shellQuote } from '../../../platform/shell-quote.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
 
-/** Writes `partnerctl` scripts that start this program. @param self the command that starts it */
-async function writeLaunchers(directory: string, self: readonly string[]): Promise<void> {
-  const bin = join(directory, 'bin');
-  await mkdir(bin);
-  const posix = self.map(shellQuote).join(' ');
-  await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
-  const windows = self.map((arg) => `"${arg}"`).join(' ');
-  await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);
-}
-
 /**
  * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. The caller removes it.
  * @param self the command that starts this program
  * @throws LocalError if it cannot be written
  */
 export async function makeLauncherDirectory(self: readonly string[]): Promise<string> {
-  let directory: string | undefined;
   try {
-    directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
-    await writeLaunchers(directory, self);
+    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
+    const bin = join(directory, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${self.map(shellQuote).join(' ')} "$@"\n`, {
+      mode: 0o755,
+    });
+    await writeFile(join(bin, 'partnerctl.cmd'), `@${self.map((arg) => `"${arg}"`).join(' ')} %*\r\n`);
     return directory;
   } catch (error) {
-    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
     throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, {
       why: describeFileError(error),
       hint: 'If it is full or missing, set TMPDIR to another directory.',
@@ -77,7 +70,8 @@ export async function childEnvironment(
   directory: string,
   hasWebhook: boolean,
 ): Promise<Environment> {
-  const path = [join(directory, 'bin'), context.env.PATH];
+  // An empty entry would mean the current directory.
+  const path = [join(directory, 'bin'), context.env.PATH].filter(Boolean);
   return {
     ...context.env,
     ...(await markPrompt(context, directory)),
@@ -89,26 +83,11 @@ export async function childEnvironment(
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
     ...(hasWebhook && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecret }),
-    // An empty entry would mean the current directory.
-    PATH: path.filter(Boolean).join(delimiter),
+    PATH: path.join(delimiter),
   };
 }
 
-/**
- * Tells the user at a terminal that a command runs against a sandbox, because a program such as `bash` does not show it.
- * @param dataDir where the sandbox keeps its data, if not in memory
- */
-export async function announceSandbox(
-  { io, flags, notice }: Context,
-  { baseUrl }: Sandbox,
-  command: string,
-  dataDir: string | undefined,
-): Promise<void> {
-  if (!io.stderr.isTTY) return;
-  const kept = [dataDir && `its data (${dataDir})`, flags.state && `the state (${flags.state})`].filter(Boolean);
-  const end =
-    kept.length === 0
-      ? 'everything in the sandbox is gone'
-      : `${kept.join(' and ')} ${kept.length === 1 ? 'stays' : 'stay'}, and nothing else`;
-  await notice(`Sandbox: the service is ${baseUrl}, not the real one. When ${command} ends, ${end}.`);
+/** Tells the user at a terminal that a command runs against a sandbox, because a program such as `bash` does not show it. */
+export async function announceSandbox({ io, notice }: Context, { baseUrl }: Sandbox, command: string): Promise<void> {
+  if (io.stderr.isTTY) await notice(`Sandbox: the service of ${command} is ${baseUrl}, not the real one.`);
 }

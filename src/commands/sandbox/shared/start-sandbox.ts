@@ -1,10 +1,12 @@
 import type { Context } from '../../../cli/context.ts';
 import { MAX_TEXT_MIB } from '../../../cli/input.ts';
+import { readWebhookSecrets } from '../../../config/webhook-secret.ts';
 import { describeFileError, InputError, LocalError, UsageError } from '../../../errors.ts';
 import { decodeText, readFileChunks } from '../../../platform/input.ts';
-import type { FaultPlan } from '../../../sandbox/faults.ts';
-import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts';
-import type { Script } from '../../../sandbox/script.ts';
+import { parseFaultPlan } from '../../../sandbox/faults.ts';
+import { type Sandbox, type SandboxOptions, startSandbox as startService } from '../../../sandbox/index.ts';
+import { parseScript } from '../../../sandbox/script.ts';
+import { isWebhookSecret, webhookUrlProblem } from '../../../sandbox/webhooks.ts';
 import type { SandboxOptionValues } from './options.ts';
 
 /** A running sandbox. */
@@ -14,69 +16,47 @@ export interface StartedSandbox {
   readonly generatedSecret: string | undefined;
 }
 
-interface OptionFile<T> {
-  /** What the file contains: `script`. */
-  readonly content: string;
-  readonly hint: string;
-  readonly parse: (text: string) => T;
-}
-
 /**
  * Reads and parses a file that a flag names.
+ * @param content what the file contains: `script`
  * @throws InputError if it cannot be read or is invalid; the signal's reason
  */
-async function readOptionFile<T>(path: string, signal: AbortSignal, file: OptionFile<T>): Promise<T> {
+async function readOptionFile<Content>(
+  path: string | undefined,
+  [content, hint, parse]: readonly [content: string, hint: string, parse: (text: string) => Content],
+  signal: AbortSignal,
+): Promise<Content | undefined> {
+  if (path === undefined) return undefined;
   try {
-    return file.parse(await decodeText(readFileChunks(path, signal), MAX_TEXT_MIB));
+    return parse(await decodeText(readFileChunks(path, signal), MAX_TEXT_MIB));
   } catch (error) {
     signal.throwIfAborted();
-    throw new InputError(`Cannot use the ${file.content} in ${path}.`, {
+    throw new InputError(`Cannot use the ${content} in ${path}.`, {
       why: describeFileError(error),
-      hint: file.hint,
+      hint,
       cause: error,
     });
   }
 }
 
-async function readFaults(path: string, signal: AbortSignal): Promise<FaultPlan> {
-  const { parseFaultPlan } = await import('../../../sandbox/faults.ts');
-  return readOptionFile(path, signal, {
-    content: 'faults',
-    hint: 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help sandbox',
-    parse: (text) => parseFaultPlan(JSON.parse(text)),
-  });
-}
+const FAULTS = [
+  'faults',
+  'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help sandbox',
+  (text: string) => parseFaultPlan(JSON.parse(text)),
+] as const;
 
-async function readScript(path: string, signal: AbortSignal): Promise<Script> {
-  const { parseScript } = await import('../../../sandbox/script.ts');
-  return readOptionFile(path, signal, {
-    content: 'script',
-    hint: 'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox',
-    parse: parseScript,
-  });
-}
-
-/** @throws UsageError unless the sandbox may deliver to the address */
-async function requireWebhookUrl(url: string): Promise<void> {
-  const { webhookUrlProblem } = await import('../../../sandbox/webhooks.ts');
-  const problem = webhookUrlProblem(url);
-  if (problem === undefined) return;
-  // The URL may contain a password.
-  const bareUrl = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
-  throw new UsageError(`The sandbox cannot deliver to ${bareUrl}.`, {
-    why: `The address ${problem}.`,
-    hint: 'Receive deliveries on this machine with: partnerctl webhook listen. It can forward them.',
-  });
-}
+const SCRIPT = [
+  'script',
+  'Write a list of rules such as [{"pattern":"hello","replies":[{"text":"Hi!","delay_ms":500}]}]; see: partnerctl help sandbox',
+  parseScript,
+] as const;
 
 /** Reads the secret that the user gave: the first, if there are several. @throws UsageError if it cannot sign */
 async function readSecret(secretFile: string | undefined, context: Context): Promise<string | undefined> {
-  const { env, io, abortSignal } = context;
-  const { readWebhookSecrets } = await import('../../../config/webhook-secret.ts');
-  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  const { env, io, abortSignal: signal } = context;
+  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal });
   if (!given) return undefined;
-  for (const secret of given.secrets) context.addSecret(secret);
-  const { isWebhookSecret } = await import('../../../sandbox/webhooks.ts');
+  given.secrets.forEach(context.addSecret);
   const [secret = ''] = given.secrets;
   if (isWebhookSecret(secret)) return secret;
   throw new UsageError(`The webhook secret from ${given.from} is not a Standard Webhooks secret.`, {
@@ -85,36 +65,29 @@ async function readSecret(secretFile: string | undefined, context: Context): Pro
   });
 }
 
-/**
- * Starts a sandbox as the options say.
- * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start, the
- * reason of the context's signal
- */
-export async function startSandbox(options: SandboxOptionValues, context: Context): Promise<StartedSandbox> {
-  const { data: dataDir, webhook: url, secretFile, port = 0 } = options;
-  const { abortSignal } = context;
-  if (secretFile !== undefined && url === undefined) {
+/** Checks where to deliver, and with which secret. @throws UsageError */
+async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, context: Context) {
+  if (url === undefined) {
+    if (secretFile === undefined) return undefined;
     throw new UsageError('--secret-file needs --webhook.', {
       hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or omit --secret-file.',
     });
   }
-  if (url !== undefined) await requireWebhookUrl(url);
-  const secret = url === undefined ? undefined : await readSecret(secretFile, context);
-  const faults = options.faults === undefined ? undefined : await readFaults(options.faults, abortSignal);
-  const script = options.script === undefined ? undefined : await readScript(options.script, abortSignal);
-  const sandbox = await start({
-    port,
-    ...(dataDir !== undefined && { dataDir }),
-    ...(faults && { faults }),
-    ...(script && { script }),
-    ...(url !== undefined && { webhook: { url, ...(secret !== undefined && { secret }) } }),
-  });
-  return { sandbox, generatedSecret: secret === undefined ? sandbox.webhookSecret : undefined };
+  const problem = webhookUrlProblem(url);
+  if (problem !== undefined) {
+    // The URL may contain a password.
+    const bareUrl = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
+    throw new UsageError(`The sandbox cannot deliver to ${bareUrl}.`, {
+      why: `The address ${problem}.`,
+      hint: 'Receive deliveries on this machine with: partnerctl webhook listen. It can forward them.',
+    });
+  }
+  const secret = await readSecret(secretFile, context);
+  return secret === undefined ? { url } : { url, secret };
 }
 
 /** @throws LocalError */
 async function start(options: SandboxOptions): Promise<Sandbox> {
-  const { startSandbox: startService } = await import('../../../sandbox/index.ts');
   try {
     return await startService(options);
   } catch (error) {
@@ -126,4 +99,24 @@ async function start(options: SandboxOptions): Promise<Sandbox> {
       cause: error,
     });
   }
+}
+
+/**
+ * Starts a sandbox as the options say.
+ * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start, the
+ * reason of the context's signal
+ */
+export async function startSandbox(options: SandboxOptionValues, context: Context): Promise<StartedSandbox> {
+  const { data: dataDir, port = 0 } = options;
+  const webhook = await readWebhook(options, context);
+  const faults = await readOptionFile(options.faults, FAULTS, context.abortSignal);
+  const script = await readOptionFile(options.script, SCRIPT, context.abortSignal);
+  const sandbox = await start({
+    port,
+    ...(dataDir !== undefined && { dataDir }),
+    ...(faults && { faults }),
+    ...(script && { script }),
+    ...(webhook && { webhook }),
+  });
+  return { sandbox, generatedSecret: webhook?.secret === undefined ? sandbox.webhookSecret : undefined };
 }

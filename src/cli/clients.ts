@@ -1,0 +1,125 @@
+import type { TokenOrigin } from '../api/call-errors.ts';
+import { Http } from '../api/http.ts';
+import { Transport } from '../api/transport.ts';
+import { readContractLayers } from '../config/contract-file.ts';
+import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { readToken } from '../config/read-token.ts';
+import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { Contract } from '../contract/contract.ts';
+import { CredentialsError } from '../errors.ts';
+import type { Clients, Context } from './context.ts';
+import { shellCommand } from './shell-command.ts';
+import { createTrace } from './trace.ts';
+
+/** What connections to services need of a command. */
+type ClientDeps = Pick<
+  Context,
+  | 'flags'
+  | 'env'
+  | 'io'
+  | 'clock'
+  | 'random'
+  | 'signals'
+  | 'abortSignal'
+  | 'config'
+  | 'runtime'
+  | 'progress'
+  | 'warn'
+  | 'redact'
+  | 'addSecret'
+> & {
+  /** The command's deadline in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  /** Writes a line to stderr, even with --quiet, without wrapping it. */
+  readonly writeLine: (text: string) => Promise<void>;
+};
+
+/** @throws CredentialsError if a profile's token would be sent to another service than the profile's own */
+function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings): void {
+  if (tokenService === undefined) return;
+  const unset = baseUrl.from === 'PARTNER_BASE_URL' ? " To use the profile's service, run: unset PARTNER_BASE_URL" : '';
+  throw new CredentialsError('A stored token is not sent to another service.', {
+    why: `The token of ${nameProfile(profile.value)} is for ${tokenService}, but ${baseUrl.from} is ${baseUrl.value}.`,
+    hint: `Set PARTNER_TOKEN to a token for that service, or run \`partnerctl login --profile <name>\` for it.${unset}`,
+  });
+}
+
+/** Says on stderr which settings win: all with -v, else the variables that override a profile chosen by name. */
+async function explain(settings: ServiceSettings, { flags, writeLine }: ClientDeps): Promise<void> {
+  const { baseUrl, token, shadowed, overridingVariables: names, profile } = settings;
+  if (flags.verbose || flags.debug) {
+    await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${token?.from ?? 'nowhere'}`);
+    for (const line of shadowed) await writeLine(`* ${line}`);
+  }
+  if (flags.quiet || names.length === 0) return;
+  const what = `${names.join(' and ')} ${names.length === 1 ? 'overrides' : 'override'} ${nameProfile(profile.value)}`;
+  await writeLine(`note: ${what}. To use the profile, run: unset ${names.join(' ')}`);
+}
+
+/** Creates the clients of a command. `close` closes all their connections. */
+export function createClients(deps: ClientDeps): Clients & { close(): Promise<void> } {
+  const { flags, env, io, clock, random, signals, abortSignal, config, runtime, deadline, warn, redact } = deps;
+  const transports: Transport[] = [];
+  const readers = { stdin: () => io.stdin, signal: abortSignal };
+  const common = {
+    clock,
+    random,
+    interrupt: signals.interrupt,
+    deadline,
+    userAgent: `partnerctl/${runtime.version} (node ${runtime.nodeVersion}; ${runtime.platform})`,
+    trace: createTrace(flags, deps),
+  };
+
+  function openTransport({ origin, href }: URL): Transport {
+    const transport = new Transport({ origin, proxy: proxyFor(href, env) });
+    transports.push(transport);
+    return transport;
+  }
+
+  async function open(baseUrl: string, profile: string, token: string, tokenOrigin: TokenOrigin): Promise<Http> {
+    deps.addSecret(token);
+    return new Http({
+      ...common,
+      baseUrl,
+      token,
+      tokenOrigin,
+      contract: new Contract(await readContractLayers(config.directory, { profile, baseUrl }, warn)),
+      transport: openTransport(new URL(baseUrl)),
+      retries: flags.retries ?? DEFAULT_RETRIES,
+      timeoutMs: flags.timeout,
+      redact,
+      onWarning: (text) => void warn(text),
+    });
+  }
+
+  return {
+    async http() {
+      // Without a profile in use, only hints and -v need the profiles: a damaged file does not matter.
+      const isNeeded = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
+      const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
+      const settings = resolveService(flags, env, profiles);
+      const { baseUrl, token } = settings;
+      await explain(settings, deps);
+      refuseForeignToken(settings);
+      if (!token) {
+        throw new CredentialsError('No token is configured.', {
+          hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${shellCommand(['login'], flags)}\`.`,
+        });
+      }
+      const name = contractProfile(flags, env, profiles);
+      return open(baseUrl.value, name, await readToken(token, readers), token);
+    },
+    async httpTo(baseUrl, token, origin) {
+      return open(baseUrl, contractProfile(flags, env, await config.read()), token, origin);
+    },
+    async fetchDocument(url) {
+      const { fetchDocument } = await import('../api/fetch-document.ts');
+      return fetchDocument(url, { ...common, transport: openTransport(url) });
+    },
+    async close() {
+      await Promise.all(transports.map((transport) => transport.close()));
+    },
+  };
+}
