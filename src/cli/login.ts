@@ -40,7 +40,9 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
     return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
   }
   if (!io.stdin.isTTY) return tokenFileSource('-');
-  throw new UsageError('There is no token, and no prompts: --no-input or CI is set, or stderr is not a terminal.', {
+  const isForbidden = !flags.input || env.CI;
+  const obstacle = isForbidden ? '--no-input or CI forbids asking for it' : 'stderr is not a terminal to ask for it';
+  throw new UsageError(`There is no token, and ${obstacle}.`, {
     hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }

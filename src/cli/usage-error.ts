@@ -60,9 +60,9 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
   const shown = flag.startsWith('--') ? flag : flag.slice(0, 2);
   const takesCommand = command.registeredArguments[0]?.name() === 'command' && !command.args.includes('--');
   const near = takesCommand ? 'Put -- before the command. ' : didYouMean(flag, names);
-  return new UsageError(`Unknown option ${shown}.`, {
-    hint: `${near || (shown === flag ? '' : 'Put -- before an argument that begins with a hyphen. ')}${helpHint(command)}`,
-  });
+  const isOption = /^(--[\w-]+|-\w)$/.test(flag);
+  const advice = near || (isOption ? '' : 'Put -- before an argument that begins with a hyphen. ');
+  return new UsageError(`Unknown option ${shown}.`, { hint: advice + helpHint(command) });
 }
 
 /** The error for missing arguments, with the usage and an example. */

@@ -1,96 +1,103 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../support/run.ts';
+import { type Ran, run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
-import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+
+/* Which service, which profile, and which token a command uses. */
+
+const LIST = ['spaces', 'list'];
+
+function hintOf({ stderr }: Ran): string {
+  return /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
+}
+
+/** A service, a current profile `acme` with its token, and a file with a token that no service knows. */
+async function setUp() {
+  const { sandbox, token } = await service();
+  const home = createProfileHome();
+  await storeProfile(home, 'acme', sandbox.baseUrl, token);
+  const file = join(home.env.HOME, 'token.txt');
+  writeFileSync(file, `${TOKEN}\n`);
+  return { sandbox, token, home, file, env: { ...home.env } };
+}
 
 describe('settings', () => {
   test('come from the flag before the environment, and from that before the profile, as -v shows', async () => {
-    const flag = await service();
-    const environment = await service();
-    const profile = await service();
-    const home = createProfileHome();
-    await storeProfile(home, 'acme', profile.sandbox.baseUrl, profile.token);
-    const counts = async () =>
-      (await Promise.all([flag, environment, profile].map(({ received }) => received()))).map(({ length }) => length);
-
-    expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
-    expect(await counts()).toEqual([0, 0, 1]);
-
-    const env = { ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
-    const second = await run(['spaces', 'list', '-v'], { env });
+    const { token, sandbox, env } = await setUp();
+    const [flag, environment] = [await service(), await service()];
+    expect((await run(LIST, { env })).code).toBe(0);
+    const both = { ...env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
+    const second = await run([...LIST, '-v'], { env: both });
     expect(second.code).toBe(0);
     expect(second.stderr).toContain('the token from PARTNER_TOKEN overrides profile "acme"');
-    expect(await counts()).toEqual([0, 1, 1]);
-
     const args = ['--base-url', flag.sandbox.baseUrl, '--token-file', write('token', flag.token)];
-    const third = await run([...args, 'spaces', 'list', '-v'], { env });
+    const third = await run([...args, ...LIST, '-v'], { env: both });
     expect(third.code).toBe(0);
     expect(third.stderr).toContain('the base URL from --base-url overrides PARTNER_BASE_URL');
     expect(third.stderr).toMatch(/the token from --token-file \S+ overrides PARTNER_TOKEN/);
-    expect(await counts()).toEqual([1, 1, 1]);
+    expect([await flag.received(), await environment.received()]).toMatchObject([{ length: 1 }, { length: 1 }]);
+    const piped = ['--base-url', sandbox.baseUrl, '--token-file', '-'];
+    expect((await run([...LIST, ...piped], { env: both, stdin: `${token}\n` })).code).toBe(0);
   });
 
   test('come from the profile in --profile before PARTNER_PROFILE, and from that before the current one', async () => {
     const home = createProfileHome();
     for (const name of ['current', 'environment', 'flag']) await storeProfile(home, name);
-    const shown = async (args: string[], env: Record<string, string>): Promise<string> =>
-      (await run(['profile', 'show', '-o', 'json', ...args], { env: { ...home.env, ...env } })).json<{ name: string }>()
-        .name;
+    const shown = async (args: string[], more: Record<string, string>) =>
+      (await run(['profile', 'show', '--query', 'name', ...args], { env: { ...home.env, ...more } })).stdout.trim();
     expect(await shown([], {})).toBe('current');
     expect(await shown([], { PARTNER_PROFILE: 'environment' })).toBe('environment');
     expect(await shown(['--profile', 'flag'], { PARTNER_PROFILE: 'environment' })).toBe('flag');
   });
 
-  test('name a variable once that overrides an explicitly selected profile, with the way to undo that', async () => {
-    const [environment, profile] = [await service(), await service()];
-    const home = createProfileHome();
-    await storeProfile(home, 'acme', profile.sandbox.baseUrl, profile.token);
-    const both = { ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
-    const list = async (env: Record<string, string>, ...args: string[]) =>
-      (await run(['spaces', 'list', ...args], { env })).stderr.split('\n').filter((line) => line.startsWith('note:'));
-    const note =
-      'note: PARTNER_BASE_URL and PARTNER_TOKEN override the base URL and the token of profile "acme". To use the profile, run: unset PARTNER_BASE_URL PARTNER_TOKEN';
-    expect(await list(both, '--profile', 'acme')).toEqual([note]);
-    expect(await list({ ...both, PARTNER_PROFILE: 'acme' })).toEqual([note]);
-    expect(await list({ ...home.env, PARTNER_TOKEN: environment.token }, '--profile', 'acme')).toEqual([
-      'note: PARTNER_TOKEN overrides the token of profile "acme". To use the profile, run: unset PARTNER_TOKEN',
+  test('name the variables that override a profile chosen by name, with the way to undo that', async () => {
+    const { env, sandbox, token } = await setUp();
+    const other = await service();
+    const notes = async (more: Record<string, string>, ...args: string[]) =>
+      (await run([...LIST, ...args], { env: { ...env, ...more } })).stderr
+        .split('\n')
+        .filter((line) => /^note:/.test(line));
+    const both = { PARTNER_BASE_URL: other.sandbox.baseUrl, PARTNER_TOKEN: other.token };
+    const note = 'override profile "acme". To use the profile, run: unset PARTNER_BASE_URL PARTNER_TOKEN';
+    expect(await notes(both, '--profile', 'acme')).toEqual([`note: PARTNER_BASE_URL and PARTNER_TOKEN ${note}`]);
+    expect(await notes({ PARTNER_TOKEN: TOKEN, PARTNER_PROFILE: 'acme' })).toEqual([
+      'note: PARTNER_TOKEN overrides profile "acme". To use the profile, run: unset PARTNER_TOKEN',
     ]);
-    expect(await list({ ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl }, '--profile', 'acme')).toEqual([
-      expect.stringMatching(/^note: The token of .*, but PARTNER_BASE_URL is .* run: unset PARTNER_BASE_URL$/),
-    ]);
-
-    const same = { ...home.env, PARTNER_BASE_URL: profile.sandbox.baseUrl, PARTNER_TOKEN: profile.token };
-    expect(await list(same, '--profile', 'acme')).toEqual([]);
-    expect(await list(both)).toEqual([]);
-    expect(await list(both, '--profile', 'acme', '--quiet')).toEqual([]);
-    expect(await list(both, '--profile', 'acme', '--base-url', environment.sandbox.baseUrl)).toEqual([
-      expect.stringContaining('PARTNER_TOKEN overrides the token'),
-    ]);
+    expect(await notes(both)).toEqual([]);
+    expect(await notes(both, '--profile', 'acme', '--quiet')).toEqual([]);
+    const same = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token };
+    expect(await notes(same, '--profile', 'acme')).toEqual([]);
   });
 
-  test('reject an unknown profile with exit code 2, and send nothing', async () => {
-    const { env, received } = await service();
-    const ran = await run(['spaces', 'list', '--profile', 'acme'], { env });
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('"acme"') });
-    expect(await received()).toEqual([]);
-  });
-
-  test('do not send a stored token to another service', async () => {
-    const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    const ran = await run(['spaces', 'list', '--base-url', 'https://other.example.com/v1', '-o', 'json'], {
-      env: home.env,
-    });
+  test('do not send a stored token to another service, not even to one on this machine', async () => {
+    const { env, sandbox } = await setUp();
+    const other = await service();
+    const PARTNER_BASE_URL = other.sandbox.baseUrl;
+    const ran = await run(LIST, { env: { ...env, PARTNER_BASE_URL } });
     expect(ran.code).toBe(3);
-    expect(ran.error().message).toBe('A stored token is not sent to another service.');
+    expect(ran.stderr).toContain(
+      `error: A stored token is not sent to another service.\n  The token of profile "acme" is for ${sandbox.baseUrl}, but PARTNER_BASE_URL is ${PARTNER_BASE_URL}.\n`,
+    );
+    expect(ran.stderr).toContain('unset PARTNER_BASE_URL');
+    expect(await other.received()).toEqual([]);
   });
 
-  test('read the token from standard input with --token-file -', async () => {
-    const { sandbox, token } = await service();
-    const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: 'another-token-altogether' };
-    const ran = await run(['spaces', 'list', '--token-file', '-'], { env, stdin: `${token}\n` });
-    expect(ran.code).toBe(0);
+  test('that are missing are named: a profile, a base URL, or a token', async () => {
+    const { env, received } = await service();
+    const profile = await run([...LIST, '--profile', 'acme'], { env });
+    expect(profile).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no profile "acme" (from --profile)'),
+    });
+    expect(await received()).toEqual([]);
+    expect(await run(LIST)).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });
+    const home = createProfileHome();
+    await storeProfile(home, 'other');
+    await run(['logout', '--profile', 'other'], { env: home.env });
+    const token = await run([...LIST, '--profile', 'other'], { env: home.env });
+    expect(token).toMatchObject({ code: 3, stderr: expect.stringContaining('`partnerctl login --profile other`') });
   });
 
   test('need no home directory: that of a service account may be /dev/null', async () => {
@@ -98,33 +105,6 @@ describe('settings', () => {
     expect(await run(['profile', 'list', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
     const path = await run(['state', 'path'], { env });
     expect(path).toMatchObject({ code: 0, stdout: '/dev/null/.local/state/partnerctl/state.jsonl\n' });
-    expect(path.stderr).toMatch(/ A part of its path is a file, not a directory\. Name another file with --state /);
-  });
-
-  test('exit with 2 without a base URL, and with 3 without a token', async () => {
-    const nothing = await run(['spaces', 'list']);
-    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });
-    const noToken = await run(['spaces', 'list', '--base-url', BASE]);
-    expect(noToken).toMatchObject({ code: 3, stderr: expect.stringContaining('No token') });
-  });
-
-  test('list the existing profiles in the hint if none is current', async () => {
-    const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    await storeProfile(home, 'other');
-    await run(['profile', 'remove', 'acme'], { env: home.env });
-    const ran = await run(['spaces', 'list'], { env: home.env });
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Choose a profile (other) with') });
-    expect(ran.stderr).toContain('`partnerctl profile use <name>`');
-  });
-
-  test('hint at a login to the profile that has no token', async () => {
-    const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    await storeProfile(home, 'other');
-    await run(['logout', '--profile', 'other'], { env: home.env });
-    const ran = await run(['spaces', 'list', '--profile', 'other'], { env: home.env });
-    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('`partnerctl login --profile other`') });
   });
 
   test('do not fall back to another token if token_command fails', async () => {
@@ -133,9 +113,71 @@ describe('settings', () => {
     const profiles = { a: { base_url: sandbox.baseUrl, token: TOKEN, token_command: 'exit 7' } };
     mkdirSync(home.config);
     writeFileSync(home.path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
-    const ran = await run(['spaces', 'list', '-o', 'json'], { env: home.env });
+    const ran = await run([...LIST, '-o', 'json'], { env: home.env });
     expect(ran.code).toBe(3);
     expect(ran.error().message).toBe(`Profile "a"'s token_command failed.`);
     expect(await received()).toEqual([]);
   });
+});
+
+describe('the hint for a rejected token names its source, and works', () => {
+  test('PARTNER_TOKEN: set a valid one, or unset it to use the profile if that is for the same service', async () => {
+    const { env } = await setUp();
+    const ran = await run(LIST, { env: { ...env, PARTNER_TOKEN: TOKEN } });
+    expect(ran).toMatchObject({ code: 3 });
+    expect(ran.stderr).toContain('error: The service rejected the token from PARTNER_TOKEN (401).\n');
+    expect(hintOf(ran)).toBe('Set a valid one, or unset it to use profile "acme".');
+    const malformed = await run(LIST, { env: { ...env, PARTNER_TOKEN: 'two words' } });
+    expect(hintOf(malformed)).toBe(hintOf(ran));
+    expect((await run(LIST, { env })).code).toBe(0);
+    const other = await service();
+    const elsewhere = { ...env, PARTNER_BASE_URL: other.sandbox.baseUrl, PARTNER_TOKEN: TOKEN };
+    expect(hintOf(await run(LIST, { env: elsewhere }))).toBe('Set a valid one.');
+  });
+
+  test('--token-file: put a valid one into the file or pipe, or omit the flag', async () => {
+    const { env, file, token } = await setUp();
+    const ran = await run([...LIST, '--token-file', file], { env });
+    expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
+    expect(hintOf(ran)).toBe(`Put a valid one into ${file}, or omit --token-file to use profile "acme".`);
+    writeFileSync(file, token);
+    expect((await run([...LIST, '--token-file', file], { env })).code).toBe(0);
+    const piped = await run([...LIST, '--token-file', '-'], { env, stdin: TOKEN });
+    expect(hintOf(piped)).toBe('Pipe a valid one to standard input, or omit --token-file to use profile "acme".');
+    const missing = await run([...LIST, '--token-file', `${file}.missing`], { env });
+    expect(missing.stderr).toContain(`The token file ${file}.missing cannot be read.`);
+    expect(hintOf(missing)).toContain('omit --token-file');
+  });
+
+  test('a profile: log in to it', async () => {
+    const { env, home, sandbox, token } = await setUp();
+    await storeProfile(home, 'customers of acme', sandbox.baseUrl, TOKEN);
+    const ran = await run([...LIST, '--profile', 'customers of acme'], { env });
+    expect(ran.stderr).toContain('error: The service rejected the token from profile "customers of acme" (401).\n');
+    expect(hintOf(ran)).toBe("Store a valid one with: partnerctl login --profile 'customers of acme'");
+    expect((await run(['login', '--profile', 'customers of acme'], { env, stdin: token })).code).toBe(0);
+  });
+
+  test('token_command: print a valid one, or store one', async () => {
+    const { env, file, sandbox, token } = await setUp();
+    const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl];
+    const rejected = await run([...login, '--token-command', `cat ${file}`], { env });
+    expect(rejected.stderr).toContain('error: The service rejected the token from --token-command (401).\n');
+    expect((await run([...login, '--token-command', `cat ${file}`, '--no-verify'], { env })).code).toBe(0);
+    const ran = await run([...LIST, '--profile', 'vault'], { env });
+    expect(ran.stderr).toContain(`error: The service rejected the token from profile "vault"'s token_command (401).\n`);
+    expect(hintOf(ran)).toBe(
+      `Make it print a valid one (cat ${file}), or store a token with: partnerctl login --profile vault`,
+    );
+    writeFileSync(file, token);
+    expect((await run([...LIST, '--profile', 'vault'], { env })).code).toBe(0);
+  });
+});
+
+test('The error for a 403 names the source of the token.', async () => {
+  const { sandbox, createToken } = await service();
+  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await createToken({ scopes: [] }) };
+  const ran = await run(LIST, { env });
+  expect(ran).toMatchObject({ code: 3 });
+  expect(ran.stderr).toContain('error: The token from PARTNER_TOKEN is not allowed to do this (403).\n');
 });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /** Runs a command in a sandbox that reports its environment. */
 async function environmentInSandbox(args: readonly string[], given: Record<string, string>, columns?: number) {
@@ -13,55 +14,42 @@ async function environmentInSandbox(args: readonly string[], given: Record<strin
   return { env, stderr: ran.stderr };
 }
 
-const REAL = {
-  PARTNER_BASE_URL: 'https://api.example.com/v1',
-  PARTNER_TOKEN: 'pat_of-the-real-service',
-  PARTNER_PROFILE: 'production',
-};
+/** A program that writes the script of its sandbox to a file. */
+const SAVE_SCRIPT = `
+  const { PARTNER_SANDBOX_URL: url, PARTNER_SANDBOX_KEY: key, OUT: out } = process.env;
+  const response = await fetch(url + '/script', { headers: { authorization: 'Bearer ' + key } });
+  (await import('node:fs')).writeFileSync(out, await response.text());
+`;
 
 describe('sandbox run', () => {
-  test('hides the real state, the selected profile, and the real service from its command', async () => {
-    const PARTNER_STATE = join(tempDirectory(), 'real.jsonl');
-    const { env } = await environmentInSandbox([], { ...REAL, PARTNER_STATE });
+  test('hides the real state, profiles, and service from its command, and removes what it kept', async () => {
+    const real = tempDirectory();
+    const { env, stderr } = await environmentInSandbox([], {
+      PARTNER_BASE_URL: 'https://api.example.com/v1',
+      PARTNER_TOKEN: 'pat_of-the-real-service',
+      PARTNER_PROFILE: 'production',
+      PARTNER_STATE: join(real, 'real.jsonl'),
+      PARTNER_CONFIG_DIR: real,
+    });
+    expect(stderr).toBe('');
     expect(env.PARTNER_PROFILE).toBeUndefined();
     expect(env.PARTNER_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:/);
-    expect(env.PARTNER_TOKEN).not.toBe(REAL.PARTNER_TOKEN);
-    expect(env.PARTNER_STATE).toMatch(/partnerctl-sandbox-/);
-    expect(env.PARTNER_STATE).not.toBe(PARTNER_STATE);
-    expect(existsSync(env.PARTNER_STATE ?? '')).toBe(false);
-  });
-
-  test('gives its command a configuration directory of its own, which is gone afterwards', async () => {
-    const real = tempDirectory();
-    const { env } = await environmentInSandbox([], { ...REAL, PARTNER_CONFIG_DIR: real });
-    expect(env.PARTNER_CONFIG_DIR).toMatch(/partnerctl-sandbox-/);
-    expect(existsSync(env.PARTNER_CONFIG_DIR ?? '')).toBe(false);
+    expect(env.PARTNER_TOKEN).not.toBe('pat_of-the-real-service');
+    for (const path of [env.PARTNER_STATE ?? '', env.PARTNER_CONFIG_DIR ?? '']) {
+      expect(path).toMatch(/partnerctl-sandbox-/);
+      expect(existsSync(path)).toBe(false);
+    }
     expect(readdirSync(real)).toEqual([]);
   });
 
   test('passes the state in --state to its command, from any directory', async () => {
-    const state = join(tempDirectory(), 'rehearsal.jsonl');
-    const given = { ...REAL, PARTNER_STATE: '/real.jsonl' };
-    expect((await environmentInSandbox(['--state', state], given)).env.PARTNER_STATE).toBe(state);
-    const relative = await environmentInSandbox(['--state', 'rehearsal.jsonl'], given);
-    expect(relative.env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
+    const { env } = await environmentInSandbox(['--state', 'rehearsal.jsonl'], { PARTNER_STATE: '/real.jsonl' });
+    expect(env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
   });
 
-  test('shows in a terminal which command uses the sandbox, and what is kept', async () => {
+  test('says in a terminal, except with --quiet, that its command uses the sandbox', async () => {
     const { env, stderr } = await environmentInSandbox([], {}, 300);
-    const start = `Sandbox: the service is ${env.PARTNER_BASE_URL}, not the real one. When ${process.execPath} ends`;
-    expect(stderr).toBe(`${start}, everything in the sandbox is gone.\n`);
-
-    const [data, state] = [tempDirectory(), join(tempDirectory(), 's.jsonl')];
-    const kept = await environmentInSandbox(['--data', data, '--state', state], {}, 600);
-    expect(kept.stderr).toContain(` ends, its data (${data}) and the state (${state}) stay, and nothing else.\n`);
-    expect((await environmentInSandbox(['--data', data], {}, 600)).stderr).toContain(
-      `its data (${data}) stays, and nothing`,
-    );
-  });
-
-  test('says nothing without a terminal, or with --quiet', async () => {
-    expect((await environmentInSandbox([], {})).stderr).toBe('');
+    expect(stderr).toBe(`Sandbox: the service of ${process.execPath} is ${env.PARTNER_BASE_URL}, not the real one.\n`);
     expect((await environmentInSandbox(['--quiet'], {}, 80)).stderr).toBe('');
   });
 
@@ -84,5 +72,33 @@ describe('sandbox run', () => {
     const ran = await run(['sandbox', 'run', '-o', 'json', '--', '']);
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({ type: 'usage', message: 'The command is missing.' });
+  });
+});
+
+describe('--script', () => {
+  test.each(['YAML', 'JSON'])('accepts a %s file, and the agents follow it', async (format) => {
+    const rules = [{ pattern: 'hello', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
+    const yaml = "- pattern: hello\n  replies:\n    - { text: 'Hi!', delay_ms: 5 } # quickly\n";
+    const script = write('replies.yaml', format === 'YAML' ? yaml : JSON.stringify(rules));
+    const out = join(tempDirectory(), 'script.json');
+    const child = [process.execPath, '--input-type=module', '-e', SAVE_SCRIPT];
+    const ran = await run(['sandbox', 'run', '--script', script, '--', ...child], { env: { OUT: out } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ rules });
+  });
+
+  test.each([
+    ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
+    ['invalid YAML', '- pattern: [', /line 1/],
+    ['no file', undefined, /there is no such file/],
+  ])('with %s exits with 2, and nothing starts', async (_, text, why) => {
+    const path = text === undefined ? '/nowhere/replies.yaml' : write('replies.yaml', text);
+    const ran = await run(['sandbox', 'run', '--script', path, '-o', 'json', '--', 'false']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'invalid_input',
+      message: `Cannot use the script in ${path}.`,
+      details: { why: expect.stringMatching(why) },
+    });
   });
 });
