@@ -13,17 +13,18 @@ export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 /** A tone, or `heading` (stands out), or `plain` (no tone, although the line has one). */
 export type Style = Tone | 'heading' | 'plain';
 
-/**
- * How a table fits a column into a narrow terminal: `start` (paths) and `end` shorten values there, and `below` moves notes below
- * their rows. By default, values wrap between words: ids stay whole.
- */
-type Fit = 'below' | 'start' | 'end';
+/** Plain text, or a list of parts with optional tones. */
+export type TonedText = string | readonly { readonly text: string; readonly tone?: Style | undefined }[];
 
 /** How a column is shown. */
 export interface ColumnLayout {
   /** The column heading in a table and the label of a record, in upper case. */
   readonly header: string;
-  readonly fit?: Fit | undefined;
+  /**
+   * How a table fits the column into a narrow terminal: `start` (paths) and `end` shorten values there, and `below` moves
+   * notes below their rows. By default, values wrap between words: ids stay whole.
+   */
+  readonly fit?: 'below' | 'start' | 'end' | undefined;
   /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
   /** Whether only --wide and rows in a pipe show the column: most people need it nowhere but in scripts. */
@@ -42,6 +43,13 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
+/** A place in a file. Lines and columns start at 1. */
+export interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
 /** A failure or a warning for a CI system, which shows it in the file where possible. */
 export interface Finding {
   readonly level: 'error' | 'warning';
@@ -49,13 +57,6 @@ export interface Finding {
   readonly place: Place | undefined;
   /** Raw; may have several lines. */
   readonly message: string;
-}
-
-/** A place in a file. Lines and columns start at 1. */
-export interface Place {
-  readonly file: string;
-  readonly line?: number;
-  readonly column?: number;
 }
 
 /** An item in the summary of a CI run. All texts are raw. */
@@ -75,37 +76,18 @@ export interface CiView<Item> {
   readonly section?: (item: Item) => SummarySection;
 }
 
-/** An item of a list: its JSON form and its cells. */
+/** An item of a list. */
 export interface Row {
   readonly json: unknown;
   /** One for each column of the list. */
   readonly cells: readonly ResultCell[];
   /** The item's lines in tsv, if they are not just one line of the cells. */
   readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
-  /** Determines the order in tables and documents. Rows with equal values keep their order. */
+  /** The order in tables and CI reports. Rows with equal values keep their order. */
   readonly sortIndex: number;
   /** For CI systems. */
   readonly findings?: readonly Finding[] | undefined;
   readonly section?: (() => SummarySection | undefined) | undefined;
-}
-
-/** A list: rows for people, an array or one document for scripts. The rows can be read only once. */
-export interface ListResult {
-  readonly kind: 'list';
-  readonly columns: readonly ColumnLayout[];
-  readonly rows: AsyncIterable<Row>;
-  /** The notice to write to stderr if there are no rows. */
-  readonly empty: string;
-  /** Called after the last row. Returns what people see instead of a table. */
-  readonly report?: () => readonly ReportLine[];
-  /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
-  readonly document?: () => unknown;
-  /** Called after the last row. Returns a summary for people, to write to stderr. */
-  readonly summary?: () => string;
-  /** Called after all output is written. Returns the error to report and exit with, if any. */
-  readonly failure?: () => PartnerctlError | undefined;
-  /** Called after all output is written, if there is no failure. Returns an exit code that is not 0. */
-  readonly exitCode?: () => ExitCode;
 }
 
 /** A line of a report. In a terminal it wraps with a hanging indent; it is never shortened. */
@@ -119,20 +101,24 @@ export interface ReportLine {
   readonly tone?: Style | undefined;
 }
 
-/** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
-export interface StreamResult {
-  readonly kind: 'stream';
-  /** Can be read only once. The renderer requests the next event after it has written the previous one. */
-  readonly events: AsyncIterable<StreamEvent>;
-  /** What a terminal shows instead of the events: tables, each drawn over the one before. */
-  readonly screens?: AsyncIterable<Screen> | undefined;
-}
-
-/** A table as it is at a time. */
-export interface Screen {
-  readonly list: ListResult;
-  /** In milliseconds since the epoch. Times are shown relative to it. */
-  readonly now: number;
+/** A list: rows for people, an array or one document for scripts. The functions are called after the last row. */
+export interface ListResult {
+  readonly kind: 'list';
+  readonly columns: readonly ColumnLayout[];
+  /** Can be read only once. */
+  readonly rows: AsyncIterable<Row>;
+  /** The notice to write to stderr if there are no rows. */
+  readonly empty: string;
+  /** What people see instead of a table. */
+  readonly report?: () => readonly ReportLine[];
+  /** The document that JSON and YAML show instead of an array. */
+  readonly document?: () => unknown;
+  /** A summary for people, for stderr. */
+  readonly summary?: () => string;
+  /** The error to report and exit with, if any, after all output is written. */
+  readonly failure?: () => PartnerctlError | undefined;
+  /** The exit code if there is no failure. */
+  readonly exitCode?: () => ExitCode;
 }
 
 export interface StreamEvent {
@@ -143,8 +129,20 @@ export interface StreamEvent {
   readonly text: TonedText;
 }
 
-/** Plain text, or a list of parts with optional tones. */
-export type TonedText = string | readonly { readonly text: string; readonly tone?: Style | undefined }[];
+/** A table as it is at a time, in milliseconds since the epoch. */
+export interface Screen {
+  readonly list: ListResult;
+  readonly now: number;
+}
+
+/** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
+export interface StreamResult {
+  readonly kind: 'stream';
+  /** Can be read only once. The renderer requests the next event after it has written the previous one. */
+  readonly events: AsyncIterable<StreamEvent>;
+  /** What a terminal shows instead of the events: tables, each drawn over the one before. */
+  readonly screens?: AsyncIterable<Screen> | undefined;
+}
 
 /** An object: labeled lines for people, the object for scripts. */
 export interface ObjectResult {
@@ -161,12 +159,6 @@ export interface ObjectResult {
   readonly failure?: PartnerctlError;
 }
 
-/** Text to print unchanged in every output format, such as a schema. */
-interface TextResult {
-  readonly kind: 'text';
-  readonly text: string;
-}
-
 /** The body of a response: formatted in a terminal, unchanged elsewhere. */
 export interface BodyResult {
   readonly kind: 'body';
@@ -175,17 +167,17 @@ export interface BodyResult {
   readonly json: { readonly value: unknown } | undefined;
   /** The status and the headers to show, without secrets. */
   readonly head?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
-  /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError | undefined;
 }
 
-/** No output. `exitCode` is the exit code of a wrapped command. */
-interface NoResult {
-  readonly kind: 'none';
-  readonly exitCode?: number;
-}
-
-export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | BodyResult | NoResult;
+/** What a command returns: `text` is printed unchanged in every format; `exitCode` of `none` is that of a wrapped command. */
+export type CommandResult =
+  | ListResult
+  | StreamResult
+  | ObjectResult
+  | BodyResult
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'none'; readonly exitCode?: number };
 
 /** Returns the error to report and exit with, if any. Call it after all rows of a list are read. */
 export function failureOf(result: CommandResult): PartnerctlError | undefined {
@@ -197,32 +189,13 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
   return columns.map(({ value, tone }) => ({ value: value(item), tone: tone?.(item) }));
 }
 
-export interface ListOptions<Item>
-  extends Pick<ListResult, 'empty' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
+export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' | 'rows'> {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
   /** Returns an item's lines in tsv, if they are not just one line of the cells. */
   readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
   readonly ci?: CiView<Item>;
-}
-
-/** A row of a list. Computes the cells on access, because JSON does not need them. */
-function toRow<Item>(
-  item: Item,
-  columns: readonly Column<Item>[],
-  { json, sortIndex, tsvLines, ci }: ListOptions<Item>,
-): Row {
-  return {
-    json: json ? json(item) : item,
-    get cells() {
-      return toCells(item, columns);
-    },
-    tsvLines: tsvLines?.(item),
-    sortIndex: sortIndex?.(item) ?? 0,
-    findings: ci?.findings(item),
-    section: ci?.section && (() => ci.section?.(item)),
-  };
 }
 
 async function* toRows<Item>(
@@ -236,10 +209,19 @@ async function* toRows<Item>(
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  options: ListOptions<Item>,
+  { json, sortIndex, tsvLines, ci, ...rest }: ListOptions<Item>,
 ): ListResult {
-  const { json: _json, sortIndex: _sortIndex, tsvLines: _tsvLines, ci: _ci, ...rest } = options;
-  const convert = (item: Item): Row => toRow(item, columns, options);
+  const convert = (item: Item): Row => ({
+    json: json ? json(item) : item,
+    // Computed on access, because JSON does not need them.
+    get cells() {
+      return toCells(item, columns);
+    },
+    tsvLines: tsvLines?.(item),
+    sortIndex: sortIndex?.(item) ?? 0,
+    findings: ci?.findings(item),
+    section: ci?.section && (() => ci.section?.(item)),
+  });
   const rows = items instanceof Paged ? items.map(convert) : toRows(items, convert);
   return { kind: 'list', columns, rows, ...rest };
 }

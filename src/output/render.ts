@@ -11,9 +11,9 @@ import {
   type StreamResult,
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
-import { writeJson, writeNdjson } from './formats/json.ts';
-import { consume, toJsonForm } from './formats/rows.ts';
-import { writeTsv } from './formats/tsv.ts';
+import { jsonLine, writeJson } from './formats/json.ts';
+import { consume, toJsonForm, writeLines } from './formats/rows.ts';
+import { tsvLines } from './formats/tsv.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
@@ -94,9 +94,9 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     case 'json':
       return writeJson(result, stdout);
     case 'ndjson':
-      return writeNdjson(result, stdout);
+      return writeLines(result, jsonLine, stdout);
     case 'tsv':
-      return writeTsv(result, stdout);
+      return writeLines(result, tsvLines, stdout);
     case 'yaml':
       return (await import('./formats/yaml.ts')).writeYaml(result, stdout);
     case 'table':

@@ -1,7 +1,7 @@
 import type { Sink } from '../../platform/io.ts';
 import { createPaint } from '../color.ts';
 import type { OutputFormat, StreamEvent } from '../command-result.ts';
-import { stringifyJson } from './stringify-json.ts';
+import { jsonLine } from './json.ts';
 import { tsvLine } from './tsv.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function createEventFormatter(
   color: boolean,
   out: Sink,
 ): Promise<(event: StreamEvent) => string> {
-  if (format === 'json' || format === 'ndjson') return ({ json }) => `${stringifyJson(json)}\n`;
+  if (format === 'json' || format === 'ndjson') return jsonLine;
   if (format === 'yaml') {
     const { stringifyYaml } = await import('./yaml.ts');
     return ({ json }) => `---\n${stringifyYaml(json)}`;

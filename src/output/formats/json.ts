@@ -1,6 +1,5 @@
 import type { Sink } from '../../platform/io.ts';
-import { pagesOf } from '../../platform/paged.ts';
-import type { ListResult, ObjectResult } from '../command-result.ts';
+import type { ListResult, ObjectResult, Row } from '../command-result.ts';
 import { toJsonForm, writeSequence } from './rows.ts';
 import { stringifyJson } from './stringify-json.ts';
 
@@ -14,15 +13,12 @@ export async function writeJson(result: ListResult | ObjectResult, out: Sink): P
   if (result.kind === 'object' || result.document) {
     return out.write(`${stringifyJson(await toJsonForm(result), 2)}\n`);
   }
-  const onOneLine = ({ json }: { json: unknown }) => stringifyJson(json);
-  const indented = ({ json }: { json: unknown }) => `  ${stringifyJson(json, 2).replaceAll('\n', '\n  ')}`;
-  return writeSequence(result.rows, out.isTTY ? indented : onOneLine, FRAME, out);
+  const encode = ({ json }: Row): string =>
+    out.isTTY ? `  ${stringifyJson(json, 2).replaceAll('\n', '\n  ')}` : stringifyJson(json);
+  return writeSequence(result.rows, encode, FRAME, out);
 }
 
-/** Writes one line of JSON per row, as the rows arrive; the rows of a page in one write. */
-export async function writeNdjson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (result.kind === 'object') return out.write(`${stringifyJson(result.json)}\n`);
-  for await (const page of pagesOf(result.rows)) {
-    if (page.length > 0) await out.write(page.map(({ json }) => `${stringifyJson(json)}\n`).join(''));
-  }
+/** Formats an item as one line of JSON. */
+export function jsonLine({ json }: { readonly json: unknown }): string {
+  return `${stringifyJson(json)}\n`;
 }

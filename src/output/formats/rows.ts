@@ -30,6 +30,18 @@ export async function toJsonForm(result: ListResult | ObjectResult): Promise<unk
   return result.document ? result.document() : items;
 }
 
+/** Writes the lines of an object, or of each row as it arrives; those of a page in one write. */
+export async function writeLines(
+  result: ListResult | ObjectResult,
+  encode: (item: Row | ObjectResult) => string,
+  out: Sink,
+): Promise<void> {
+  if (result.kind === 'object') return out.write(encode(result));
+  for await (const page of pagesOf(result.rows)) {
+    if (page.length > 0) await out.write(page.map(encode).join(''));
+  }
+}
+
 /**
  * Writes rows as one document. Buffers about 4 MiB before the first write, then writes as rows arrive, which limits
  * memory use.

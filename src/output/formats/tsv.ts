@@ -1,25 +1,13 @@
-import type { Sink } from '../../platform/io.ts';
-import { pagesOf } from '../../platform/paged.ts';
-import type { Cell, ListResult, ObjectResult, Row } from '../command-result.ts';
+import type { Cell, ObjectResult, Row } from '../command-result.ts';
 import { cellText } from '../sanitize.ts';
 
-/** Formats cells as a line. */
+/** Formats cells as a line, separated by tabs. */
 export function tsvLine(cells: readonly Cell[]): string {
   return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
 }
 
-function rowLines({ cells, tsvLines }: Pick<Row, 'cells' | 'tsvLines'>): string {
-  return tsvLines ? tsvLines.map(tsvLine).join('') : tsvLine(cells.map(({ value }) => value));
-}
-
-/**
- * Writes one line of tab-separated cells per row, without a header, as the rows arrive; the rows of a page in one write. An
- * object is one row.
- */
-export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (result.kind === 'object') return out.write(rowLines(result));
-  for await (const page of pagesOf(result.rows)) {
-    const text = page.map(rowLines).join('');
-    if (text !== '') await out.write(text);
-  }
+/** Formats an item as one line of its cells, or as its own lines. */
+export function tsvLines(item: Row | ObjectResult): string {
+  if ('tsvLines' in item && item.tsvLines) return item.tsvLines.map(tsvLine).join('');
+  return tsvLine(item.cells.map(({ value }) => value));
 }

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listResult, objectResult } from '../../../src/output/command-result.ts';
-import { writeJson, writeNdjson } from '../../../src/output/formats/json.ts';
-import { writeTsv } from '../../../src/output/formats/tsv.ts';
+import { jsonLine, writeJson } from '../../../src/output/formats/json.ts';
+import { writeLines } from '../../../src/output/formats/rows.ts';
+import { tsvLines } from '../../../src/output/formats/tsv.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
 import { memorySink } from '../../support/memory-sink.ts';
 import { propertyRuns } from '../../support/properties.ts';
@@ -69,7 +70,7 @@ describe('JSON', () => {
         yield { item };
       }
     }
-    await writeNdjson(listOf(rows()), out);
+    await writeLines(listOf(rows()), jsonLine, out);
     expect(out.writes).toEqual(['{"item":1}\n', '{"item":2}\n', '{"item":3}\n']);
     expect(seen).toEqual([0, 1, 2]);
   });
@@ -83,19 +84,13 @@ describe('tab-separated rows', () => {
 
   it('have no heading, and leave absent cells empty; an object is one row', async () => {
     const [list, object] = [memorySink(), memorySink()];
-    await writeTsv(
-      listResult(
-        [
-          ['a', 1, true],
-          ['b', null, undefined],
-        ],
-        columns,
-        { empty: 'none' },
-      ),
-      list,
-    );
+    const rows = [
+      ['a', 1, true],
+      ['b', null, undefined],
+    ];
+    await writeLines(listResult(rows, columns, { empty: 'none' }), tsvLines, list);
     expect(list.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
-    await writeTsv(objectResult(['a\tb', 'c\nd', ''], columns), object);
+    await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvLines, object);
     expect(object.text()).toBe('a\\tb\tc\\nd\t\n');
   });
 
@@ -103,7 +98,7 @@ describe('tab-separated rows', () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(anyText, anyText, anyText), async (row) => {
         const out = memorySink();
-        await writeTsv(listResult([row], columns, { empty: '' }), out);
+        await writeLines(listResult([row], columns, { empty: '' }), tsvLines, out);
         expect(out.text()).toMatch(/^[^\t\n]*\t[^\t\n]*\t[^\t\n]*\n$/);
       }),
     );

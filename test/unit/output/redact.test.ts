@@ -49,17 +49,6 @@ describe('createRedactor', () => {
     expect(redact('a short text')).toBe('a short text');
   });
 
-  it('finds secrets that are added later', () => {
-    const redactor = createRedactor();
-    expect(redactor.redact('abcdefgh')).toBe('abcdefgh');
-    redactor.add('abcdefgh');
-    expect(redactor.redact('>abcdefgh<')).toBe('>[redacted]<');
-  });
-
-  it('prefers the longer of two secrets that begin alike', () => {
-    expect(createRedactor(['abcdefgh', 'abcdefghijkl']).redact('abcdefghijkl.')).toBe('[redacted].');
-  });
-
   it('property: redacts any mixture of raw and escaped characters, and nothing else', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 });
     const spelled = fc.array(fc.tuple(ascii, fc.nat()), { minLength: 8, maxLength: 40 }).map((characters) => ({

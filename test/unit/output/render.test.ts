@@ -9,7 +9,6 @@ import {
 } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
-import type { Sink } from '../../../src/platform/io.ts';
 import { memorySink } from '../../support/memory-sink.ts';
 
 interface Space {
@@ -31,42 +30,20 @@ const COLUMNS = [
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
-/** A sink that fails with EPIPE after some writes. */
-function brokenSink(writes = 0): Sink {
-  let left = writes;
-  return {
-    isTTY: false,
-    columns: 80,
-    async write() {
-      left -= 1;
-      if (left < 0) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
-    },
-  };
-}
-
 describe('the body of an error', () => {
   const failure = new UsageError('No.');
-  const body = (text: string, more = {}): CommandResult => ({
-    kind: 'body',
-    bytes: Buffer.from(text),
-    json: undefined,
-    failure,
-    ...more,
-  });
+  const body = (text: string): CommandResult => ({ kind: 'body', bytes: Buffer.from(text), json: undefined, failure });
 
-  it.each([
-    ['that ends within a line leaves the next line to the error in a terminal', 'gone', '\n'],
-    ['that ends a line leaves the terminal as it is', 'gone\n', ''],
-    ['that is empty leaves the terminal as it is', '', ''],
-  ])('%s', async (_, text, err) => {
-    const [stdout, stderr] = [memorySink(), memorySink({ isTTY: true })];
-    await render(body(text), { format: 'tsv', color: false, quiet: false }, { stdout, stderr });
-    expect([stdout.text(), stderr.text()]).toEqual([text, err]);
-  });
-
-  it('is written unchanged to pipes, and so is the rest', async () => {
-    expect(await rendered(body('gone'), { format: 'tsv' })).toEqual({ out: 'gone', err: '' });
-    expect(await rendered(body('fine', { failure: undefined }), { format: 'tsv' })).toEqual({ out: 'fine', err: '' });
+  it('is written unchanged to pipes, and leaves the next line to the error in a terminal', async () => {
+    for (const [text, err] of [
+      ['gone', '\n'],
+      ['gone\n', ''],
+      ['', ''],
+    ]) {
+      const [stdout, stderr] = [memorySink(), memorySink({ isTTY: true })];
+      await render(body(text ?? ''), { format: 'tsv', color: false, quiet: false }, { stdout, stderr });
+      expect([stdout.text(), stderr.text()]).toEqual([text, err]);
+    }
   });
 });
 
@@ -133,26 +110,10 @@ describe('render', () => {
     }
   });
 
-  it('sanitizes the summary', async () => {
-    const result = listResult([], COLUMNS, { empty: '', summary: () => 'of \x1b[2Jacme' });
-    expect((await rendered(result)).err).toBe('of \\x1b[2Jacme\n');
-  });
-
   it('writes plain text unchanged in every format, and rejects a query on it', async () => {
     const result = { kind: 'text', text: 'export A=1\n' } as const;
     for (const format of OUTPUT_FORMATS) expect((await rendered(result, { format })).out).toBe('export A=1\n');
     await expect(rendered(result, { query: '@' })).rejects.toThrow(UsageError);
-  });
-
-  it.each(OUTPUT_FORMATS)('reads all rows, and fails with their error: %s', async (format) => {
-    let finished = false;
-    async function* rows() {
-      yield* SPACES;
-      finished = true;
-    }
-    await rendered(listResult(rows(), COLUMNS, { empty: '', document: () => ({}) }), { format });
-    expect(finished).toBe(true);
-    await expect(rendered(listResult(failing(), COLUMNS, { empty: '' }), { format })).rejects.toThrow('page 2 failed');
   });
 
   it.each([
@@ -162,14 +123,13 @@ describe('render', () => {
     ['ndjson', 2],
     ['tsv', 2],
   ] as const)('%s: has written %i rows of a list when it fails', async (format, count) => {
-    const stdout = memorySink();
+    const io = { stdout: memorySink(), stderr: memorySink() };
     const options = { format, color: false, quiet: false };
-    const io = { stdout, stderr: memorySink() };
-    await expect(render(listResult(failing(), COLUMNS, { empty: '' }), options, io)).rejects.toThrow();
-    expect(stdout.writes).toHaveLength(count);
+    await expect(render(listResult(failing(), COLUMNS, { empty: '' }), options, io)).rejects.toThrow('page 2 failed');
+    expect(io.stdout.writes).toHaveLength(count);
   });
 
-  it.each(['ndjson', 'tsv'] as const)('closes the row source when the reader is gone: %s', async (format) => {
+  it('closes the row source when the reader is gone', async () => {
     let pulled = 0;
     let closed = false;
     async function* rows(): AsyncGenerator<Row> {
@@ -183,8 +143,10 @@ describe('render', () => {
       }
     }
     const result: CommandResult = { kind: 'list', columns: [], rows: rows(), empty: '' };
-    const io = { stdout: brokenSink(3), stderr: memorySink() };
-    await expect(render(result, { format, color: false, quiet: false }, io)).rejects.toMatchObject({ code: 'EPIPE' });
+    const gone = Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
+    const stdout = memorySink({ onWrite: () => (pulled > 3 ? Promise.reject(gone) : Promise.resolve()) });
+    const io = { stdout, stderr: memorySink() };
+    await expect(render(result, { format: 'tsv', color: false, quiet: false }, io)).rejects.toBe(gone);
     expect([pulled, closed]).toEqual([4, true]);
   });
 });
@@ -201,7 +163,6 @@ describe('render a stream', () => {
   it.each([
     ['table', 'you: hi\nthem: a\n      b\n'],
     ['tsv', 'user\thi\nassistant\ta\\nb\n'],
-    ['json', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
     ['ndjson', '{"role":"user","text":"hi"}\n{"role":"assistant","text":"a\\nb"}\n'],
     ['yaml', '---\nrole: user\ntext: hi\n---\nrole: assistant\ntext: |-\n  a\n  b\n'],
   ] as const)('writes event by event as %s', async (format, out) => {
@@ -218,12 +179,9 @@ describe('render a stream', () => {
 describe('render with --query', () => {
   it.each([
     ['[].name', 'Acme\nBar\\tbaz\n'],
-    ['[0].name', 'Acme\n'],
-    ['length(@)', '2\n'],
     ['[].[space_id, name]', 'sp_1\tAcme\nsp_2\tBar\\tbaz\n'],
     ['[].{id: space_id, n: length(name)}', 'sp_1\t4\nsp_2\t7\n'],
     ['[1]', 'sp_2\tBar\\tbaz\t["x"]\n'],
-    ['[9]', ''],
     ['[?name==`Acme`].space_id', 'sp_1\n'],
     ['[?name==`none`]', ''],
     ['[[0].name, tags, `{"a":1}`]', 'Acme\n\n{"a":1}\n'],
@@ -256,18 +214,8 @@ describe('render with --query', () => {
     expect((await rendered(objectResult(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
   });
 
-  it('writes nothing of a list that fails midway', async () => {
-    const io = { stdout: memorySink(), stderr: memorySink() };
-    const result = listResult(failing(), COLUMNS, { empty: '' });
-    const options = { format: 'tsv', query: '[].name', color: false, quiet: false } as const;
-    await expect(render(result, options, io)).rejects.toThrow('page 2 failed');
-    expect(io.stdout.writes).toEqual([]);
-  });
-
   it.each([
     ['unfinished', '[].', 'Syntax error'],
-    ['empty', '', 'Syntax error'],
-    ['with an open quote', '"open', 'syntax'],
     ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
   ])('rejects an expression that is %s before the command runs', async (_name, expression, why) => {
     const error = await compileQuery(expression).catch((thrown: unknown) => thrown);

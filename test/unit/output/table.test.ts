@@ -108,17 +108,12 @@ describe('a table', () => {
     expect((await shown(long, COLUMNS, 30)).text).toBe('ID:     sp_1\nNAME:   a-name-that-goes-on\nAGENTS: 1\n');
   });
 
-  it('is sorted by sortIndex, and keeps the order of equal ones', async () => {
-    const list = listResult(SPACES, COLUMNS, { empty: '', sortIndex: ({ agents }) => agents });
-    const { text } = await formatTable(list, { width: 80, color: false });
-    expect(text.split('\n').map((line) => line.split(' ')[0])).toEqual(['ID', 'sp_22', 'sp_1', '']);
-  });
-
-  it('has one heading and aligned columns if it is long', async () => {
-    const many = Array.from({ length: 250 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 }));
-    const lines = (await shown(many, COLUMNS)).text.trimEnd().split('\n');
-    expect(lines).toHaveLength(251);
-    expect(new Set(lines.slice(1).map((line) => line.lastIndexOf('7')))).toEqual(new Set([14]));
+  it('is sorted by sortIndex, keeps the order of equal ones, and stays aligned if it is long', async () => {
+    const many = Array.from({ length: 250 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 + (index % 2) }));
+    const list = listResult(many, COLUMNS, { empty: '', sortIndex: ({ agents }) => agents });
+    const lines = (await formatTable(list, { width: 80, color: false })).text.trimEnd().split('\n');
+    expect(lines.slice(1, 3).map((line) => line.split(' ')[0])).toEqual(['sp_0', 'sp_2']);
+    expect(new Set(lines.slice(1).map((line) => line.search(/[78]$/)))).toEqual(new Set([14]));
   });
 
   it('is redacted before cells are shortened', async () => {
