@@ -1,7 +1,6 @@
 import {
   InterruptedError,
   isBalanceTooLow,
-  isRateLimited,
   LocalError,
   OutcomeUnknownError,
   PartialFailure,
@@ -37,9 +36,8 @@ export interface BatchMessages {
 const MAX_NAMED_FAILURES = 10;
 
 function formatFailure({ label, error }: BatchItem): string {
-  const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = toErrorObject(error);
-  const text = withReason(message, why);
+  const text = withReason(message, error instanceof PartnerctlError ? error.info.why : undefined);
   // Without a response, the service may never have seen the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
   return `${message.startsWith(label) ? text : `${label}: ${text}`}${request}`;
@@ -49,10 +47,6 @@ function formatFailures(failed: readonly BatchItem[]): string {
   const lines = failed.slice(0, MAX_NAMED_FAILURES).map(formatFailure);
   if (failed.length > MAX_NAMED_FAILURES) lines.push(`and ${failed.length - MAX_NAMED_FAILURES} more`);
   return lines.join('\n');
-}
-
-function hintOf({ error }: BatchItem): string | undefined {
-  return error instanceof PartnerctlError ? error.info.hint : undefined;
 }
 
 function isOutcomeUnknown({ error }: BatchItem): boolean {
@@ -65,20 +59,11 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
  * @param advice undefined if only unknown outcomes remain
  */
 function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {
-  const unknown = failed.filter(isOutcomeUnknown);
-  const others = failed.filter((item) => !unknown.includes(item));
-  const hints = [...new Set(others.map(hintOf))].sort();
-  // Rate-limit hints differ only in the retry time, and the latest one applies to all items.
-  const areRateLimited = others.every(({ error }) => isRateLimited(error));
-  const shared = areRateLimited || hints.length === 1 ? hints.slice(-1) : [];
-  const steps = [...shared, advice, ...new Set(unknown.map(hintOf))];
+  const hintsOf = (items: readonly BatchItem[]) =>
+    new Set(items.map(({ error }) => (error instanceof PartnerctlError ? error.info.hint : undefined)));
+  const shared = hintsOf(failed.filter((item) => !isOutcomeUnknown(item)));
+  const steps = [...(shared.size === 1 ? shared : []), advice, ...hintsOf(failed.filter(isOutcomeUnknown))];
   return steps.filter((step) => step !== undefined).join('\n');
-}
-
-/** Returns the time at which all rate-limited items can be retried. */
-function latestRetryAt(failed: readonly BatchItem[]): string | undefined {
-  const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
-  return times.sort().at(-1);
 }
 
 /** Returns the failure of a batch that was not interrupted and has more than one failed or done item. */
@@ -95,12 +80,13 @@ function combineFailures(
   if (balanceError && others.length === 0 && !isAnyDone) return balanceError;
 
   const canRunAgain = items.some(({ outcome }) => outcome === 'skipped') || !failed.every(isOutcomeUnknown);
-  const retryAt = latestRetryAt(failed);
+  const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
   const info = {
     why: formatFailures(failed),
     hint: nextSteps(canRunAgain ? fixHint : undefined, failed),
     details,
-    ...(retryAt !== undefined && { retryAt }),
+    // When all of them can be retried.
+    retryAt: times.sort().at(-1),
   };
   // An unknown outcome takes precedence over a low balance, because it needs action even after a top-up.
   if (balanceError && !unknown) {

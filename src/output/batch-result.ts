@@ -11,17 +11,12 @@ export function countByStatus<Status extends string>(
   return counts;
 }
 
-/** Joins the counts that are not zero: `2 created, 1 failed` */
-function joinCounts(counts: Readonly<Record<string, number>>): string {
+/** Formats the counts that are not zero as a sentence: `2 created, 1 failed.` */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
   // `exists` is the only status that has a plural.
   const inflect = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);
-  return parts.map(([status, count]) => `${count} ${inflect(status, count)}`).join(', ');
-}
-
-/** Formats the counts that are not zero as a sentence: `2 created, 1 failed.` */
-export function formatCounts(counts: Readonly<Record<string, number>>): string {
-  return `${joinCounts(counts)}.`;
+  return `${parts.map(([status, count]) => `${count} ${inflect(status, count)}`).join(', ')}.`;
 }
 
 /** How to show the results of a batch. Functions that take all results run after the last result. */
