@@ -53,11 +53,17 @@ export const doctor = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ diagnose }, { failureOf }] = await Promise.all([
-        import('../doctor/diagnose.ts'),
+      const [{ gatherFacts }, local, { checkAnswers }, { failureOf }] = await Promise.all([
+        import('../doctor/gather.ts'),
+        import('../doctor/local-checks.ts'),
+        import('../doctor/service-checks.ts'),
         import('../doctor/check.ts'),
       ]);
-      const checks = await diagnose(context);
+      const facts = await gatherFacts(context);
+      const checks = [
+        ...[local.checkProgram(facts), local.checkProfiles(facts), local.checkSettings(facts)],
+        ...[...checkAnswers(facts), local.checkState(facts)],
+      ];
       context.progress.stop();
       return listResult(checks, COLUMNS, {
         empty: '',

@@ -1,4 +1,4 @@
-import { LocalError, type PartnerctlError, RunFailure } from '../errors.ts';
+import { type PartnerctlError, RunFailure } from '../errors.ts';
 
 export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
@@ -34,16 +34,11 @@ export function failed(name: string, error: PartnerctlError, hint = error.info.h
   return { name, status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
-/** A check that failed without an error of its own. */
-export function broken(name: string, message: string, hint: string): Check {
-  return failed(name, new LocalError(message), hint);
-}
-
 /** Returns the error to exit with: the first failed check decides its type and exit code. Undefined if no check failed. */
 export function failureOf(checks: readonly Check[]): PartnerctlError | undefined {
-  const failures = checks.flatMap(({ name, hint, failure }) => (failure ? [{ name, hint, failure }] : []));
+  const failures = checks.filter(({ failure }) => failure !== undefined);
   const [first] = failures;
-  if (first === undefined) return undefined;
+  if (!first?.failure) return undefined;
   const names = failures.map(({ name }) => name);
   const count = names.length === 1 ? '1 check' : `${names.length} checks`;
   return new RunFailure(`${count} failed: ${names.join(', ')}.`, first.failure, {

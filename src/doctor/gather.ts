@@ -35,12 +35,11 @@ type Result<Value> =
 /** What was found in the state. */
 export interface StateFacts {
   readonly location: StateLocation;
-  readonly exists: boolean;
+  /** The number of records; undefined if there is no state yet. */
+  readonly records: number | undefined;
   readonly isWritable: boolean;
-  /** The type of each record. */
-  readonly types: readonly string[];
-  /** The lines that cannot be used. */
-  readonly damaged: readonly { readonly line: number; readonly why: string }[];
+  /** The first line that cannot be used. */
+  readonly damage: { readonly line: number; readonly why: string } | undefined;
 }
 
 /** The input of the checks. A field is undefined if an earlier failure, or --timeout, prevented finding it. */
@@ -130,10 +129,9 @@ async function inspectState(context: DoctorContext): Promise<StateFacts> {
   const entries = await log.inspect();
   return {
     location,
-    exists: entries !== undefined,
+    records: entries?.filter(({ kind }) => kind === 'record').length,
     isWritable: !isFile || (await canWrite(log)),
-    types: (entries ?? []).flatMap((entry) => (entry.kind === 'record' ? [entry.record.type] : [])),
-    damaged: (entries ?? []).filter((entry) => entry.kind === 'damaged'),
+    damage: entries?.find((entry) => entry.kind === 'damaged'),
   };
 }
 

@@ -1,11 +1,16 @@
 import pkg from '../../package.json' with { type: 'json' };
+import { LocalError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { repairHint } from '../state/log.ts';
-import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
-import type { Facts, StateFacts } from './gather.ts';
+import { type Check, failed, ok, skipped, warning } from './check.ts';
+import type { Facts } from './gather.ts';
 
 /** The oldest Node.js that the program runs on. */
 const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
+
+function broken(name: string, message: string, hint: string): Check {
+  return failed(name, new LocalError(message), hint);
+}
 
 const PROFILES_UNREADABLE = 'not checked: the profiles cannot be read';
 
@@ -59,36 +64,27 @@ export function checkSettings(facts: Facts): Check {
   return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts));
 }
 
-function describeState({ location, exists, types }: StateFacts): string {
-  const { kind, address, from } = location;
-  const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';
-  const content = exists ? `${types.length} ${types.length === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
-  const source = from === 'default' ? ', the default' : ` from ${from}`;
-  return `${address}${source}: ${where}; ${content}`;
-}
-
 /** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   if (state === undefined) return skipped('state', 'not checked: --timeout ended before');
-  if (state.error) {
-    // The profile may name the state.
-    const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
-    return isOfProfiles ? skipped('state', PROFILES_UNREADABLE) : failed('state', state.error);
-  }
-  const { location, exists, isWritable, damaged } = state.value;
-  const [first] = damaged;
-  if (first) {
-    const count = damaged.length === 1 ? 'A line' : `${damaged.length} lines`;
-    const what = `${count} of the state cannot be used: ${location.address}:${first.line}: ${first.why}.`;
-    return broken('state', what, `List the lines with: partnerctl state verify. ${repairHint(first.why)}`);
+  // The profile may name the state.
+  if (state.error && profiles.error?.message === state.error.message) return skipped('state', PROFILES_UNREADABLE);
+  if (state.error) return failed('state', state.error);
+  const { location, records, isWritable, damage } = state.value;
+  const { kind, address, from } = location;
+  if (damage) {
+    const what = `A line of the state cannot be used: ${address}:${damage.line}: ${damage.why}.`;
+    return broken('state', what, `List the lines with: partnerctl state verify. ${repairHint(damage.why)}`);
   }
   if (!isWritable) {
     const hint =
       'Make it writable for you, with space on its disk, or name another place with --state or PARTNER_STATE.';
-    return broken('state', `The state cannot be written: ${location.address}`, hint);
+    return broken('state', `The state cannot be written: ${address}`, hint);
   }
-  const message = describeState(state.value);
-  if (isCi && location.kind === 'file' && !exists && settings.value !== undefined) {
+  const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';
+  const content = records === undefined ? 'nothing recorded yet' : `${records} record${records === 1 ? '' : 's'}`;
+  const message = `${address}${from === 'default' ? ', the default' : ` from ${from}`}: ${where}; ${content}`;
+  if (isCi && kind === 'file' && records === undefined && settings.value !== undefined) {
     const hint = 'Share one state with --state postgres://… or git+ssh://…#branch: partnerctl help state';
     return warning('state', `${message}. In CI, it guards this run alone.`, hint);
   }

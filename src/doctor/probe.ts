@@ -15,19 +15,14 @@ const LIMITS = { retries: 0, timeoutMs: 10_000 };
 /** Enough to check the shape of the items and, usually, of the second page. */
 const MAX_ITEMS = 50;
 
-/** A list that the service has. */
-interface Listing {
+/** A list that was read to check the token's scopes and the contract. */
+export interface ListRead {
   /** `the list of spaces` */
   readonly what: string;
   readonly scope: Scope;
   /** The commands that need the scope. */
   readonly neededBy: string;
-  /** What the types of the records begin with that those commands write to the state. */
-  readonly recordedAs: string;
-}
-
-/** A list that was read to check the token's scopes and the contract. */
-export interface ListRead extends Listing {
+  readonly items: readonly JsonObject[];
   readonly error: PartnerctlError | undefined;
 }
 
@@ -51,26 +46,23 @@ export interface Probe extends FirstResponse {
   readonly session: SessionProbe | undefined;
 }
 
-const SPACES: Listing = {
-  what: 'the list of spaces',
-  scope: SCOPE.readSpaces,
-  neededBy: 'spaces list, plan, provision, and spaces given by name',
-  recordedAs: 'space',
-};
-
-const AGENTS: Listing = {
-  what: 'the agents of a space',
-  scope: SCOPE.readAgents,
-  neededBy: 'agents list, plan, provision, and agents given by name',
-  recordedAs: 'space',
-};
-
-const JOBS: Listing = {
-  what: 'the list of scheduled jobs',
-  scope: SCOPE.listJobs,
-  neededBy: 'cron list and cron reconcile',
-  recordedAs: 'cron',
-};
+const LISTS = {
+  listSpaces: {
+    what: 'the list of spaces',
+    scope: SCOPE.readSpaces,
+    neededBy: 'spaces list, plan, provision, and spaces given by name',
+  },
+  listAgents: {
+    what: 'the agents of a space',
+    scope: SCOPE.readAgents,
+    neededBy: 'agents list, plan, provision, and agents given by name',
+  },
+  listCronJobs: {
+    what: 'the list of scheduled jobs',
+    scope: SCOPE.listJobs,
+    neededBy: 'cron list and cron reconcile',
+  },
+} as const;
 
 /** Reads the first page of a list that the service has, to see whether and how it responds. */
 async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
@@ -78,36 +70,40 @@ async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const started = clock.now();
   let received: Pick<FirstResponse, 'status' | 'headers'> = { status: undefined, headers: {} };
-  const timing = () => ({ at: clock.now(), ms: clock.now() - started });
+  let at: number | undefined;
+  let error: PartnerctlError | undefined;
   try {
     const onRefusal = (refusal: typeof received): void => {
       received = refusal;
     };
     const response = await http.call(operation, { ...LIMITS, onRefusal });
     received = response;
-    const responded = timing();
+    at = clock.now();
     response.json();
-    return { status: response.status, headers: response.headers, error: undefined, ...responded };
-  } catch (error) {
-    if (!(error instanceof PartnerctlError)) throw error;
-    return { status: received.status, headers: received.headers, error, ...timing() };
+  } catch (failure) {
+    if (!(failure instanceof PartnerctlError)) throw failure;
+    error = failure;
   }
+  at ??= clock.now();
+  return { status: received.status, headers: received.headers, error, at, ms: at - started };
 }
 
-async function readList(listing: Listing, list: AsyncIterable<JsonObject>) {
+async function readList(http: Http, list: keyof typeof LISTS, values = {}): Promise<ListRead> {
   const items: JsonObject[] = [];
+  let error: PartnerctlError | undefined;
   try {
-    for await (const item of list) if (items.push(item) >= MAX_ITEMS) break;
-    return { read: { ...listing, error: undefined }, items };
-  } catch (error) {
-    if (error instanceof PartnerctlError) return { read: { ...listing, error }, items };
-    throw error;
+    const all = listItems(http, OPERATIONS[list], { ...LIMITS, values });
+    for await (const item of all) if (items.push(item) >= MAX_ITEMS) break;
+  } catch (failure) {
+    if (!(failure instanceof PartnerctlError)) throw failure;
+    error = failure;
   }
+  return { ...LISTS[list], items, error };
 }
 
 /** The first value that an item shows. What cannot be decoded is skipped: the check of the contract reports it. */
-function firstOf(items: readonly JsonObject[], decode: (item: JsonObject) => string | null | undefined) {
-  for (const item of items) {
+function firstOf(list: ListRead | undefined, decode: (item: JsonObject) => string | null | undefined) {
+  for (const item of list?.items ?? []) {
     try {
       const value = decode(item);
       if (typeof value === 'string') return value;
@@ -125,17 +121,14 @@ export async function probeService(http: Http, clock: Clock): Promise<Probe> {
   const { status, error } = first;
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (status === undefined || allWouldFail) return { ...first, lists: [], session: undefined };
-  const spaces = await readList(SPACES, listItems(http, OPERATIONS.listSpaces, LIMITS));
-  const space = firstOf(spaces.items, (item) => readSpace(item, http.contract).space_id);
-  const ofSpace = { ...LIMITS, values: { space_id: space } };
-  const agents =
-    space === undefined ? undefined : await readList(AGENTS, listItems(http, OPERATIONS.listAgents, ofSpace));
-  const jobs = await readList(JOBS, listItems(http, OPERATIONS.listCronJobs, LIMITS));
-  const reads = [spaces, ...(agents ? [agents] : []), jobs].map(({ read }) => read);
-  const source = firstOf(agents?.items ?? [], (item) => readAgent(item, http.contract).source_id);
+  const spaces = await readList(http, 'listSpaces');
+  const space_id = firstOf(spaces, (item) => readSpace(item, http.contract).space_id);
+  const agents = space_id === undefined ? undefined : await readList(http, 'listAgents', { space_id });
+  const jobs = await readList(http, 'listCronJobs');
+  const source = firstOf(agents, (item) => readAgent(item, http.contract).source_id);
   return {
     ...first,
-    lists: reads.filter((read) => !(read.error instanceof NoOperationError)),
+    lists: [spaces, ...(agents ? [agents] : []), jobs].filter((list) => !(list.error instanceof NoOperationError)),
     session: source === undefined ? undefined : await probeSession(http, source),
   };
 }

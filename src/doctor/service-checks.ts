@@ -101,16 +101,11 @@ function checkToken({ settings }: Facts, probe: Answered): Check {
   return skipped('token', `not checked: the service responded with ${status}${reason}`);
 }
 
-/** Whether the state has records of commands that need the list. */
-function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
-  return state?.value?.types.some((type) => type.split('.')[0] === recordedAs) ?? false;
-}
-
 function joinNames(lists: readonly ListRead[]): string {
   return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
 }
 
-/** Checks the scopes for reads. A missing one is a failure only if the state has records of commands that need it. */
+/** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
 function checkScopes(facts: Facts, probe: Answered): Check {
   const { lists } = probe;
   const read = lists.filter(({ error }) => error === undefined || isUnexpectedShape(error));
@@ -125,11 +120,7 @@ function checkScopes(facts: Facts, probe: Answered): Check {
       ? `use it in place of the one from ${from}`
       : `store it with: partnerctl login --profile ${shellQuote(profile)} --token-file -`;
   const hint = `Create a token with these scopes where the organization administers its tokens, and ${use}`;
-  const message = `The token has no scope to read ${joinNames(missing)}: ${names}.`;
-  const used = missing.find((list) => isUsed(list, facts));
-  if (used?.error === undefined) return warning('scopes', message, hint);
-  const why = `The state has records of commands that need them (${used.recordedAs}).`;
-  return { ...failed('scopes', used.error, hint), message: `${message} ${why}` };
+  return warning('scopes', `The token has no scope to read ${joinNames(missing)}: ${names}.`, hint);
 }
 
 /** Fails if a call was refused for the balance (402): no call shows the balance itself. */

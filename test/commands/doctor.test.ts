@@ -7,7 +7,7 @@ import { CERTIFICATE } from '../support/certificate.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
 import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
+import { type Service, service, write } from '../support/service.ts';
 import { findClosedPort } from '../support/tcp-server.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
@@ -388,24 +388,6 @@ describe('doctor', () => {
       /the agents of a space and the list of scheduled jobs: agents\.read/,
     );
     expect(named(report, 'scopes').hint).toMatch(/use it in place of the one from PARTNER_TOKEN$/);
-  });
-
-  test('fails for a missing scope that the recorded commands need, with advice that fixes it', async () => {
-    const { it, machine } = await healthyMachine();
-    const file = write('acme.yaml', manifest('acme'));
-    await shell(`partnerctl provision ${file}`, machine);
-    const lacking = await it.createToken({ scopes: ['cron_jobs.read'] });
-    await shell('partnerctl login --profile acme --token-file -', machine, lacking);
-    const { code, report, stderr } = await doctor(machine);
-    const { message, hint } = named(report, 'scopes');
-    expect(message).toMatch(/spaces\.read .* The state has records of commands that need them \(space\)\.$/);
-    expect({ code, failed: JSON.parse(stderr).error.details.failed }).toEqual({ code: 3, failed: ['scopes'] });
-    await shell(
-      /^Create a token .* store it with: (partnerctl login .*)$/.exec(hint ?? '')?.[1] ?? '',
-      machine,
-      it.token,
-    );
-    expect((await doctor(machine)).code).toBe(0);
   });
 
   test.each([
