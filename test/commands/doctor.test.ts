@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/platform/clock.ts';
-import { CERTIFICATE } from '../support/certificate.ts';
-import { proxyTo } from '../support/connect-proxy.ts';
 import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
@@ -18,27 +16,19 @@ interface Report {
   readonly summary: Readonly<Record<string, number>>;
 }
 
-const BIN = join(import.meta.dirname, '../../bin/partnerctl.js');
-
 /** The environment, clock, and Node.js of a machine, which faults break and advice repairs. */
 interface Machine {
   readonly env: Record<string, string>;
   readonly options: { clock?: Clock; nodeVersion?: string };
-  /** Whether the program runs in its own process, which reads the certificates when it starts. */
-  readonly isSpawned?: boolean;
 }
 
 async function doctor(
-  { env, options, isSpawned }: Machine,
+  { env, options }: Machine,
   ...flags: readonly string[]
 ): Promise<{ code: number; report: Report; stderr: string }> {
   const args = ['doctor', '-o', 'json', ...flags];
-  if (!isSpawned) {
-    const ran = await run(args, { env, ...options });
-    return { code: ran.code, report: ran.json(), stderr: ran.stderr };
-  }
-  const ran = await execa(process.execPath, [BIN, ...args], { env, extendEnv: false, reject: false, stdin: 'ignore' });
-  return { code: ran.exitCode ?? -1, report: JSON.parse(ran.stdout), stderr: ran.stderr };
+  const ran = await run(args, { env, ...options });
+  return { code: ran.code, report: ran.json(), stderr: ran.stderr };
 }
 
 function named({ checks }: Report, name: string): Check {
@@ -88,10 +78,9 @@ interface Fault {
 }
 
 /** A machine for a service that is not the sandbox. */
-async function machineFor(script: Script, tls = false): Promise<{ machine: Machine; port: number }> {
-  const { baseUrl, port } = await startFakeService(script, { tls });
-  const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN };
-  return { machine: { env, options: {}, isSpawned: tls }, port };
+async function machineFor(script: Script): Promise<{ machine: Machine }> {
+  const { baseUrl } = await startFakeService(script);
+  return { machine: { env: { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN }, options: {} } };
 }
 
 const html: Handler = (_, response) => response.setHeader('content-type', 'text/html').end('<h1>Welcome</h1>');
@@ -108,37 +97,6 @@ const FAULTS: readonly Fault[] = [
       machine.env.PARTNER_BASE_URL = `http://127.0.0.1:${await findClosedPort()}/v1`;
       machine.env.PARTNER_TOKEN = it.token;
       return { machine, follow: (variable) => delete machine.env[variable] };
-    },
-  },
-  {
-    fault: 'a certificate of an unknown authority',
-    check: 'connection',
-    code: 8,
-    message: /self-signed certificate/,
-    advice: /(NODE_EXTRA_CA_CERTS) names a file with further certificate authorities/,
-    async plant() {
-      const { machine } = await machineFor(json([]), true);
-      const follow = (variable: string) => {
-        machine.env[variable] = write('authority.pem', CERTIFICATE);
-      };
-      return { machine, follow };
-    },
-  },
-  {
-    fault: 'a proxy that is down',
-    check: 'connection',
-    code: 8,
-    message: /from HTTPS_PROXY\) refused the connection/,
-    advice: /^(Check the proxy)/,
-    async plant() {
-      const { machine, port } = await machineFor(json([]), true);
-      const proxy = await proxyTo(port);
-      Object.assign(machine.env, {
-        PARTNER_BASE_URL: 'https://api.partner.test/v1',
-        HTTPS_PROXY: `http://127.0.0.1:${await findClosedPort()}`,
-        NODE_EXTRA_CA_CERTS: write('authority.pem', CERTIFICATE),
-      });
-      return { machine, follow: () => Object.assign(machine.env, { HTTPS_PROXY: proxy.url }) };
     },
   },
   {

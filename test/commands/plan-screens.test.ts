@@ -4,7 +4,7 @@ import { type FakeRequest, type Handler, json, sendJson, startFakeService } from
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 /*
- * The output of a plan of 30 files with every kind of change, and of its application, in terminals of 80 and 120 columns. The
+ * The output of a plan of 30 files with every kind of change, and of its application, in a terminal of 80 columns. The
  * screens are in screens/.
  */
 
@@ -167,7 +167,8 @@ function writeManifests(): void {
   for (const { id, manifest: text } of CUSTOMERS) writeFileSync(`customers/${id}.yaml`, text);
 }
 
-describe.each([80, 120])('in a terminal of %i columns', (columns) => {
+describe('in a terminal of 80 columns', () => {
+  const columns = 80;
   async function screen(argv: readonly string[]) {
     const service = await customers();
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'pat_x' };

@@ -56,42 +56,6 @@ describe('agents[].chat', () => {
     ]);
   });
 
-  test('shows its source id in the table, with the agent name if there are several', async () => {
-    const it = await service();
-    const env = it.env;
-    const source = 'src_\\w+';
-    const one = write('one.yaml', asking('one', { Support: 'chat: {}' }));
-    const cells = (await run(['provision', one, '-o', 'tsv'], { env })).stdout.trimEnd().split('\t');
-    expect(cells).toHaveLength(7);
-    expect(cells[6]).toMatch(new RegExp(`^${source}$`));
-    const two = write(
-      'two.yaml',
-      asking('two', { Support: 'chat: {}', Quiet: 'auto_create_api_chat: false', Sales: 'chat: {}' }),
-    );
-    for (const columns of [200, 60]) {
-      const first = await run(['provision', two, '--color', 'never'], { env, columns });
-      if (columns === 200) expect(first.stdout).toMatch(new RegExp(`set up chat of "Sales": .* \\(${source}\\)$`, 'm'));
-      const again = await run(['provision', two, '--color', 'never'], { env, columns });
-      expect(again.stdout.replaceAll(/\n +/g, ' ')).toMatch(
-        new RegExp(`chat of "Support": ${source} chat of "Sales": ${source}$`, 'm'),
-      );
-    }
-  });
-
-  test('is not set up again by a repeat, even without the state file', async () => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
-    const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
-    const first = (await provision([path], it)).json<Answer>();
-    await it.forget();
-    for (const state of [[], ['--state', join(tempDirectory(), 'other.jsonl')]]) {
-      const again = (await provision([path, ...state], it)).json<Answer>();
-      expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
-      expect(again.results[0]?.agents[0]?.source_id).toBe(first.results[0]?.agents[0]?.source_id);
-    }
-    expect(await it.posts()).toEqual([]);
-  });
-
   test('added later is set up without installing any agent again', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
@@ -108,35 +72,8 @@ describe('agents[].chat', () => {
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/)]);
   });
 
-  test('determines the settings of the only source, even with auto_create_api_chat', async () => {
-    const it = await service();
-    const both = 'auto_create_api_chat: true, api_chat_routing_mode: session_workflow, chat: { name: Web }';
-    const path = write('acme.yaml', asking('acme', { Support: both }));
-    const { results } = (await provision([path], it)).json<Answer>();
-    expect(results[0]).not.toHaveProperty('differences');
-    const listed: readonly unknown[] = await it.agents(results[0]?.space_id ?? '');
-    expect(listed).toMatchObject([{ integrations: { api_chat: { name: 'Web', routing_mode: 'session_workflow' } } }]);
-    await it.forget();
-    expect((await provision([path], it)).json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
-    expect(await it.posts()).toEqual([]);
-  });
-
-  test('is not set up by --dry-run or --check', async () => {
-    const it = await service();
-    const path = write('acme.yaml', asking('acme', { Support: 'chat: {}' }));
-    const dry = await provision([path, '--dry-run'], it);
-    const chat = { op: 'setup_chat', name: 'Support', source_name: 'API chat', routing_mode: 'agent_inbox' };
-    expect(dry.json()).toMatchObject({ spaces: [{ actions: [{}, { op: 'install_agent' }, chat] }] });
-    expect((await provision([path, '--check'], it)).code).toBe(0);
-    expect(await it.posts()).toEqual([]);
-  });
-
   test.each([
-    ['chat: { routing_mode: fast }', '"agents[0].chat.routing_mode" must be agent_inbox or session_workflow'],
-    ['chat: { name: " " }', '"agents[0].chat.name" must not be empty'],
-    ['chat: { reply_capable: "yes" }', '"agents[0].chat.reply_capable" must be true or false'],
     ['chat: { replies: true }', 'unknown key "replies"'],
-    ['chat: true', '"agents[0].chat" must be a mapping'],
     [
       'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
       '"agents[0].chat.routing_mode" must be the same as "api_chat_routing_mode"',
@@ -148,17 +85,6 @@ describe('agents[].chat', () => {
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.error().details).toMatchObject({ problems: [{ line: 9, message: expect.stringContaining(message) }] });
     expect(await it.received()).toEqual([]);
-  });
-
-  test('can use variables in its fields', async () => {
-    const it = await service();
-    const chat = '    chat:\n      name: "${NAME}"\n      reply_capable: ${REPLIES}\n      routing_mode: "${MODE}"\n';
-    const agent = '  - template_id: tmpl_support\n    name: Support\n';
-    const path = write('acme.yaml', `external_space_id: acme\nspace: { name: Acme }\nagents:\n${agent}${chat}`);
-    const env = { NAME: 'Web', REPLIES: 'false', MODE: 'session_workflow' };
-    expect((await provision([path], it, { env })).code).toBe(0);
-    const body = { name: 'Web', reply_capable: false, routing_mode: 'session_workflow' };
-    expect((await it.posts()).at(-1)).toMatchObject({ body });
   });
 });
 
@@ -191,18 +117,6 @@ describe('a chat that cannot be set up', () => {
       results: [{ agents: Array.from({ length: 3 }, () => ({ status: 'unchanged', source_id: expect.any(String) })) }],
     });
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/), expect.stringMatching(/api-chat\/$/)]);
-  });
-
-  test('does not stop the other documents: exit 10', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 403, on: SETUP });
-    const path = write('two.yaml', `${document('chatty')}---\n${manifest('plain')}`);
-    const ran = await provision([path], it);
-    expect(ran.code).toBe(10);
-    expect(ran.json<Answer>()).toMatchObject({
-      summary: { ...SUMMARY, created: 1, failed: 1 },
-      results: [{ error: { type: 'credentials', status: 403 } }, { status: 'created' }],
-    });
   });
 
   test('stops the run on a 402 (exit 6), and on any failure with --fail-fast', async () => {
@@ -262,18 +176,6 @@ describe('a chat with a token that cannot list agents', () => {
     expect(await paths(it)).toEqual([expect.stringMatching(/\/api-chat\/$/)]);
     expect(readFileSync(join(it.env.HOME ?? '', '.local/state/partnerctl/state.jsonl'), 'utf8')).toBe(state);
   });
-
-  test('is not set up again after a run that failed halfway', async () => {
-    const it = await service();
-    const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
-    await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
-    const path = write('a.yaml', asking('acme', { One: 'chat: {}', Two: 'chat: {}' }));
-    // Without the right to list agents, only the response to the installation contains their ids.
-    expect((await provision([path], it, { env })).code).toBe(1);
-    await it.forget();
-    expect((await provision([path], it, { env })).code).toBe(0);
-    expect(await paths(it)).toEqual([expect.stringMatching(/\/api-chat\/$/)]);
-  });
 });
 
 describe('a chat on a service that returns incomplete agents', () => {
@@ -306,18 +208,6 @@ describe('a chat on a service that returns incomplete agents', () => {
     });
     expect(server.posts()).toHaveLength(1);
   });
-
-  test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
-    'is set up again if the list shows with %j that there is no source',
-    async (metadata) => {
-      const { server, ran } = await listing({ ...AGENT, ...metadata }, { source_id: 's-7' });
-      for (let run = 0; run < 2; run += 1) {
-        const { results } = (await ran('json')).json<Answer>();
-        expect(results[0]?.agents).toMatchObject([{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }]);
-      }
-      expect(server.posts()).toHaveLength(2);
-    },
-  );
 
   test('fails its document if the response has no source_id, and shows the response', async () => {
     const { ran } = await listing(AGENT, { ok: true });

@@ -2,8 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type JobAnswer } from '../support/cron.ts';
-import { sendJson, startFakeService } from '../support/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
@@ -89,20 +88,6 @@ describe('a job in a manifest', () => {
     expect(await listed(service)).toHaveLength(2);
   });
 
-  test('causes the only POST if it was added later, and the space counts as reused', async () => {
-    const service = await startService();
-    await service.set({ agents_on_repeat: 'install' });
-    const directory = tempDirectory();
-    await provision([write('a.yaml', manifest('acme'), directory)], service);
-    await service.forget();
-    const ran = await provision([write('a.yaml', scheduling('acme', { Support: [DAILY] }), directory)], service);
-    expect(ran.json<Answer>()).toMatchObject({
-      summary: { ...SUMMARY, reused: 1 },
-      results: [{ agents: [{ status: 'unchanged' }], cron: [{ status: 'created' }] }],
-    });
-    expect(paths(await service.posts())).toEqual([POST_JOB]);
-  });
-
   test('requires one or two reads of the job list for many documents, and none without jobs', async () => {
     const service = await startService();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
@@ -173,17 +158,6 @@ describe('a job that cannot be created', () => {
     expect((await listed(service)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
   });
 
-  test('is found in the list after a lost response, and is not posted again', async () => {
-    const service = await startService();
-    await service.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
-    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
-    const ran = await provision([path], service);
-    expect(ran.code).toBe(0);
-    expect(ran.json()).toMatchObject({ results: [{ cron: [{ status: 'adopted' }, { status: 'created' }] }] });
-    expect((await provision([path], service)).json()).toMatchObject({ summary: { ...SUMMARY, unchanged: 1 } });
-    expect(await listed(service)).toHaveLength(2);
-  });
-
   test('has an unknown outcome after a lost response if the list cannot be read (exit 9), and is not posted again', async () => {
     const service = await startService();
     const env = await service.envFor(['spaces.provision', 'spaces.read', 'agents.read', 'cron_jobs.write']);
@@ -202,34 +176,6 @@ describe('a job that cannot be created', () => {
       });
     }
     expect(await listed(service)).toHaveLength(2);
-  });
-
-  test('does not stop the other jobs and documents, and a repeat creates it', async () => {
-    const service = await startService();
-    await service.faults({ kind: 'status', status: 422, on: POST_JOB, times: 1 });
-    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const path = write('two.yaml', two);
-    const ran = await provision([path, '--concurrency', '1'], service);
-    expect(ran.code).toBe(10);
-    expect(ran.json()).toMatchObject({
-      summary: { ...SUMMARY, created: 1, failed: 1 },
-      results: [
-        {
-          status: 'failed',
-          cron: [{ status: 'failed', error: { status: 422 } }, { status: 'created' }],
-          error: {
-            type: 'refused',
-            message: expect.stringContaining('The job "daily" of the agent "Support" is not created: '),
-            hint: expect.stringContaining('The job was not created.'),
-          },
-        },
-        { status: 'created' },
-      ],
-    });
-    expect((await provision([path], service)).json()).toMatchObject({
-      summary: { ...SUMMARY, reused: 1, unchanged: 1 },
-    });
-    expect(await listed(service)).toHaveLength(3);
   });
 
   test('is reported along with the others that fail', async () => {
@@ -295,49 +241,5 @@ describe('a job that cannot be created', () => {
     const other = await provision([write('b.yaml', text.replace('acme', 'other'), directory)], service);
     expect(other.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
     expect(await listed(service)).toEqual([]);
-  });
-
-  test('is guarded by the state file alone if the list is forbidden, which is reported once', async () => {
-    const service = await startService();
-    await service.faults({ kind: 'status', status: 403, on: LIST_JOBS });
-    const two = `${scheduling('one', { Support: [DAILY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const path = write('two.yaml', two);
-    const first = await provision([path], service);
-    expect(first.code).toBe(0);
-    expect(first.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
-    await service.forget();
-    const again = await provision([path], service);
-    expect(again.code).toBe(0);
-    expect(await service.posts()).toEqual([]);
-  });
-
-  test('is not created for an agent whose id the service never returns, and the error names it', async () => {
-    const server = await startFakeService(({ method, path }, response) => {
-      if (method === 'POST') sendJson(response, { space_id: 's1' });
-      else if (path.endsWith('/agents/')) sendJson(response, [{ agent_id: 'a9', name: 'Else', template_id: 'tmpl_x' }]);
-      else sendJson(response, path.endsWith('/spaces/') ? [{ space_id: 's1', external_space_id: 'acme' }] : []);
-    });
-    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
-    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
-    const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom, clock: fastClock() });
-    expect(ran.code).toBe(8);
-    expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', cron: [{ status: 'skipped' }] }] });
-    expect(ran.error().message).toContain('the id of the agent "Support" cannot be read');
-    expect(server.posts()).toHaveLength(1);
-  });
-
-  test.each([
-    ['{ name: a, instructions: x, schedule: 0 9 1 * * }', 'day of the month'],
-    ["{ name: a, instructions: x, schedule: '0 9 * * *', timezone: Europe/Berln }", 'Berln'],
-    [`${HOURLY}, ${HOURLY}`, 'this agent already has a job "hourly"'],
-    ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
-    ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
-  ])('%s exits with 2, and nothing is sent', async (job, message) => {
-    const service = await startService();
-    const path = write('two.yaml', `${manifest('good')}---\n${scheduling('bad', { Support: [job] })}`);
-    const ran = await provision([path], service);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.error().details).toMatchObject({ problems: [{ line: 9, message: expect.stringContaining(message) }] });
-    expect(await service.received()).toEqual([]);
   });
 });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
 import { createGate, json, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type Ran, run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
-import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
+import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
 describe('a failure', () => {
   const many = (count: number): string =>
@@ -46,26 +45,6 @@ describe('a failure', () => {
     expect(ran.code).toBe(1);
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 4 });
     expect(await it.posts()).toHaveLength(1);
-  });
-
-  test('to install a further agent keeps the ids of the space and of the agents that it has', async () => {
-    const it = await service();
-    const made = await provision([write('one.yaml', manifest('acme'))], it);
-    const [{ space_id, agents }] = made.json<Answer>().results as [Result];
-    await it.faults({ kind: 'status', status: 402, on: POST });
-    const ran = await provision([write('two.yaml', manifest('acme', ['Support', 'Other']))], it);
-    expect(ran.code).toBe(6);
-    expect(ran.json<Answer>().results).toMatchObject([
-      {
-        space_id,
-        status: 'failed',
-        agents: [
-          { ...agents[0], status: 'unchanged' },
-          { agent_id: null, name: 'Other', status: 'failed', source_id: null },
-        ],
-        error: { type: 'balance_too_low' },
-      },
-    ]);
   });
 
   test('to install a further agent names it: the service counts the agents of the request', async () => {
@@ -158,21 +137,8 @@ describe('a failure', () => {
     }
   });
 
-  test('with 402 on the first read prevents all writes', async () => {
-    const it = await service();
-    await it.set({ balance_usd: 0.99 });
-    const ran = await provision([many(2)], it);
-    expect(ran).toMatchObject({ code: 6, stdout: '' });
-    expect(await it.received()).toHaveLength(1);
-  });
-
   test.each([
-    ['a reset before it was processed', { kind: 'reset' }],
     ['a reset after it was processed', { kind: 'reset', stage: 'after' }],
-    ['a 503 before it was processed', { kind: 'status', status: 503 }],
-    ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
-    ['a truncated response', { kind: 'cut' }],
-    ['a gateway page after it was processed', { kind: 'html', stage: 'after' }],
     ['a response that is not JSON', { kind: 'garbage', stage: 'after' }],
     ['a 429', { kind: 'status', status: 429, retry_after: 0.01 }],
   ])('(%s) is retried after a read, and nothing is installed twice', async (_, fault) => {
@@ -190,8 +156,6 @@ describe('a failure', () => {
   });
 
   test.each([
-    ['a 503', { kind: 'status', status: 503 }, 8],
-    ['a 402', { kind: 'status', status: 402 }, 6],
     ['a 401', { kind: 'status', status: 401 }, 3],
     ['a response that is not JSON', { kind: 'garbage' }, 8],
   ])('with a lost response is an unknown outcome if every read then fails with %s', async (_, fault, code) => {
@@ -204,37 +168,5 @@ describe('a failure', () => {
     expect(ran.code).toBe(code);
     expect(ran.error().hint).toContain('may or may not have been provisioned');
     expect(await it.posts()).toHaveLength(1);
-  });
-
-  test('with a lost response and then a successful read has a known outcome', async () => {
-    const it = await service();
-    await it.faults({ kind: 'reset', on: POST, times: 1 }, { kind: 'status', status: 422, on: POST });
-    const ran = await provision([many(1)], it);
-    expect(ran.code).toBe(1);
-    expect(JSON.stringify(ran.error())).not.toContain('may or may not');
-  });
-
-  test('with 429 delays the other documents', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 429, retry_after: 0.3, on: POST, times: 1 });
-    const started = performance.now();
-    const ran = await provision([many(4), '--concurrency', '1'], it, { clock: systemClock });
-    expect(ran.code).toBe(0);
-    expect(performance.now() - started).toBeGreaterThanOrEqual(290);
-    expect((await it.posts()).map(({ status }) => status)).toEqual([429, 201, 201, 201, 201]);
-  });
-
-  test('is shown in the table with its reason', async () => {
-    const it = await service();
-    const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
-    const path = write('two.yaml', `${manifest('one')}---\n${bad}`);
-    const ran = await run(['provision', path, '-o', 'table', '--color', 'never'], { env: it.env });
-    expect(ran.code).toBe(10);
-    expect(ran.stdout).toMatch(
-      /^x bad .* failed\n +x The service refused the call \(422\)\. agents\[0\]\.template_id/m,
-    );
-    expect(ran.stdout).toMatch(/^Done: 1 space, 1 agent created; 1 space failed\.$/m);
-    expect(ran.stderr).toContain(`${path}:6 (bad): The service refused the call`);
-    expect(ran.stderr).toContain('tmpl_nowhere');
   });
 });

@@ -18,7 +18,6 @@ describe('a token that cannot list spaces or agents', () => {
   test.each([
     [['spaces.provision'], 'spaces'],
     [['spaces.provision', 'spaces.read'], 'agents'],
-    [['spaces.provision', 'agents.read'], 'spaces'],
   ])(
     'with only %j posts with one notice, and the state file prevents another POST on a repeat',
     async (scopes, unread) => {

@@ -67,17 +67,6 @@ async function atEachWidth(name: string, show: (columns: number) => Promise<stri
 
 const CUSTOMERS = ['Acme', 'Globex Corporation', 'Initech Deutschland GmbH & Co. KG', 'Umbrella', 'Stark Industries'];
 
-function writeCustomers(directory: string): void {
-  const folder = join(directory, 'customers');
-  mkdirSync(folder, { recursive: true });
-  for (let number = 1; number <= 30; number += 1) {
-    const id = `customer-${String(number).padStart(3, '0')}`;
-    const name = JSON.stringify(`${CUSTOMERS[number % 5]} ${number}`);
-    const text = `external_space_id: ${id}\nspace: { name: ${name} }\nagents:\n  - { template_id: tmpl_support, name: Support }\n`;
-    writeFileSync(join(folder, `${id}.yaml`), text);
-  }
-}
-
 const JOBS = [
   ['Morning report', '0 9 * * 1-5', 'Europe/Berlin'],
   ['Weekly summary for the management board', '30 7 * * 1', 'America/New_York'],
@@ -106,19 +95,6 @@ async function createAgent({ partner }: Service): Promise<string> {
 }
 
 describe('terminals of 80 and 120 columns show', () => {
-  test('provision --check of thirty manifests', async () => {
-    const scene = await openScene();
-    writeCustomers(join(scene.directory, 'production', 'emea'));
-    const source = join('production', 'emea', 'customers', 'customers-of-the-berlin-office.yaml');
-    writeFileSync(
-      join(scene.directory, source),
-      'external_space_id: customers-of-the-berlin-office-2026\nspace: { name: Berlin }\nagents: [{ template_id: tmpl_support, name: Support }]\n',
-    );
-    await atEachWidth('provision-check', (columns) =>
-      scene.screen(['provision', 'production/emea/customers', '--check'], columns),
-    );
-  });
-
   test('spaces list', async () => {
     const scene = await openScene();
     for (const [index, name] of CUSTOMERS.entries()) {
