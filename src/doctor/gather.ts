@@ -33,7 +33,7 @@ type Result<Value> =
   | { readonly value?: undefined; readonly error: PartnerctlError };
 
 /** What was found in the state. */
-export interface StateFacts {
+interface StateFacts {
   readonly location: StateLocation;
   /** The number of records; undefined if there is no state yet. */
   readonly records: number | undefined;
