@@ -89,7 +89,8 @@ export function toHttpRequest(
     path: wire.path,
     requestId,
     body,
-    freshConnection: operation.safety === 'once',
+    // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
+    freshConnection: operation.safety === 'once' && operation.leaf !== 'spaces.provision',
     maySend: options.maySend,
     // Longer than what is left of the call, so that its own limit comes first.
     headersTimeoutMs: Math.min(limitMs, Math.max(0, timeLeftMs)) + 1000,

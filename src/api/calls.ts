@@ -24,21 +24,11 @@ import type { StreamedBody } from './streamed-body.ts';
 /** The limits of a call that must happen once. */
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
-/** What was read of a listed item, beside what the service sent. */
-export type Listed<Fields> = Fields & { readonly item: JsonObject };
-
-const SPACES: ItemReader<Listed<ListedSpace>> = {
-  read: (item, contract) => ({ ...readSpace(item, contract), item }),
-  idOf: ({ space_id }) => space_id,
-};
-
-const AGENTS: ItemReader<Listed<ListedAgent>> = {
-  read: (item, contract) => ({ ...readAgent(item, contract), item }),
-  idOf: ({ agent_id }) => agent_id,
-};
+const SPACES: ItemReader<ListedSpace> = { read: readSpace, idOf: ({ space_id }) => space_id };
+const AGENTS: ItemReader<ListedAgent> = { read: readAgent, idOf: ({ agent_id }) => agent_id };
 
 /** Lists the spaces that the token can access (endpoint 1). */
-export function listSpaces(http: Http): Paged<Listed<ListedSpace>> {
+export function listSpaces(http: Http): Paged<ListedSpace> {
   return listAll(http, OPERATIONS.listSpaces, SPACES);
 }
 
@@ -46,11 +36,11 @@ export function listSpaces(http: Http): Paged<Listed<ListedSpace>> {
  * Lists what the service shows as the agents of a space, with their public integration metadata (endpoint 3). Reading it
  * throws NotFoundError when the service does not know the space.
  */
-export function listAgents(http: Http, spaceId: string): Paged<Listed<ListedAgent>> {
+export function listAgents(http: Http, spaceId: string): Paged<ListedAgent> {
   return new Paged(readAgents(http, spaceId));
 }
 
-async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonly Listed<ListedAgent>[]> {
+async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonly ListedAgent[]> {
   try {
     yield* listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } }).pages;
   } catch (error) {
@@ -72,7 +62,7 @@ async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonl
  * Reads the agents of a space, without those that say that they are in another: a service may ignore the space in the path.
  * @throws as `listAgents`; ShapeError after the last agent if all are in other spaces
  */
-export async function* agentsOf(http: Http, spaceId: string): AsyncGenerator<Listed<ListedAgent>, void, void> {
+export async function* agentsOf(http: Http, spaceId: string): AsyncGenerator<ListedAgent, void, void> {
   let hasOwn = false;
   let other: ListedAgent | undefined;
   for await (const agent of listAgents(http, spaceId)) {

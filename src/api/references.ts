@@ -5,7 +5,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
-import { agentsOf, type Listed, listAgents, listSpaces } from './calls.ts';
+import { agentsOf, listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './shape-errors.ts';
 
@@ -48,7 +48,7 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 }
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
-export async function findSpace(http: Http, reference: Reference): Promise<Listed<ListedSpace>> {
+export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
   return await findUnique(http, reference, {
     list: 'listSpaces',
     resource: 'space',

@@ -20,6 +20,8 @@ export interface ListedAgent {
   readonly source_id: string | null | undefined;
   /** The settings of the source, if the integration metadata has them. */
   readonly source?: SourceSettings | undefined;
+  /** The object as the service sent it. */
+  readonly item: JsonObject;
 }
 
 const SOURCE_ID = 'agent.source_id';
@@ -84,6 +86,7 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
     template_id: fields.text('agent.template_id'),
     space_id: findSpaceId(agent, contract),
     retirement: findRetirement(agent),
+    item: agent,
     ...readSource(agent, fields, contract),
   };
 }

@@ -14,6 +14,8 @@ export interface ListedSpace {
   /** A text if the service sent anything other than a boolean. */
   readonly is_org_wide: boolean | string | undefined;
   readonly retirement?: Retirement | undefined;
+  /** The object as the service sent it. */
+  readonly item: JsonObject;
 }
 
 const EXTERNAL_ID = 'space.external_space_id';
@@ -33,5 +35,6 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
     description: fields.shownText(DESCRIPTION) ?? (fields.value(DESCRIPTION) === null ? null : undefined),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
     retirement: findRetirement(object),
+    item: object,
   };
 }

@@ -102,7 +102,7 @@ function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestA
   const recorded = new Map(fact?.agents.map((agent) => [agent.key, agent]));
   return wanted.flatMap(({ name, template_id }) => {
     const { agent_id, source_id } = recorded.get(agentKey({ name, template_id })) ?? {};
-    return agent_id === undefined ? [] : [{ agent_id, name, template_id, source_id: source_id ?? undefined }];
+    return agent_id === undefined ? [] : [{ agent_id, name, template_id, source_id: source_id ?? undefined, item: {} }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { agentsOf, type Listed } from '../api/calls.ts';
+import { agentsOf } from '../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent } from '../contract/agents.ts';
@@ -12,13 +12,13 @@ import { NoOperationError, PartnerctlError } from '../errors.ts';
 import { readAgentSpaces } from './space-record.ts';
 
 /** An agent with its chat, and its jobs. */
-interface AgentView extends Listed<ListedAgent> {
+interface AgentView extends ListedAgent {
   readonly jobs: readonly JobRow[];
 }
 
 /** A space, its agents with their chats, and their jobs. */
 export interface SpaceView {
-  readonly space: Listed<ListedSpace>;
+  readonly space: ListedSpace;
   readonly agents: readonly AgentView[];
   /** All of them, in the order of the list; undefined if they cannot be listed. */
   readonly jobs: readonly JobRow[] | undefined;
@@ -54,7 +54,7 @@ export async function showSpace(context: ListContext, typed: string): Promise<Sp
   context.progress.start('Reading the space');
   const space = await findSpace(http, parseReference(typed));
   const { space_id, external_space_id } = space;
-  const agents: Listed<ListedAgent>[] = [];
+  const agents: ListedAgent[] = [];
   for await (const agent of agentsOf(http, space_id)) agents.push(agent);
   const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
   const jobs = await readJobs(context, { ids, ...(external_space_id && { external_space_id }) });

@@ -65,5 +65,3 @@ describe('a proxy from the environment', () => {
     });
   });
 });
-
-describe('a proxy that closes the connection without a response', () => {});

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { createArgs } from '../support/cron.ts';
 import { type Handler, startFakeService } from '../support/fake-service.ts';
-import { partnerctl } from '../support/run.ts';
+import { partnerctl, tempDirectory } from '../support/run.ts';
 import { rawJson, startRawService } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
@@ -128,4 +130,35 @@ it('control characters in headers and bodies of the service do not reach the ter
     expect(ran.code).toBeGreaterThan(0);
     expect(ran.stderr).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
   }
+});
+
+describe('a response beyond the limits of what is read', () => {
+  const nested = (levels: number): string =>
+    `[{"space_id":"s1","x":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}]`;
+  const raw =
+    (text: string): Handler =>
+    (_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+
+  it('is read if it is 200 levels deep, and refused if it is deeper, or has a number of millions of digits', async () => {
+    const reading = await startFakeService(raw(nested(200)));
+    expect((await partnerctl(reading.baseUrl, LIST)).code).toBe(0);
+    for (const [text, says] of [
+      [nested(1_000_000), 'nested deeper than 200 levels'],
+      [`[{"space_id":${'7'.repeat(3_000_000)}}]`, 'a number of more than 1,000 digits'],
+    ] as const) {
+      reading.respond(raw(text));
+      const ran = await partnerctl(reading.baseUrl, LIST);
+      expect(ran).toMatchObject({ code: 8, stdout: '' });
+      expect(ran.error().message).toContain(says);
+    }
+  });
+
+  it('leaves the outcome of the creation of a job unknown', async () => {
+    for (const text of [nested(5_000), `{"cron_job_id":${'7'.repeat(2_000)}}`]) {
+      const { baseUrl } = await startFakeService({ 'GET *': raw('[]'), 'POST *': raw(text) });
+      const lost = await partnerctl(baseUrl, createArgs('a1', 'daily', '--state', join(tempDirectory(), 's.jsonl')));
+      expect(lost.code).toBe(9);
+    }
+  });
 });

@@ -14,7 +14,7 @@ function wanting(agents: Manifest['agents']): Manifest {
 }
 
 function agent(agent_id: string, name: string | undefined, template_id?: string): ListedAgent {
-  return { agent_id, name, template_id, source_id: undefined };
+  return { agent_id, name, template_id, source_id: undefined, item: {} };
 }
 
 function planOf(manifest: Manifest, observation: Partial<Observation>, installRenamed = false) {

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { type FakeService, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { numberIn, spaceIds, startPagedService } from '../support/paged-service.ts';
+import { partnerctl, type Ran, tempDirectory } from '../support/run.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
+const PATH = '/v1/automation/spaces/';
+const FIRST = [{ space_id: 's1' }];
+const SECOND = [{ space_id: 's2' }];
+
+/** Serves a first page, then a last one. */
+function twoPages({ body, link }: { body: unknown; link?: string }): Promise<FakeService> {
+  return startFakeService((request, response) =>
+    request.path === PATH
+      ? sendJson(response, body, 200, link === undefined ? {} : { link })
+      : sendJson(response, { results: SECOND, next: null }),
+  );
+}
+
+/** Serves what a function of the number of the request returns. */
+const byCount =
+  (page: (count: number) => unknown): Handler =>
+  (_request, response, count) =>
+    sendJson(response, page(count));
+
+/** Lists the spaces of a service, of which the contract says how they are paged. */
+async function listWith(baseUrl: string, next: string): Promise<Ran> {
+  const env = { HOME: tempDirectory() };
+  await partnerctl(baseUrl, ['contract', 'set', 'spaces.list.next', next], { env });
+  return partnerctl(baseUrl, LIST, { env });
+}
+
+describe('the next page of a list', () => {
+  it.each([
+    ['a path', { body: { results: FIRST, next: `${PATH}?page=2` } }],
+    ['the path behind a proxy', { body: { results: FIRST, next: '/automation/spaces/?page=2' } }],
+    ['a Link header', { body: FIRST, link: '<?page=1>; rel="prev", <?page=2>; rel=next, <?page=9>; rel="last"' }],
+  ])('is requested by %s', async (_, first) => {
+    const server = await twoPages(first);
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual([...FIRST, ...SECOND]);
+    expect(server.requests.map(({ path }) => path)).toEqual([PATH, `${PATH}?page=2`]);
+  });
+
+  it.each([
+    { body: { results: FIRST, next: '/admin/?page=2' } },
+    { body: { results: FIRST, next: '/v1/%2e%2e/admin/' } },
+    { body: { results: FIRST, next: '/v10/automation/spaces/' } },
+    { body: { results: FIRST, next_link: 'file:///v1/automation/spaces/?page=2' } },
+    { body: FIRST, link: '<?page=2; rel="next"' },
+  ])('that is not below the base URL, or cannot be read, is refused: %j', async (first) => {
+    const server = await twoPages(first);
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { leaf: 'spaces.list.next' } });
+    expect(server.requests.length).toBe(1);
+  });
+
+  it('may be empty in the middle of the list, and repeat what shifted from the page before', async () => {
+    const pages = [FIRST, [], SECOND, [...SECOND, { space_id: 's3' }]];
+    const server = await startFakeService(
+      byCount((count) => ({ results: pages[count - 1], next: count < 4 ? `?page=${count + 1}` : null })),
+    );
+    expect((await partnerctl(server.baseUrl, LIST)).json()).toEqual([...FIRST, ...SECOND, { space_id: 's3' }]);
+  });
+
+  it('that keeps failing is an error, and no partial list is printed as JSON', async () => {
+    const server = await startFakeService((_request, response, count) =>
+      count === 1 ? sendJson(response, { results: FIRST, next: '?page=2' }) : sendJson(response, {}, 500),
+    );
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(() => JSON.parse(ran.stdout)).toThrow();
+  });
+});
+
+describe('a list that cannot be read to its end', () => {
+  it.each([
+    ['links to itself', () => ({ items: FIRST, next: PATH })],
+    ['begins again', (count: number) => ({ items: [{ space_id: `s${count % 3}` }], next: `?page=${count + 1}` })],
+    ['ignores the page', () => ({ items: FIRST, page: 1, page_size: 1 })],
+    ['says only that there is more', () => ({ items: FIRST, isLast: false })],
+    ['states another size', () => ({ items: FIRST, total: 5 })],
+  ])('is refused with the command that settles it: it %s', async (_, page) => {
+    const server = await startFakeService(byCount(page));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error().hint).toContain('partnerctl contract set spaces.list.next');
+    expect(server.requests.length).toBeLessThan(6);
+  });
+
+  it.each([7, 3])('is refused after its last page if the service states %i items and sends 5', async (total) => {
+    const service = await startPagedService({
+      start: (query) => numberIn(query, 'offset'),
+      serve: ({ items, start }) => ({ body: { items, offset: start, total } }),
+    });
+    const ran = await partnerctl(service.baseUrl, LIST);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().hint).toContain('run the command again');
+  });
+});
+
+describe('a list of which the contract says how it is paged', () => {
+  it('ends as the user said, whatever else the response states', async () => {
+    const service = await startPagedService({
+      start: (query) => (numberIn(query, 'page', 1) - 1) * 2,
+      serve: ({ items }) => ({ body: { items, message_count: 40 } }),
+    });
+    expect((await listWith(service.baseUrl, 'page:page')).json()).toEqual(spaceIds(5));
+    expect((await listWith(service.baseUrl, 'none')).json()).toEqual(spaceIds(2));
+  });
+
+  it.each(['token:next_cursor:cursor', 'link:next_cursor', 'page:page'])(
+    'is refused where that does not lead to the next page: %s',
+    async (next) => {
+      const service = await startPagedService({
+        start: (query) => numberIn(query, 'after'),
+        serve: ({ items, end, hasMore }) => ({ body: { items, next_cursor: hasMore ? String(end) : null } }),
+      });
+      const ran = await listWith(service.baseUrl, next);
+      expect(ran).toMatchObject({ code: 8, stdout: '' });
+      expect(ran.error().hint).toContain('partnerctl contract set spaces.list.next');
+    },
+  );
+
+  it('is refused where it is requested by an id, and items have two ids that differ', async () => {
+    const service = await startFakeService(json({ items: [{ id: 1, uuid: 'u-1' }], has_more: true }));
+    const ran = await listWith(service.baseUrl, 'after:starting_after');
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().hint).toContain('partnerctl contract set space.id uuid');
+    expect(service.requests).toHaveLength(1);
+  });
+});
