@@ -7,7 +7,8 @@ import { makeDirectories } from '../platform/files.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { LogDriver } from './log.ts';
 
-const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
+// Without O_NONBLOCK, opening a pipe would wait for its other end.
+const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 
 const ELSEWHERE = 'Name another file with --state or PARTNER_STATE.';
 const FREE_SPACE = `Free some space and run the command again. ${ELSEWHERE}`;
@@ -21,7 +22,7 @@ const HINTS = new Map([
 
 /** Opens the file. @throws LocalError if a directory, a device, or a pipe is there: records would be lost */
 async function openFile(path: string, flags: number): Promise<FileHandle> {
-  const file = await open(path, flags, 0o600);
+  const file = await open(path, flags | O_NONBLOCK, 0o600);
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw new LocalError(`The state file could not be read: ${path}`, {
