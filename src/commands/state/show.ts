@@ -7,30 +7,13 @@ import type { LogRecord } from '../../state/record.ts';
 type NumberedRecord = Extract<LogEntry, { kind: 'record' }>;
 
 /** The fields that tell what a record is about, in display order. */
-const DESCRIBING_FIELDS = [
-  'name',
-  'agent_id',
-  'cron_job_id',
-  'external_space_id',
-  'space_id',
-  'source_id',
-  'session_id',
-  'message_id',
-  'document_id',
-  'file_attachment_id',
-  'filename',
-  'upload_id',
-  'key',
-];
+const DESCRIBING_FIELDS = ['name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
 
 function describeRecord(record: LogRecord): string {
   const { object, data } = record;
-  const all = { ...record, ...(isJsonObject(data) && data) };
-  const fields = DESCRIBING_FIELDS.flatMap((field) => {
-    const value: unknown = Object.hasOwn(all, field) ? Reflect.get(all, field) : undefined;
-    return typeof value === 'string' && value !== '' ? [`${field}=${value}`] : [];
-  });
-  return [...(typeof object === 'string' ? [`id=${object}`] : []), ...fields].join(' ');
+  const all = new Map(Object.entries({ ...record, ...(isJsonObject(data) && data), id: object }));
+  const shown = ['id', ...DESCRIBING_FIELDS].map((field) => [field, all.get(field)] as const);
+  return shown.flatMap(([field, value]) => (typeof value === 'string' ? [`${field}=${value}`] : [])).join(' ');
 }
 
 /** The CI run that wrote a record, or else the user and the machine. */

@@ -1,13 +1,14 @@
+import prettyBytes from 'pretty-bytes';
 import type { Context } from '../../../cli/context.ts';
 import { sanitizeLine } from '../../../output/sanitize.ts';
 import { nameSome } from '../../../output/sentences.ts';
+import { shorten } from '../../../output/wrap.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import { readStdin } from '../../../platform/input.ts';
 import { findFiles, type LocalFile } from '../../../upload/files.ts';
 import type { UploadResult } from '../../../upload/result.ts';
 import { spool } from '../../../upload/source.ts';
 import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
-import { TransferProgress } from './transfer-progress.ts';
 
 /** What is to be uploaded. */
 export interface Source {
@@ -35,6 +36,64 @@ async function openSource(context: Context, { paths, filename, ...options }: Sou
   return { files, close: async () => undefined };
 }
 
+const BAR_WIDTH = 20;
+/** The spinner before the line, and the last column, which makes some terminals wrap. */
+const MARGIN = 3;
+
+/** One progress bar for all files, from the first byte that is sent. */
+class TransferProgress {
+  private readonly context: Context;
+  /** How much of each file that is being sent the connection has accepted. */
+  private readonly inFlight = new Map<LocalFile, number>();
+  private readonly files: number;
+  private finished = 0;
+  private bytes: number;
+  private sentBytes = 0;
+  private startedAt: number | undefined;
+
+  constructor(context: Context, files: readonly LocalFile[]) {
+    this.context = context;
+    this.files = files.length;
+    this.bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  }
+
+  /** For a second Ctrl-C, which ends the program at once. */
+  describeInFlight(): string | undefined {
+    if (this.inFlight.size === 0) return undefined;
+    const names = sanitizeLine(nameSome([...this.inFlight.keys()].map(({ label }) => label)));
+    return `Ended while files were being sent, so they may or may not be uploaded: ${names}. Run the same command again: it names those that may be, and sends the others.`;
+  }
+
+  sent(file: LocalFile, bytes: number): void {
+    this.inFlight.set(file, bytes);
+    this.show();
+  }
+
+  /** @param isSent false if it did not have to be sent, or failed: then it does not count */
+  end(file: LocalFile, isSent: boolean): void {
+    this.inFlight.delete(file);
+    this.finished += 1;
+    if (isSent) this.sentBytes += file.bytes;
+    else this.bytes -= file.bytes;
+    this.show();
+  }
+
+  /** Shows `█████░░░░░ 1 of 3 files, 10 MB of 40 MB, 2 MB/s`. */
+  private show(): void {
+    const { progress, clock, io } = this.context;
+    this.startedAt ??= clock.monotonic();
+    const sent = [...this.inFlight.values()].reduce((sum, bytes) => sum + bytes, this.sentBytes);
+    const full = Math.round(BAR_WIDTH * (this.bytes === 0 ? 1 : Math.min(1, sent / this.bytes)));
+    const rate = (sent * 1000) / Math.max(1, clock.monotonic() - this.startedAt);
+    const details = [
+      `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${this.finished} of ${this.files} ${this.files === 1 ? 'file' : 'files'}`,
+      `${prettyBytes(sent)} of ${prettyBytes(this.bytes)}`,
+      `${prettyBytes(rate)}/s`,
+    ];
+    progress.update(shorten(details.join(', '), Math.max(1, io.stderr.columns - MARGIN), 'end'));
+  }
+}
+
 /** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads the results. */
 export async function* transfer(
   context: Context,
@@ -45,7 +104,7 @@ export async function* transfer(
   const http = await context.http();
   const { files, close } = await openSource(context, source);
   const progress = new TransferProgress(context, files);
-  const forgetInFlight = context.signals.beforeExit(() => describeInFlight(progress.labels()));
+  const forgetInFlight = context.signals.beforeExit(() => progress.describeInFlight());
   const deps = {
     http,
     log: await context.log(),
@@ -58,7 +117,7 @@ export async function* transfer(
     yield* emitted<UploadResult>((emit) => {
       const onResult = (result: UploadResult): void => {
         const file = files[result.index];
-        if (file) progress.finished(file, result.status === 'uploaded');
+        if (file) progress.end(file, result.status === 'uploaded');
         emit(result);
       };
       return uploadFiles(files, options, { ...deps, onResult });
@@ -68,11 +127,4 @@ export async function* transfer(
     context.progress.stop();
     await close();
   }
-}
-
-/** For a second Ctrl-C, which ends the program at once. */
-function describeInFlight(files: readonly string[]): string | undefined {
-  if (files.length === 0) return undefined;
-  const names = sanitizeLine(nameSome(files));
-  return `Ended while files were being sent, so they may or may not be uploaded: ${names}. Run the same command again: it names those that may be, and sends the others.`;
 }
