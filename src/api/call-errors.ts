@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { readSlashRedirect } from '../contract/slash-redirect.ts';
+import { readSlashRedirect } from '../contract/request.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import {
   BalanceError,

@@ -1,8 +1,9 @@
 import { checkFields, type LeafCheck, type LeafFinding } from '../contract/check-fields.ts';
-import type { Contract } from '../contract/contract.ts';
-import { findId } from '../contract/fields.ts';
+import { RESOURCE_OF } from '../contract/field-names.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import type { Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import {
   InterruptedError,
@@ -47,106 +48,117 @@ function saysNothing(error: unknown): boolean {
 async function readUpTo(list: AsyncIterable<readonly JsonObject[]>): Promise<ReadList> {
   const items: JsonObject[] = [];
   let pages = 0;
-  const result = (error?: PartnerctlError) => ({ items, pages, error });
   try {
     for await (const page of list) {
       pages += 1;
       items.push(...page.slice(0, MAX_ITEMS - items.length));
       if (items.length >= MAX_ITEMS) break;
     }
-    return result();
+    return { items, pages, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || saysNothing(error)) throw error;
-    return result(error);
+    return { items, pages, error };
   }
 }
 
-async function* historyOf(
-  http: Http,
-  session: CheckedSession,
-  now: () => number,
-): AsyncGenerator<readonly JsonObject[]> {
-  const position = { ...session, after_message_id: undefined };
-  for await (const page of new HistoryReader(http).readAfter(position, { now, limits: () => ({}) })) {
-    yield page.messages.map(({ raw }) => raw);
+/** The findings for every leaf, from those of the reads. */
+class ContractCheck {
+  private readonly findings = new Map<LeafName, LeafFinding>();
+  private readonly http: Http;
+
+  constructor(http: Http) {
+    this.http = http;
   }
-}
 
-function describe({ message, info }: PartnerctlError): string {
-  return info.why === undefined ? message : `${message} ${info.why.replaceAll('\n', ' ')}`;
-}
+  private add(leaf: LeafName, result: LeafFinding['result'], detail: string): void {
+    this.findings.set(leaf, { result, detail });
+  }
 
-/** Returns what a list that could be read says of its operation, its items, and its pages. */
-function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (readonly [LeafName, LeafFinding])[] {
-  const count = read.items.length;
-  const detail = `read ${count}${count >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
-  const found: LeafFinding = { result: 'confirmed', detail };
-  const isPaged = read.pages > 1 && contract.next(list).kind !== 'none';
-  return [
-    [list, found],
-    [`${list}.items`, count > 0 ? found : { result: 'unobservable', detail: 'the list is empty' }],
-    [`${list}.next`, isPaged ? found : { result: 'unobservable', detail: `read ${count}; no next page was seen` }],
-    ['paths.trailing_slash', { result: 'confirmed', detail: 'such an address was answered' }],
-  ];
-}
+  /** Adds what a list says of its operation, its items, and its pages. */
+  private addList(list: ListLeaf, { items, pages, error }: ReadList): void {
+    const { contract } = this.http;
+    for (const [leaf, finding] of checkFields(items, RESOURCE_OF[list], contract)) this.findings.set(leaf, finding);
+    if (error) {
+      this.addFailure(list, error);
+      return;
+    }
+    const count = items.length;
+    const read = `read ${count}${count >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
+    this.add(list, 'confirmed', read);
+    this.add('paths.trailing_slash', 'confirmed', 'such an address was answered');
+    if (count > 0) this.add(`${list}.items`, 'confirmed', read);
+    else this.add(`${list}.items`, 'unobservable', 'the list is empty');
+    const isPaged = pages > 1 && contract.next(list).kind !== 'none';
+    if (isPaged) this.add(`${list}.next`, 'confirmed', read);
+    else this.add(`${list}.next`, 'unobservable', `read ${count}; no next page was seen`);
+  }
 
-/** Returns what a list that could not be read says of the leaf that the failure is about. */
-function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [LeafName, LeafFinding])[] {
-  const { status, details } = error.info;
-  const detail = describe(error);
-  if (status !== undefined && status >= 300) {
-    const isForbidden = status === 401 || status === 403;
+  /** Adds what a list that could not be read says of the leaf that the failure is about. */
+  private addFailure(list: ListLeaf, error: PartnerctlError): void {
+    const { message, info } = error;
+    const { status = 200, why, details } = info;
+    const detail = why === undefined ? message : `${message} ${why.replaceAll('\n', ' ')}`;
+    const leaf = isJsonObject(details) ? details.leaf : undefined;
+    if (status < 300 && typeof leaf === 'string' && isLeafName(leaf)) {
+      this.add(list, 'confirmed', `it answered with ${status}`);
+      this.add(leaf, 'contradicted', detail);
+      return;
+    }
     // The history of an unknown source or session is not found, either.
     const isOfSession =
       list === 'messages.history' && error instanceof NotFoundError && missingIn404(error) !== undefined;
-    return [[list, { result: isForbidden || isOfSession ? 'unobservable' : 'contradicted', detail }]];
+    this.add(list, status === 401 || status === 403 || isOfSession ? 'unobservable' : 'contradicted', detail);
   }
-  const { leaf } = isJsonObject(details) ? details : {};
-  const contradicted: LeafFinding = { result: 'contradicted', detail };
-  const answered: readonly [LeafName, LeafFinding] = [
-    list,
-    { result: 'confirmed', detail: `it answered with ${status ?? 200}` },
-  ];
-  if (typeof leaf === 'string' && isLeafName(leaf)) return [answered, [leaf, contradicted]];
-  return [[list, contradicted]];
-}
 
-/** Asks for the history of a session that does not exist, and says whether the service heeds the session. */
-async function sessionFinding(
-  http: Http,
-  session: CheckedSession,
-  { items }: ReadList,
-): Promise<LeafFinding | undefined> {
-  if (items.length === 0 || http.contract.parameter('messages.history.session_id') === undefined) return undefined;
-  const result = await probeSession(http, session.source_id, items);
-  if (result === 'heeded')
-    return { result: 'confirmed', detail: 'a session that does not exist does not have these messages' };
-  if (result === 'unknown')
-    return { result: 'unobservable', detail: 'the history of a session that does not exist could not be read' };
-  return { result: 'contradicted', detail: 'a session that does not exist has the same messages' };
-}
-
-async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<ReadList | undefined> {
-  let last: ReadList | undefined;
-  for (const space of spaces.slice(0, MAX_SPACES)) {
-    const id = findId(space, http.contract, 'space.id');
-    if (id === undefined) continue;
-    last = await readUpTo(listItems(http, OPERATIONS.listAgents, { values: { space_id: id } }).pages);
-    if (last.items.length > 0 || last.error) break;
+  private async readAgents(spaces: readonly JsonObject[]): Promise<void> {
+    let last: ReadList | undefined;
+    for (const space of spaces.slice(0, MAX_SPACES)) {
+      const id = fieldsOf(space, 'space', this.http.contract).id('space.id');
+      if (id === undefined) continue;
+      last = await readUpTo(listItems(this.http, OPERATIONS.listAgents, { values: { space_id: id } }).pages);
+      if (last.items.length > 0 || last.error) break;
+    }
+    if (last) this.addList('agents.list', last);
   }
-  return last;
-}
 
-const NOTHING: LeafFinding = { result: 'unobservable', detail: 'no read shows it' };
-const NO_SESSION: LeafFinding = { result: 'unobservable', detail: 'give --source and --session to read a history' };
+  /** Reads the history of a session, and that of one that does not exist, which must not have the same messages. */
+  private async readHistory(session: CheckedSession, now: () => number): Promise<void> {
+    const position = { ...session, after_message_id: undefined };
+    const messages: Message[] = [];
+    const reader = new HistoryReader(this.http).readAfter(position, { now, limits: () => ({}) });
+    async function* pages() {
+      for await (const page of reader) {
+        messages.push(...page.messages);
+        yield page.messages.map(({ raw }) => raw);
+      }
+    }
+    const read = await readUpTo(pages());
+    this.addList('messages.history', read);
+    const leaf = 'messages.history.session_id';
+    if (read.error || messages.length === 0 || this.http.contract.parameter(leaf) === undefined) return;
+    const ids = messages.map(({ message_id }) => message_id);
+    const result = await probeSession(this.http, session.source_id, ids);
+    if (result === 'heeded') this.add(leaf, 'confirmed', 'a session that does not exist does not have these messages');
+    else if (result === 'ignored')
+      this.add(leaf, 'contradicted', 'a session that does not exist has the same messages');
+    else this.add(leaf, 'unobservable', 'the history of a session that does not exist could not be read');
+  }
 
-/** Returns a finding for every leaf, from those of the reads. */
-function toChecks(http: Http, findings: ReadonlyMap<LeafName, LeafFinding>, hasSession: boolean): readonly LeafCheck[] {
-  return http.contract.leaves().map(({ name, value, source }) => {
-    const isOfHistory = name.startsWith('messages.history') || name.startsWith('message.');
-    const fallback = isOfHistory && !hasSession ? NO_SESSION : NOTHING;
-    return { name, value, source, ...(findings.get(name) ?? fallback) };
-  });
+  async run(session: CheckedSession | undefined, now: () => number): Promise<readonly LeafCheck[]> {
+    const { http } = this;
+    const spaces = await readUpTo(listItems(http, OPERATIONS.listSpaces).pages);
+    this.addList('spaces.list', spaces);
+    if (this.findings.get('space.id')?.result !== 'contradicted') await this.readAgents(spaces.items);
+    if (http.contract.operation('cron_jobs.list') !== undefined)
+      this.addList('cron_jobs.list', await readUpTo(listItems(http, OPERATIONS.listCronJobs).pages));
+    if (session) await this.readHistory(session, now);
+    return http.contract.leaves().map((leaf) => {
+      const isOfHistory = /^messages\.history|^message\./.test(leaf.name);
+      const detail =
+        isOfHistory && !session ? 'give --source and --session to read a history' : 'nothing that was read shows it';
+      return { ...leaf, ...(this.findings.get(leaf.name) ?? { result: 'unobservable', detail }) };
+    });
+  }
 }
 
 /**
@@ -160,24 +172,5 @@ export async function checkContract(
   session: CheckedSession | undefined,
   now: () => number,
 ): Promise<readonly LeafCheck[]> {
-  const findings = new Map<LeafName, LeafFinding>();
-  const add = (list: ListLeaf, resource: 'space' | 'agent' | 'cron_job' | 'message', read: ReadList): void => {
-    for (const [leaf, finding] of checkFields(read.items, resource, http.contract)) findings.set(leaf, finding);
-    const found = read.error ? failedFindings(list, read.error) : readFindings(http.contract, list, read);
-    for (const [leaf, finding] of found) findings.set(leaf, finding);
-  };
-  const spaces = await readUpTo(listItems(http, OPERATIONS.listSpaces).pages);
-  add('spaces.list', 'space', spaces);
-  const agents = await readAgents(http, spaces.items);
-  if (agents) add('agents.list', 'agent', agents);
-  if (http.contract.operation('cron_jobs.list') !== undefined) {
-    add('cron_jobs.list', 'cron_job', await readUpTo(listItems(http, OPERATIONS.listCronJobs).pages));
-  }
-  if (session) {
-    const read = await readUpTo(historyOf(http, session, now));
-    add('messages.history', 'message', read);
-    const finding = read.error ? undefined : await sessionFinding(http, session, read);
-    if (finding) findings.set('messages.history.session_id', finding);
-  }
-  return toChecks(http, findings, session !== undefined);
+  return await new ContractCheck(http).run(session, now);
 }

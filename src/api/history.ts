@@ -1,5 +1,5 @@
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { type Message, readMessages } from '../contract/messages.ts';
+import { type Message, readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
@@ -100,7 +100,7 @@ export class HistoryReader {
     const isMissing = verdict?.kind === 'unexplained' && !(verdict.isEarlier && isEnough);
     const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
     return {
-      messages: after === undefined ? sorted(messages) : this.following(messages, after, isNewestFirst),
+      messages: after === undefined ? sortOldestFirst(messages) : this.following(messages, after, isNewestFirst),
       hasMore: true,
       unexplained: isMissing ? verdict.signs.join(', ') : undefined,
       mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
@@ -115,10 +115,10 @@ export class HistoryReader {
    */
   private following(messages: readonly Message[], after: string, isNewestFirst: boolean): readonly Message[] {
     const at = messages.findIndex(({ message_id }) => message_id === after);
-    if (isNewestFirst && at !== -1) return sorted(messages.slice(0, at));
-    if (this.takesCursor()) return sorted(messages);
+    if (isNewestFirst && at !== -1) return sortOldestFirst(messages.slice(0, at));
+    if (this.takesCursor()) return sortOldestFirst(messages);
     if (at === -1) throw createNoCursorError();
-    return sorted(messages.slice(at + 1));
+    return sortOldestFirst(messages.slice(at + 1));
   }
 
   private takesCursor(): boolean {
@@ -137,7 +137,7 @@ export class HistoryReader {
       operation: OPERATIONS.readHistory,
       extent: isRest ? 'rest of a session' : 'session',
       options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
-      read: (entries) => readMessages(entriesOfSession(entries, position, contract), contract),
+      read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
       idOf: ({ message_id }) => message_id,
     });
   }
@@ -150,10 +150,6 @@ export class HistoryReader {
         "To say where the times are, run: partnerctl contract set message.created_at '<path>'",
     );
   }
-}
-
-function sorted(messages: readonly Message[]): readonly Message[] {
-  return sortOldestFirst(messages).flatMap((index) => messages[index] ?? []);
 }
 
 /** Returns what a 404 says that was not found; undefined if it names neither, as where there is no such path. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect.ts';
+import { readSlashRedirect, withTrailingSlash } from '../contract/request.ts';
 import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts';
-import { itemId } from '../contract/field-names.ts';
-import { findId } from '../contract/fields.ts';
+import { itemId, RESOURCE_OF } from '../contract/field-names.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
@@ -39,7 +39,7 @@ export function listAll<Item>(
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
   const idOf = (item: JsonObject): string => {
     try {
-      return findId(item, http.contract, itemId(operation.leaf)) ?? jsonText(item);
+      return fieldsOf(item, RESOURCE_OF[operation.leaf], http.contract).id(itemId(operation.leaf)) ?? jsonText(item);
     } catch (error) {
       if (error instanceof UnknownShape) return jsonText(item);
       throw error;

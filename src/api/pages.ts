@@ -4,8 +4,16 @@ import { isEmptyObject, type JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
 import type { PageResponse } from '../contract/page-signs.ts';
-import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
-import { decideNext, type Failure, isEnd, type PagingRule, type Verdict } from '../contract/paging.ts';
+import {
+  decideNext,
+  type Failure,
+  formatStep,
+  isEnd,
+  type PageStep,
+  type PagingRule,
+  type Progress,
+  type Verdict,
+} from '../contract/paging.ts';
 import type { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
@@ -142,7 +150,7 @@ class PageReader<Item> {
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
     const fresh = items.filter((item) => !last.has(idOf(item)) && !first.has(idOf(item)));
-    return { items, fresh, response, paging: { body, headers, status, itemCount: sent.length, nextLink } };
+    return { items, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
   }
 
   private remember({ items }: FetchedPage<Item>): void {

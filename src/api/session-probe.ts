@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Contract } from '../contract/contract.ts';
-import { findId } from '../contract/fields.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import { HistoryReader } from './history.ts';
 import type { Http } from './http.ts';
@@ -17,34 +15,29 @@ export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 /**
  * Asks for the history of a session that does not exist (spec §4.4 leaves the names of the parameters open): a service that
  * ignores which session is requested has messages for it.
- * @param known messages of a session that exists. Without any, one message proves nothing: a service may greet in each session
+ * @param known ids of messages of a session that exists. Without any, one message proves nothing: a service may greet in each session
  * @throws InterruptedError
  */
 export async function probeSession(
   http: Http,
   source_id: string,
-  known: readonly JsonObject[] = [],
+  known: readonly string[] = [],
 ): Promise<SessionProbe> {
   const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
-  const idOf = (message: JsonObject): string | undefined => findId(message, http.contract, 'message.id');
   try {
     const pages = new HistoryReader(http).readAfter(position, { now: () => Date.now(), limits: () => LIMITS });
     const page = await pages.next();
     const ids = new Set(page.value?.messages.map(({ message_id }) => message_id));
-    const shared = known.filter((message) => ids.has(idOf(message) ?? ''));
-    const isIgnored = known.length === 0 ? ids.size > 1 : shared.length > known.length / 2;
+    const isIgnored = known.length === 0 ? ids.size > 1 : known.filter((id) => ids.has(id)).length > known.length / 2;
     return isIgnored ? 'ignored' : 'heeded';
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    return probeOfFailure(error, http.contract);
+    const { status = 0, details, fromGateway } = error.info;
+    const isOfSession = isJsonObject(details) && details.leaf === 'messages.history.session_id';
+    // Messages that name another session are those of any session.
+    if (error instanceof ShapeError) return isOfSession ? 'ignored' : 'unknown';
+    // A session that does not exist may be refused.
+    const isAnswer = status >= 400 && status < 500 && !OF_ANY_REQUEST.has(status) && !fromGateway;
+    return isAnswer && http.contract.parameter('messages.history.session_id') !== undefined ? 'heeded' : 'unknown';
   }
-}
-
-/** A session that does not exist may be refused. Messages that name another one are those of any session. */
-function probeOfFailure(error: PartnerctlError, contract: Contract): SessionProbe {
-  const { status = 0, details } = error.info;
-  const leaf = isJsonObject(details) ? details.leaf : undefined;
-  if (error instanceof ShapeError) return leaf === 'messages.history.session_id' ? 'ignored' : 'unknown';
-  const isAnswer = status >= 400 && status < 500 && !OF_ANY_REQUEST.has(status) && !error.info.fromGateway;
-  return isAnswer && contract.parameter('messages.history.session_id') !== undefined ? 'heeded' : 'unknown';
 }

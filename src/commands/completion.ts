@@ -15,8 +15,8 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
   };
   return async (kind) => {
     if (kind === 'leaf') {
-      const { LEAVES } = await import('../contract/leaves.ts');
-      return Object.entries(LEAVES).map(([value, { note }]) => ({ value, description: note }));
+      const { kindOf, LEAF_NAMES, NOTES } = await import('../contract/leaves.ts');
+      return LEAF_NAMES.map((value) => ({ value, description: NOTES[kindOf(value)] }));
     }
     const profiles = await config.read();
     if (kind === 'profile') {

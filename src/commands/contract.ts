@@ -1,9 +1,8 @@
 import { group } from '../cli/leaf.ts';
 import { check } from './contract/check.ts';
 import { importDocument } from './contract/import.ts';
-import { set } from './contract/set.ts';
+import { set, unset } from './contract/set.ts';
 import { show } from './contract/show.ts';
-import { unset } from './contract/unset.ts';
 
 export const contract = () =>
   group('contract', 'The wire format, where the specification leaves it open', [

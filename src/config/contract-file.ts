@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
@@ -72,10 +72,6 @@ function readIfPresent<Content>(path: string, read: () => Content): Content | un
   }
 }
 
-function readJson(path: string): unknown {
-  return readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
-}
-
 function damaged(path: string, why: string): InputError {
   return new InputError(`The contract in ${path} is damaged.`, {
     why,
@@ -90,13 +86,6 @@ function readDocument(stored: unknown): ImportedDocument | undefined {
   return isComplete ? { from, sha256, imported_at } : undefined;
 }
 
-/** Returns the stored values of leaves. @param unknown gets the names of what is no leaf of this version */
-function knownLeaves(stored: unknown, unknown: string[]): JsonObject {
-  const entries = Object.entries(isJsonObject(stored) ? stored : {});
-  unknown.push(...entries.map(([name]) => name).filter((name) => !isLeafName(name)));
-  return Object.fromEntries(entries.filter(([name]) => isLeafName(name)));
-}
-
 /**
  * Reads the values that a profile has set or imported for a service.
  * @param directory the directory of the profiles
@@ -105,21 +94,35 @@ function knownLeaves(stored: unknown, unknown: string[]): JsonObject {
  */
 export async function readContract(directory: string, key: ContractKey, warn?: Warn): Promise<StoredContract> {
   const path = await contractPath(directory, key);
-  const stored = readJson(path);
+  const stored = readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
   if (stored === undefined) return NOTHING;
   if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
-  const { validLeaves } = await import('../contract/check-leaf.ts');
+  const { checkLeaf, LeafValueError } = await import('../contract/leaf-value.ts');
   const unknown: string[] = [];
-  const overrides = validLeaves(knownLeaves(stored.overrides, unknown));
-  const imported = validLeaves(knownLeaves(stored.imported, unknown));
-  if (unknown.length > 0) await warn?.(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
-  const complaint = overrides.complaint ?? imported.complaint;
-  if (complaint !== undefined) throw damaged(path, complaint);
-  return {
-    overrides: overrides.values,
-    imported: imported.values,
+  const valuesIn = (layer: unknown): LeafValues => {
+    const values: Record<string, string> = {};
+    for (const [name, value] of Object.entries(isJsonObject(layer) ? layer : {})) {
+      if (!isLeafName(name)) {
+        unknown.push(name);
+        continue;
+      }
+      if (typeof value !== 'string') throw damaged(path, `${name} is not a text.`);
+      try {
+        checkLeaf(name, value);
+      } catch (error) {
+        throw error instanceof LeafValueError ? damaged(path, `${name} ${error.message}.`) : error;
+      }
+      values[name] = value;
+    }
+    return values;
+  };
+  const contract = {
+    overrides: valuesIn(stored.overrides),
+    imported: valuesIn(stored.imported),
     document: readDocument(stored.document),
   };
+  if (unknown.length > 0) await warn?.(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
+  return contract;
 }
 
 /** Reads the layers of a service's contract. @param warn and @throws as `readContract` */

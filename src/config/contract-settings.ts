@@ -1,9 +1,7 @@
 import { closestMatch } from 'leven';
-import { checkLeaf } from '../contract/check-leaf.ts';
 import { Contract, type Leaf } from '../contract/contract.ts';
-import { LeafValueError } from '../contract/leaf-value.ts';
-import { isLeafName, LEAVES, type LeafName } from '../contract/leaves.ts';
-import type { Source } from '../contract/sources.ts';
+import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
+import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import {
   type ContractKey,
@@ -20,46 +18,40 @@ export interface ContractContext {
   warn(text: string): Promise<void>;
 }
 
-/** A value to set. */
-interface Setting {
-  readonly leaf: LeafName;
-  readonly value: string;
-}
-
 const MAX_DISTANCE = 6;
 
 /** Returns the leaf with this name. @throws UsageError with a suggestion if there is none */
 export function findLeaf(name: string): LeafName {
   if (isLeafName(name)) return name;
-  const close = closestMatch(name.toLowerCase(), Object.keys(LEAVES), { maxDistance: MAX_DISTANCE });
+  const close = closestMatch(name.toLowerCase(), [...LEAF_NAMES], { maxDistance: MAX_DISTANCE });
   throw new UsageError(`The contract has no leaf ${JSON.stringify(name)}.`, {
     hint: close ? `Did you mean ${close}?` : 'List the leaves with: partnerctl contract show',
   });
-}
-
-function parseSetting(name: string, value: string): Setting {
-  const leaf = findLeaf(name);
-  try {
-    checkLeaf(leaf, value);
-  } catch (error) {
-    if (!(error instanceof LeafValueError)) throw error;
-    throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${LEAVES[leaf].value}` });
-  }
-  return { leaf, value };
 }
 
 /**
  * Parses leaves, each followed by its value.
  * @throws UsageError for a name without a value, an unknown leaf, and a value that the leaf cannot have
  */
-export function parseSettings(words: readonly string[]): readonly Setting[] {
+export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, string> {
   if (words.length % 2 !== 0) {
     throw new UsageError(`${words.at(-1)} has no value. Each leaf must be followed by one.`, {
       hint: 'Quote a value that contains spaces.',
     });
   }
-  const names = words.filter((_, index) => index % 2 === 0);
-  return names.map((name, index) => parseSetting(name, words[2 * index + 1] ?? ''));
+  const settings = new Map<LeafName, string>();
+  for (let at = 0; at < words.length; at += 2) {
+    const [name = '', value = ''] = words.slice(at, at + 2);
+    const leaf = findLeaf(name);
+    try {
+      checkLeaf(leaf, value);
+    } catch (error) {
+      if (!(error instanceof LeafValueError)) throw error;
+      throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${DEFAULTS[leaf]}` });
+    }
+    settings.set(leaf, value);
+  }
+  return settings;
 }
 
 /**
@@ -72,35 +64,29 @@ export async function readLeaves(
   key: ContractKey | undefined,
   prefix: string,
 ): Promise<{ readonly leaves: readonly Leaf[]; readonly document: ImportedDocument | undefined }> {
-  if (!Object.keys(LEAVES).some((name) => name.startsWith(prefix))) findLeaf(prefix);
+  if (!LEAF_NAMES.some((name) => name.startsWith(prefix))) findLeaf(prefix);
   const stored = key && (await readContract(config.directory, key, warn));
   const contract = new Contract(stored && { override: stored.overrides, imported: stored.imported });
   return { leaves: contract.leaves().filter(({ name }) => name.startsWith(prefix)), document: stored?.document };
 }
 
-/** Overrides values, all together. @returns the new and previous values @throws as `updateContract` */
-export async function setLeaves(context: ContractContext, settings: readonly Setting[]) {
+/**
+ * Overrides values, all together, or removes overrides.
+ * @param settings undefined removes an override
+ * @returns the previous and the new values @throws as `updateContract`
+ */
+export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
   const { directory } = context.config;
   const key = await context.contractKey();
   const before = new Contract(await readContractLayers(directory, key, context.warn));
-  const values = Object.fromEntries(settings.map(({ leaf, value }) => [leaf, value]));
-  await updateContract(directory, key, (stored) => ({ ...stored, overrides: { ...stored.overrides, ...values } }));
-  return settings.map(({ leaf, value }) => {
-    return { leaf, value, previous: before.leaf(leaf).value, profile: key.profile, base_url: key.baseUrl };
-  });
-}
-
-/** Removes an override. @returns the value that applies now, and its source @throws as `updateContract` */
-export async function unsetLeaf(
-  context: ContractContext,
-  leaf: LeafName,
-): Promise<{ leaf: LeafName; value: string; source: Source; profile: string; base_url: string }> {
-  const { directory } = context.config;
-  const key = await context.contractKey();
   await updateContract(directory, key, (stored) => {
-    const { [leaf]: _, ...overrides } = stored.overrides;
-    return { ...stored, overrides };
+    const overrides = Object.entries({ ...stored.overrides, ...Object.fromEntries(settings) });
+    const kept = overrides.flatMap(([leaf, value]) => (value === undefined ? [] : [[leaf, value] as const]));
+    return { ...stored, overrides: Object.fromEntries(kept) };
   });
-  const { value, source } = new Contract(await readContractLayers(directory, key)).leaf(leaf);
-  return { leaf, value, source, profile: key.profile, base_url: key.baseUrl };
+  const after = new Contract(await readContractLayers(directory, key));
+  return [...settings.keys()].map((leaf) => {
+    const { value, source } = after.leaf(leaf);
+    return { leaf, value, previous: before.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };
+  });
 }

@@ -16,21 +16,20 @@ const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
 
 /** The normalized names of the lists that the tool reads. */
-const LISTS = [listNames('space'), listNames('agent'), listNames('message'), listNames('cron_job')];
+const LISTS = [listNames('space'), listNames('agent'), listNames('message'), listNames('cron_job')].flat();
 
 const MAX_DEPTH = 2;
 
-/** An array in a response that may be the list; empty in place of null. */
+/** What may be the list: an array of objects; or an empty one, or null, under a name that lists have. */
 interface Candidate {
   readonly path: string;
+  /** Normalized. */
+  readonly name: string;
   readonly items: readonly unknown[];
-  /** Whether it is called as the list is. */
-  readonly isOwn: boolean;
-  /** Whether it is called as lists customarily are. */
-  readonly isCustomary: boolean;
+  /** Whether it is a candidate only if there is no other: a list of something else than objects, or null. */
+  readonly isDoubtful: boolean;
 }
 
-/** Returns the setting that says where the items are. */
 function fixFor(leaf: ListLeaf, value: string): ContractFix {
   return { leaf: `${leaf}.items`, value };
 }
@@ -48,35 +47,24 @@ function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[
   return nodes.length === items.length ? nodes : items;
 }
 
-interface Found extends Candidate {
-  /** Whether it is a candidate only if there is no other: a list of something else than objects, or null. */
-  readonly isDoubtful: boolean;
-}
-
-/** Returns a value as a candidate; undefined if it is none. */
-function toCandidate(path: string, value: unknown, own: readonly string[]): Found | undefined {
-  const name = normalizeName(path.split('.').at(-1) ?? '');
-  const [isOwn, isCustomary] = [own.includes(name), ENVELOPES.has(name)];
-  const isNamed = isOwn || isCustomary;
-  const named = { path, isOwn, isCustomary };
-  if (value === null) return isNamed ? { ...named, items: [], isDoubtful: !isOwn } : undefined;
+function toCandidate(path: string, name: string, value: unknown, own: readonly string[]): Candidate | undefined {
+  const isNamed = own.includes(name) || ENVELOPES.has(name);
+  if (value === null) return isNamed ? { path, name, items: [], isDoubtful: !own.includes(name) } : undefined;
   if (!Array.isArray(value)) return undefined;
   const isList = value.some(isJsonObject) || (isNamed && value.length === 0);
-  return isList || isNamed ? { ...named, items: value, isDoubtful: !isList } : undefined;
+  return isList || isNamed ? { path, name, items: value, isDoubtful: !isList } : undefined;
 }
 
-/**
- * Returns the arrays of objects in a body, at most two levels down, and what may stand for an empty list: an empty array or
- * null under a name that lists have.
- */
+/** Returns what may be the list in a body, at most two levels down. */
 function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
-  const found: Found[] = [];
+  const found: Candidate[] = [];
   const visit = (object: JsonObject, prefix: string, depth: number): void => {
     for (const [key, value] of Object.entries(object)) {
-      if (NO_LISTS.test(normalizeName(key))) continue;
-      const candidate = toCandidate(prefix + key, value, own);
+      const [path, name] = [prefix + key, normalizeName(key)];
+      if (NO_LISTS.test(name)) continue;
+      const candidate = toCandidate(path, name, value, own);
       if (candidate) found.push(candidate);
-      if (isJsonObject(value) && depth < MAX_DEPTH) visit(value, `${prefix}${key}.`, depth + 1);
+      if (isJsonObject(value) && depth < MAX_DEPTH) visit(value, `${path}.`, depth + 1);
     }
   };
   visit(body, '', 0);
@@ -84,16 +72,17 @@ function findCandidates(body: JsonObject, own: readonly string[]): readonly Cand
   return certain.length > 0 ? certain : found;
 }
 
-/** Whether a body has only links and a page with a total of 0: HAL omits empty lists. */
+/** HAL omits empty lists: the body has only links and a page with a total of 0. */
 function isEmptyHal(body: JsonObject): boolean {
   const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
   return isBare && descend(body, 'page.totalElements') === 0;
 }
 
 /** @param path where the list probably is */
-function noList(body: unknown, leaf: ListLeaf, message: string, path?: string): UnknownShape {
+function noList(body: unknown, leaf: ListLeaf, place = '', path?: string): UnknownShape {
   // Protocol buffers omit empty lists: what the list is called shows only once it has items.
   const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? listedName(leaf) : '<path>');
+  const message = `The response contains no list of ${listedName(leaf)}${place}.`;
   return new UnknownShape(message, describeJson(body), fixFor(leaf, value));
 }
 
@@ -107,9 +96,8 @@ function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonl
   if (isMap) return toItems(Object.values(value), leaf);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const message = `The response contains no list of ${listedName(leaf)} at ${path.length === 0 ? '$' : path.join('.')}.`;
   const [only, other] = isJsonObject(body) ? findCandidates(body, listNames(RESOURCE_OF[leaf])) : [];
-  throw noList(body, leaf, message, other === undefined ? only?.path : undefined);
+  throw noList(body, leaf, ` at ${path.join('.') || '$'}`, other === undefined ? only?.path : undefined);
 }
 
 /**
@@ -119,30 +107,28 @@ function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonl
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
 export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[]): readonly JsonObject[] {
-  const resource = listedName(leaf);
   if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject));
   // Go encodes an empty list so.
   if (body === null && (place === undefined || place.length === 0)) return [];
   if (place) return atPath(body, place, leaf);
   if (Array.isArray(body)) return toItems(body, leaf);
-  const none = `The response contains no list of ${resource}.`;
-  if (!isJsonObject(body)) throw noList(body, leaf, none);
+  if (!isJsonObject(body)) throw noList(body, leaf);
   const own = listNames(RESOURCE_OF[leaf]);
   const candidates = findCandidates(body, own);
   const [list, second] = candidates;
   if (list === undefined) {
     if (isEmptyHal(body)) return [];
-    throw noList(body, leaf, none);
+    throw noList(body, leaf);
   }
   if (second !== undefined) {
-    const best = candidates.find(({ isOwn }) => isOwn) ?? candidates.find(({ isCustomary }) => isCustomary) ?? list;
+    const best =
+      candidates.find(({ name }) => own.includes(name)) ?? candidates.find(({ name }) => ENVELOPES.has(name)) ?? list;
     const places = candidates.map(({ path }) => path).join(', ');
-    const message = `The response may contain the list of ${resource} in several places: ${places}. Only one list is read.`;
-    const condition = `${best.path} holds all ${resource}`;
+    const message = `The response may contain the list of ${listedName(leaf)} in several places: ${places}. Only one list is read.`;
+    const condition = `${best.path} holds all ${listedName(leaf)}`;
     throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, best.path), condition });
   }
-  const key = normalizeName(list.path.split('.').at(-1) ?? '');
-  const isOther = !own.includes(key) && LISTS.some((names) => names.includes(key));
-  if (isOther) throw noList(body, leaf, none, list.path);
+  const isOther = !own.includes(list.name) && LISTS.includes(list.name);
+  if (isOther) throw noList(body, leaf, '', list.path);
   return toItems(list.items, leaf);
 }

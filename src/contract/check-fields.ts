@@ -4,106 +4,48 @@ import { readCronJob } from './cron.ts';
 import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
-import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
-import { type Message, readMessages } from './messages.ts';
+import { type FieldLeaf, fieldsOfResource, type LeafName } from './leaves.ts';
+import { readMessage } from './messages.ts';
+import { readSpace } from './spaces.ts';
 import { UnknownShape } from './unknown-shape.ts';
 
 /** Whether responses of the service confirm a leaf. */
-export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
+export interface LeafFinding {
   /** `unobservable` if no read shows it: only writes use it, or there was nothing to read. */
   readonly result: 'confirmed' | 'contradicted' | 'unobservable';
   /** What was seen: counts, keys, and types, never the values of fields. */
   readonly detail: string;
 }
 
-export type LeafFinding = Pick<LeafCheck, 'result' | 'detail'>;
+export type LeafCheck = Leaf & LeafFinding;
 
-const NOTHING_READ: LeafFinding = { result: 'unobservable', detail: 'there was nothing to read' };
+/** What decoding an item shows beyond the values under accepted names; undefined where those have no known form. */
+type Decoded = Readonly<Partial<Record<LeafName, unknown>>>;
 
-/** Readers of fields that are not only looked up by name: they are also searched for, or must have a known form. */
-const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {
-  'agent.source_id': (item, contract) => readAgent(item, contract).source_id,
-  'cron_job.agent_id': (item, contract) => {
-    const { agent_id, agent_text } = readCronJob(item, contract);
-    return agent_id ?? agent_text;
+const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => Decoded>> = {
+  space(item, contract) {
+    readSpace(item, contract);
+    return {};
   },
-  'cron_job.instructions': (item, contract) => readCronJob(item, contract).instructions,
-  'cron_job.schedule': (item, contract) => readCronJob(item, contract).schedule,
-  'cron_job.timezone': (item, contract) =>
-    readCronJob(item, contract).schedule?.timezone ?? sentValue(item, 'cron_job', 'cron_job.timezone', contract),
+  agent: (item, contract) => ({ 'agent.source_id': readAgent(item, contract).source_id }),
+  message(item, contract) {
+    const { role } = readMessage(item, contract);
+    const [agent, user] = [role === 'assistant' || undefined, role === 'user' || undefined];
+    return { 'message.author': agent ?? user, 'message.author.agent': agent, 'message.author.user': user };
+  },
+  cron_job(item, contract) {
+    const { agent_id, agent_text, schedule } = readCronJob(item, contract);
+    const sent = fieldsOf(item, 'cron_job', contract).all('cron_job.timezone')[0]?.value;
+    return {
+      'cron_job.agent_id': agent_id ?? agent_text,
+      'cron_job.schedule': schedule,
+      'cron_job.timezone': schedule?.timezone ?? sent,
+    };
+  },
 };
-
-function sentValue(item: JsonObject, resource: ListedResource, leaf: FieldLeaf, contract: Contract): unknown {
-  const fields = fieldsOf(item, resource, contract);
-  return leaf.endsWith('.id') ? fields.id(leaf) : fields.value(leaf);
-}
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
-}
-
-/** Checks one field against the items of a list. */
-function checkField(
-  items: readonly JsonObject[],
-  resource: ListedResource,
-  leaf: FieldLeaf,
-  contract: Contract,
-): LeafFinding {
-  const read = READERS[leaf];
-  let sent = 0;
-  let present = 0;
-  for (const item of items) {
-    try {
-      const isSent = isPresent(sentValue(item, resource, leaf, contract));
-      if (isSent) sent += 1;
-      if (read ? isPresent(read(item, contract)) : isSent) present += 1;
-    } catch (error) {
-      if (!(error instanceof UnknownShape)) throw error;
-      // Other fields have their own findings.
-      if (read && error.fix?.leaf !== leaf) continue;
-      return { result: 'contradicted', detail: `${error.message} It is ${error.seen}.` };
-    }
-  }
-  const [first] = items;
-  if (first === undefined) return NOTHING_READ;
-  if (present > 0) return { result: 'confirmed', detail: `in ${present} of ${items.length}` };
-  const seen = describeFields(first);
-  if (sent === 0) return missingFinding(contract.leaf(leaf), `in none of ${items.length}; the first is ${seen}`);
-  const detail = `sent in ${sent} of ${items.length}, but in no known form; the first is ${seen}`;
-  return { result: 'contradicted', detail };
-}
-
-/** Returns the finding for a field that no item has. */
-function missingFinding({ name, source }: Leaf, detail: string): LeafFinding {
-  const isExpected = ESSENTIAL.some((leaf) => leaf === name) || source === 'imported' || source === 'override';
-  return { result: isExpected ? 'contradicted' : 'unobservable', detail };
-}
-
-/** Checks whether the authors of the messages are recognized. */
-function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, LeafFinding])[] {
-  const [first] = items;
-  const messages = readMessages(items, contract);
-  if (first === undefined) return [];
-  const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
-  const toFinding = (written: number, side: string): LeafFinding => {
-    if (written > 0) return { result: 'confirmed', detail: `in ${written} of ${items.length}` };
-    return { result: 'unobservable', detail: `no message of ${items.length} is known to be by ${side}` };
-  };
-  const [agents, users] = [count('assistant'), count('user')];
-  const unknown = `no author of ${items.length} is known; the first is ${describeFields(first)}`;
-  const author: LeafFinding =
-    agents + users > 0
-      ? { result: 'confirmed', detail: `known in ${agents + users} of ${items.length}` }
-      : { result: 'contradicted', detail: unknown };
-  return [
-    ['message.author', author],
-    ['message.author.agent', toFinding(agents, 'an agent')],
-    ['message.author.user', toFinding(users, 'a user')],
-  ];
-}
-
-function isFieldOf(name: LeafName, resource: ListedResource): name is FieldLeaf {
-  return name.startsWith(`${resource}.`) && LEAVES[name].kind === 'field';
 }
 
 /** Checks the fields of a resource against the items of its list. */
@@ -113,10 +55,44 @@ export function checkFields(
   contract: Contract,
 ): ReadonlyMap<LeafName, LeafFinding> {
   const findings = new Map<LeafName, LeafFinding>();
-  for (const { name } of contract.leaves()) {
-    if (!isFieldOf(name, resource)) continue;
-    findings.set(name, checkField(items, resource, name, contract));
+  const [first] = items;
+  if (first === undefined) return findings;
+  const decoded: Decoded[] = [];
+  for (const item of items) {
+    try {
+      decoded.push(READERS[resource](item, contract));
+    } catch (error) {
+      if (!(error instanceof UnknownShape)) throw error;
+      const detail = `${error.message} It is ${error.seen}.`;
+      findings.set(error.fix?.leaf ?? `${resource}.id`, { result: 'contradicted', detail });
+    }
   }
-  if (resource === 'message') for (const [leaf, finding] of checkAuthors(items, contract)) findings.set(leaf, finding);
+  const sides = resource === 'message' ? (['message.author.agent', 'message.author.user'] as const) : [];
+  for (const leaf of [...fieldsOfResource(resource), ...sides].filter((each) => !findings.has(each))) {
+    const isDecoded = decoded.some((each) => leaf in each);
+    const isSent = (item: JsonObject, field: FieldLeaf) =>
+      fieldsOf(item, resource, contract)
+        .all(field)
+        .some(({ value }) => isPresent(value));
+    const sent = isField(leaf) ? items.filter((item) => isSent(item, leaf)).length : 0;
+    const known = isDecoded ? decoded.filter((each) => isPresent(each[leaf])).length : sent;
+    findings.set(leaf, toFinding(leaf, { sent, known, of: items.length, first }, contract));
+  }
   return findings;
+}
+
+function isField(leaf: FieldLeaf | 'message.author.agent' | 'message.author.user'): leaf is FieldLeaf {
+  return leaf !== 'message.author.agent' && leaf !== 'message.author.user';
+}
+
+function toFinding(
+  leaf: LeafName,
+  { sent, known, of, first }: { readonly sent: number; readonly known: number; of: number; first: JsonObject },
+  contract: Contract,
+): LeafFinding {
+  if (known > 0) return { result: 'confirmed', detail: `in ${known} of ${of}` };
+  const seen = `the first is ${describeFields(first)}`;
+  if (sent > 0) return { result: 'contradicted', detail: `sent in ${sent} of ${of}, but in no known form; ${seen}` };
+  const isExpected = ESSENTIAL.some((each) => each === leaf) || contract.isChosen(leaf);
+  return { result: isExpected ? 'contradicted' : 'unobservable', detail: `in none of ${of}; ${seen}` };
 }

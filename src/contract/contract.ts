@@ -1,4 +1,4 @@
-import { FieldNames, type FieldRule, normalizeName, ownNames, PARTS, type Resource } from './field-names.ts';
+import { FieldNames, type Resource } from './field-names.ts';
 import {
   type FieldValue,
   type NextValue,
@@ -11,148 +11,111 @@ import {
   parseParameter,
   parseSlash,
   parseValues,
-  type Slash,
 } from './leaf-value.ts';
 import {
   type AtLeaf,
+  DEFAULTS,
   type FieldLeaf,
-  isLeafName,
-  LEAVES,
+  isSpecified,
+  LEAF_NAMES,
   type LeafName,
-  type LeafSpec,
   type ListLeaf,
   type OperationLeaf,
   type ParameterLeaf,
   type ValuesLeaf,
 } from './leaves.ts';
-import type { Source } from './sources.ts';
+
+/** Where the value of a leaf may come from. */
+export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
+
+export type Source = (typeof SOURCES)[number];
 
 /** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;
 
-/** The values of a service that replace the defaults, in the order of precedence. */
+/** The values of a service that replace the defaults: default < imported < override. */
 export interface ContractLayers {
   readonly override?: LeafValues;
   readonly imported?: LeafValues;
 }
 
 /** A leaf with its effective value. */
-export interface Leaf extends Omit<LeafSpec, 'source'> {
+export interface Leaf {
   readonly name: LeafName;
+  readonly value: string;
   readonly source: Source;
 }
 
-const PRECEDENCE = ['override', 'imported'] as const;
+function valueIn(layer: LeafValues = {}, name: LeafName): string | undefined {
+  return Object.hasOwn(layer, name) ? layer[name] : undefined;
+}
 
-/** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
+/** The wire format of one service: the value of every leaf (spec §4.7). Immutable. Stored values were checked when they were loaded. */
 export class Contract {
   private readonly layers: ContractLayers;
-  private readonly known = new Map<LeafName, Leaf>();
-  private readonly fields = new Map<FieldLeaf, FieldValue>();
-  private readonly names = new Map<ValuesLeaf, readonly string[]>();
   private readonly resources = new Map<Resource, FieldNames>();
+  private readonly names = new Map<ValuesLeaf, readonly string[]>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
   }
 
   leaf(name: LeafName): Leaf {
-    const known = this.known.get(name) ?? this.findLeaf(name);
-    this.known.set(name, known);
-    return known;
-  }
-
-  private findLeaf(name: LeafName): Leaf {
-    const spec = LEAVES[name];
-    for (const source of PRECEDENCE) {
-      const layer = this.layers[source];
-      const value = layer && Object.hasOwn(layer, name) ? layer[name] : undefined;
-      if (value !== undefined) return { ...spec, name, value, source };
-    }
-    return { ...spec, name };
+    const { override, imported } = this.layers;
+    const [set, read] = [valueIn(override, name), valueIn(imported, name)];
+    if (set !== undefined) return { name, value: set, source: 'override' };
+    if (read !== undefined) return { name, value: read, source: 'imported' };
+    return { name, value: DEFAULTS[name], source: isSpecified(name) ? 'spec' : 'assumed' };
   }
 
   /** Returns all leaves in the order of the catalog. */
   leaves(): readonly Leaf[] {
-    return Object.keys(LEAVES).flatMap((name) => (isLeafName(name) ? [this.leaf(name)] : []));
+    return LEAF_NAMES.map((name) => this.leaf(name));
   }
 
   /** Undefined if the service has no such operation. */
   operation(name: OperationLeaf): OperationValue | undefined {
-    return this.parse(name, parseOperation);
+    return parseOperation(this.leaf(name).value);
   }
 
   /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
-    return this.parse(name, parseParameter);
+    return parseParameter(this.leaf(name).value);
   }
 
-  /** Undefined if the items must be searched for. */
+  /** Undefined if the only list is taken. */
   items(list: ListLeaf): readonly string[] | undefined {
-    return this.parse(`${list}.items`, parseItems);
+    return parseItems(this.leaf(`${list}.items`).value);
   }
 
   next(list: ListLeaf): NextValue {
-    return this.parse(`${list}.next`, parseNext);
+    return parseNext(this.leaf(`${list}.next`).value);
   }
 
-  field(name: FieldLeaf): FieldValue {
-    return cached(this.fields, name, () => this.parse(name, parseField));
+  field(name: FieldLeaf | AtLeaf): FieldValue {
+    return parseField(this.leaf(name).value);
+  }
+
+  /** Whether a leaf is set or imported for this service. */
+  isChosen(name: LeafName): boolean {
+    return valueIn(this.layers.override, name) !== undefined || valueIn(this.layers.imported, name) !== undefined;
   }
 
   /** The names of a resource's fields. */
   namesOf(resource: Resource): FieldNames {
-    return cached(this.resources, resource, () => {
-      const leaves = Object.keys(LEAVES).filter(isFieldLeaf);
-      const own = leaves.filter((leaf) => leaf.startsWith(`${resource}.`));
-      const rules = new Map(own.map((leaf) => [leaf, this.rule(leaf)]));
-      return new FieldNames(resource, rules, this.places(resource));
-    });
+    const names = this.resources.get(resource) ?? new FieldNames(resource, this);
+    this.resources.set(resource, names);
+    return names;
   }
 
-  /** The normalized paths to the objects that hold fields of a resource. */
-  private places(resource: Resource): readonly (readonly string[])[] {
-    const name = `${resource}.at`;
-    if (!isAtLeaf(name)) return [...PARTS, ...ownNames(resource)].map((part) => [part]);
-    return this.parse(name, parseField)
-      .flat()
-      .map((path) => path.map(normalizeName));
-  }
-
+  /** The values that name one side of a conversation. */
   values(name: ValuesLeaf): readonly string[] {
-    return cached(this.names, name, () => this.parse(name, parseValues));
+    const values = this.names.get(name) ?? parseValues(this.leaf(name).value);
+    this.names.set(name, values);
+    return values;
   }
 
-  slash(): Slash {
-    return this.parse('paths.trailing_slash', parseSlash);
+  slash(): ReturnType<typeof parseSlash> {
+    return parseSlash(this.leaf('paths.trailing_slash').value);
   }
-
-  private rule(leaf: FieldLeaf): FieldRule {
-    const { source } = this.leaf(leaf);
-    return {
-      ranks: this.field(leaf).map((rank) => rank.map((path) => path.map(normalizeName))),
-      isChosen: source === 'override' || source === 'imported',
-    };
-  }
-
-  /** Never fails: the values of stored layers were checked when they were loaded. */
-  private parse<Value>(name: LeafName, parser: (value: string) => Value): Value {
-    return parser(this.leaf(name).value);
-  }
-}
-
-function isFieldLeaf(name: string): name is FieldLeaf {
-  return isLeafName(name) && LEAVES[name].kind === 'field';
-}
-
-function isAtLeaf(name: string): name is AtLeaf {
-  return isLeafName(name) && LEAVES[name].kind === 'at';
-}
-
-function cached<Name, Value>(cache: Map<Name, Value>, name: Name, compute: () => Value): Value {
-  const known = cache.get(name);
-  if (known !== undefined) return known;
-  const value = compute();
-  cache.set(name, value);
-  return value;
 }

@@ -4,6 +4,7 @@ import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { readCreated } from './resource.ts';
 import { findRetirement, type Retirement } from './retirement.ts';
+import { asId, isTextOrNumber } from './values.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -39,16 +40,14 @@ function named(object: JsonObject): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(object).map(([key, value]) => [normalizeName(key), value]));
 }
 
-function cronField(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
-  return Number.isInteger(value) ? String(value) : undefined;
-}
-
 /** Returns the fields if all three are present. The default of a missing one is unknown. */
 function fromFields(object: JsonObject): WireFields | undefined {
   const values = named(object);
-  const [minute, hour, day_of_week] = ['minute', 'hour', 'dayofweek'].map((name) => cronField(values.get(name)));
-  if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
+  const [minute, hour, day_of_week] = ['minute', 'hour', 'dayofweek'].map((name) => {
+    const value = values.get(name);
+    return isTextOrNumber(value) ? String(value).trim() : '';
+  });
+  if (!minute || !hour || !day_of_week) return undefined;
   const isExpressible = OTHER_FIELDS.every((name) => UNRESTRICTED.includes(values.get(name)));
   return isExpressible ? { minute, hour, day_of_week } : undefined;
 }
@@ -72,29 +71,27 @@ function wireFieldsIn(schedule: unknown): WireFields | undefined {
   return isJsonObject(data) ? fromFields(data) : undefined;
 }
 
-/** Returns the time zone of the schedule, or else of the job. */
-function timezoneOf(schedule: unknown, job: Fields, contract: Contract): string | undefined {
-  const places = isJsonObject(schedule) ? [schedule, ...Object.values(schedule).filter(isJsonObject)] : [];
-  const found = [...places.map((place) => fieldsOf(place, 'cron_job', contract)), job].flatMap((place) =>
-    place.all('cron_job.timezone').map(({ value }) => (typeof value === 'string' ? value.trim() : '')),
-  );
-  return found.find((zone) => zone !== '');
-}
-
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const schedule = job.value('cron_job.schedule');
   const fields = wireFieldsIn(schedule);
-  return fields && { ...fields, timezone: timezoneOf(schedule, job, contract) };
+  if (fields === undefined) return undefined;
+  // The time zone of the schedule, or else of the job.
+  const places = isJsonObject(schedule) ? [schedule, ...Object.values(schedule).filter(isJsonObject)] : [];
+  const zones = [...places.map((place) => fieldsOf(place, 'cron_job', contract)), job].flatMap((place) =>
+    place.all('cron_job.timezone').map(({ value }) => (typeof value === 'string' ? value.trim() : '')),
+  );
+  return { ...fields, timezone: zones.find((zone) => zone !== '') };
 }
 
+/** A text in `agent` may be a name. Taken for an id, it would assign the job to another agent. */
 function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
-  const agent_id = job.id('cron_job.agent_id');
   const agent = job.places.map((place) => named(place).get('agent')).find((each) => each !== undefined);
-  // A string in `agent` may be a name. Taken for an id, it would assign the job to another agent.
   const agent_text = typeof agent === 'string' ? agent : undefined;
-  if (agent_id !== undefined || agent_text !== undefined) return { agent_id, agent_text };
-  const isNumber = typeof agent === 'number' || typeof agent === 'bigint';
-  return { agent_id: isNumber ? String(agent) : job.shownText('cron_job.agent_id'), agent_text };
+  const agent_id = job.id('cron_job.agent_id') ?? (typeof agent === 'string' ? undefined : asId(agent));
+  return {
+    agent_id: agent_id ?? (agent_text === undefined ? job.shownText('cron_job.agent_id') : undefined),
+    agent_text,
+  };
 }
 
 /**
@@ -103,12 +100,12 @@ function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
  */
 export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob {
   const job = fieldsOf(item, 'cron_job', contract);
-  const instructions = job.all('cron_job.instructions').find(({ value }) => typeof value === 'string')?.value;
+  const texts = job.all('cron_job.instructions').map(({ value }) => value);
   return {
     cron_job_id: job.readId('cron_job.id'),
     ...agentOf(job),
-    name: job.shownText('cron_job.name') ?? (job.value('cron_job.name') === null ? null : undefined),
-    instructions: typeof instructions === 'string' ? instructions : undefined,
+    name: job.nullableText('cron_job.name'),
+    instructions: texts.find((value) => typeof value === 'string'),
     schedule: scheduleOf(job, contract),
     retirement: findRetirement(item),
   };

@@ -1,16 +1,17 @@
+import type { Contract } from './contract.ts';
 import type { JsonObject } from './json.ts';
-import type { FieldLeaf, ListLeaf, OperationLeaf } from './leaves.ts';
+import type { FieldValue } from './leaf-value.ts';
+import {
+  type AtLeaf,
+  type FieldLeaf,
+  fieldsOfResource,
+  isLeafName,
+  type ListLeaf,
+  type OperationLeaf,
+} from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2), and the body of an error response. */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
-
-/** The accepted names of a field, normalized. */
-export interface FieldRule {
-  /** Lists of paths. An earlier list (rank) wins; the values of one rank must agree. */
-  readonly ranks: readonly (readonly (readonly string[])[])[];
-  /** Whether they are set for this service: then a path starts at the top of the object. */
-  readonly isChosen: boolean;
-}
 
 /** Returns a text that is equal for all spellings of a name: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
 export function normalizeName(name: string): string {
@@ -60,33 +61,31 @@ export function listNames(resource: Resource): readonly string[] {
   return [...own.map((name) => `${name}s`), ...lists];
 }
 
-function isResource(name: string): name is Resource {
-  return Object.hasOwn(NAMES, name);
-}
-
 /** Returns the plural name of what a list has, as the spec spells it: `spaces`, `messages`. */
 export function listedName(leaf: ListLeaf): string {
   return `${RESOURCE_OF[leaf]}s`;
 }
 
 /** Returns the id by which the items of a list are told apart. */
-export function itemId(leaf: ListLeaf): FieldLeaf {
+export function itemId(leaf: ListLeaf): `${ListedResource}.id` {
   return `${RESOURCE_OF[leaf]}.id`;
 }
 
-/** Returns the resource that has a field. */
-export function resourceOf(leaf: FieldLeaf): Resource {
-  const [resource = ''] = leaf.split('.');
-  return isResource(resource) ? resource : 'error';
-}
-
-/** Keys under which any resource may have its fields, beside its own name. */
-export const PARTS: readonly string[] = ['attributes', 'properties', 'fields', 'node', 'resource', 'record'];
-
-/** Names of ids that any resource may have, and those of well-known platforms, of which some call every id `documentId`. */
-export const EQUAL_IDS = ['id', 'uuid', 'uid', 'guid', 'pk', '_id', '$id'];
-export const OTHER_IDS = ['gid', 'sid', 'object_id', 'sys_id', 'identifier'];
-export const GENERIC_IDS: ReadonlySet<string> = new Set([...EQUAL_IDS, ...OTHER_IDS, 'document_id'].map(normalizeName));
+/** Normalized names of ids that any resource may have. `documentId` is generic, except for a document. */
+export const GENERIC_IDS: ReadonlySet<string> = new Set([
+  'id',
+  'uuid',
+  'uid',
+  'guid',
+  'pk',
+  '$id',
+  'gid',
+  'sid',
+  'objectid',
+  'sysid',
+  'identifier',
+  'documentid',
+]);
 
 /** Fields that every resource has. Others may be absent. */
 export const ESSENTIAL: readonly FieldLeaf[] = [
@@ -140,47 +139,52 @@ const NOT_SUSPECTS: Readonly<Record<string, RegExp>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|_links|meta|metadata|pagination|error|template)$/;
 
-/** A key under which an object may have a field. */
-export interface Candidate {
-  /** The position in the ranks of the field's rule. */
+/** An accepted name of a field. */
+interface AcceptedName {
+  readonly leaf: FieldLeaf;
+  /** An earlier rank wins; the values of one rank must agree. */
   readonly rank: number;
-  readonly key: string;
-  /** Normalized. */
-  readonly name: string;
-  /** The rest of the path below the key. */
+  /** The rest of the path below the name, normalized. */
   readonly rest: readonly string[];
 }
-
-const NO_MATCH = /^(?!)/;
 
 /** The accepted names of the fields of one resource, and the suspicious ones. Caches spellings: lists are long. */
 export class FieldNames {
   readonly resource: Resource;
-  /** Paths to objects that hold further fields of the resource, or all of them. */
-  readonly places: readonly (readonly string[])[];
-  private readonly rules: ReadonlyMap<FieldLeaf, FieldRule>;
-  private readonly accepted: ReadonlySet<string>;
-  private readonly spellings = new Map<string, string>();
+  /** Normalized paths to objects that hold further fields of the resource, or all of them. */
+  readonly places: FieldValue[number];
+  /** The paths that are set for this service. They start at the top of the object. */
+  readonly chosen: ReadonlyMap<FieldLeaf, FieldValue>;
+  private readonly accepted = new Map<string, AcceptedName[]>();
+  /** Normalized first names of chosen paths. */
+  private readonly chosenNames: ReadonlySet<string>;
   private readonly suspects = new Map<FieldLeaf, RegExp>();
-  /** The keys of the last object, and where its fields are: most objects of a list have the same keys. */
-  private lastKeys: readonly string[] = [];
-  private readonly known = new Map<FieldLeaf, readonly Candidate[]>();
+  private readonly spellings = new Map<string, string>();
 
-  /** @param places normalized paths to the objects that may hold the fields, beside the item itself */
-  constructor(
-    resource: Resource,
-    rules: ReadonlyMap<FieldLeaf, FieldRule>,
-    places: readonly (readonly string[])[] = [],
-  ) {
+  constructor(resource: Resource, contract: Contract) {
     this.resource = resource;
-    this.places = places;
-    this.rules = withoutChosen(rules);
-    const first = [...this.rules.values()].flatMap(({ ranks }) => ranks.flat().map(([name = '']) => name));
-    this.accepted = new Set(first);
+    const at = `${resource}.at`;
+    const places = isAtLeaf(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
+    this.places = places.map((path) => path.map(normalizeName));
+    const leaves = fieldsOfResource(resource);
+    this.chosen = new Map(leaves.filter((leaf) => contract.isChosen(leaf)).map((leaf) => [leaf, contract.field(leaf)]));
+    const chosenPaths = [...this.chosen.values()].flat(2).map((path) => path.map(normalizeName));
+    this.chosenNames = new Set(chosenPaths.map(([name = '']) => name));
+    // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
+    const taken = new Set(chosenPaths.map((path) => path.join('.')));
+    for (const leaf of leaves.filter((each) => !this.chosen.has(each))) {
+      contract.field(leaf).forEach((paths, rank) => {
+        for (const [name = '', ...rest] of paths.map((path) => path.map(normalizeName))) {
+          if (taken.has([name, ...rest].join('.'))) continue;
+          this.accepted.set(name, [...this.acceptedAt(name), { leaf, rank, rest }]);
+        }
+      });
+    }
   }
 
-  rule(leaf: FieldLeaf): FieldRule {
-    return this.rules.get(leaf) ?? { ranks: [], isChosen: false };
+  /** Returns the fields that a key with this normalized name may have. */
+  acceptedAt(name: string): readonly AcceptedName[] {
+    return this.accepted.get(name) ?? [];
   }
 
   /** Returns the normalized name of a key. */
@@ -193,43 +197,24 @@ export class FieldNames {
     return name;
   }
 
-  /** Returns the keys under which an object may have a field, by rank. */
-  candidates(leaf: FieldLeaf, keys: readonly string[]): readonly Candidate[] {
-    if (keys !== this.lastKeys) {
-      const isSame = keys.length === this.lastKeys.length && keys.every((key, index) => key === this.lastKeys[index]);
-      if (!isSame) this.known.clear();
-      this.lastKeys = keys;
-    }
-    const known = this.known.get(leaf);
-    if (known) return known;
-    const found = this.rule(leaf).ranks.flatMap((paths, rank) =>
-      paths.flatMap(([name = '', ...rest]) =>
-        keys.filter((key) => this.normalize(key) === name).map((key) => ({ rank, key, name, rest })),
-      ),
-    );
-    this.known.set(leaf, found);
-    return found;
-  }
-
   /** Whether a key that no field accepts probably holds this one. */
   isSuspect(leaf: FieldLeaf, key: string): boolean {
     const name = this.normalize(key);
-    return !this.accepted.has(name) && this.pattern(leaf).test(name) && !NOT_SUSPECTS[fieldOf(leaf)]?.test(name);
+    if (this.accepted.has(name) || this.chosenNames.has(name)) return false;
+    return this.pattern(leaf).test(name) && !NOT_SUSPECTS[fieldOf(leaf)]?.test(name);
   }
 
   /** Returns the fields for which an object has an accepted name at its top. `type` may be that of anything. */
   acceptedIn(object: JsonObject): ReadonlySet<FieldLeaf> {
-    const names = new Set(Object.keys(object).map((key) => this.normalize(key)));
-    const isIn = ([name = '', ...rest]: readonly string[]) => rest.length === 0 && name !== 'type' && names.has(name);
-    const leaves = [...this.rules].filter(([, { ranks }]) => ranks.some((rank) => rank.some(isIn)));
-    return new Set(leaves.map(([leaf]) => leaf));
+    const names = Object.keys(object).map((key) => this.normalize(key));
+    const found = names.filter((name) => name !== 'type').flatMap((name) => this.acceptedAt(name));
+    return new Set(found.filter(({ rest }) => rest.length === 0).map(({ leaf }) => leaf));
   }
 
-  /** Whether an object under this key may hold fields of the resource. */
+  /** Whether an object under this key may hold fields of the resource. `_source` is what a search engine found. */
   mayNest(key: string): boolean {
-    const name = this.normalize(key);
-    // `_source` is what a search engine found, not the source of a chat.
     if (key.startsWith('_')) return !OTHERS.test(key);
+    const name = this.normalize(key);
     const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
     return !isOther && !OTHERS.test(name);
   }
@@ -237,9 +222,8 @@ export class FieldNames {
   private pattern(leaf: FieldLeaf): RegExp {
     const known = this.suspects.get(leaf);
     if (known) return known;
-    const own = ownNames(this.resource).join('|');
-    const source = SUSPECTS[fieldOf(leaf)]?.replaceAll('{own}', own);
-    const pattern = source === undefined ? NO_MATCH : new RegExp(`^(?:${source})$`);
+    const source = SUSPECTS[fieldOf(leaf)]?.replaceAll('{own}', ownNames(this.resource).join('|'));
+    const pattern = new RegExp(source === undefined ? '^(?!)' : `^(?:${source})$`);
     this.suspects.set(leaf, pattern);
     return pattern;
   }
@@ -247,18 +231,10 @@ export class FieldNames {
 
 const MAX_SPELLINGS = 10_000;
 
-function fieldOf(leaf: FieldLeaf): string {
-  return leaf.slice(leaf.indexOf('.') + 1);
+function isAtLeaf(name: string): name is AtLeaf {
+  return isLeafName(name) && name.endsWith('.at');
 }
 
-/** A name that is set for one field is not read for another: if `name` is the id, it is not the name. */
-function withoutChosen(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
-  const chosen = [...rules.values()].filter(({ isChosen }) => isChosen).flatMap(({ ranks }) => ranks.flat());
-  const taken = new Set(chosen.map((path) => path.join('.')));
-  if (taken.size === 0) return rules;
-  const rest = (rule: FieldRule): FieldRule =>
-    rule.isChosen
-      ? rule
-      : { ...rule, ranks: rule.ranks.map((rank) => rank.filter((path) => !taken.has(path.join('.')))) };
-  return new Map([...rules].map(([leaf, rule]) => [leaf, rest(rule)]));
+function fieldOf(leaf: FieldLeaf): string {
+  return leaf.slice(leaf.indexOf('.') + 1);
 }

@@ -1,19 +1,14 @@
 import type { Contract } from './contract.ts';
-import {
-  type Candidate,
-  type FieldNames,
-  GENERIC_IDS,
-  normalizeName,
-  type Resource,
-  resourceOf,
-} from './field-names.ts';
+import { type FieldNames, GENERIC_IDS, normalizeName, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { type FieldLeaf, isLeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
-/** A value under an accepted name of a field. */
+/** A value of a field. */
 interface Found {
+  /** An earlier rank wins; the values of one rank must agree. */
+  readonly rank: number;
   /** Normalized. */
   readonly name: string;
   /** The dot path of keys from the top, as the service spells them. */
@@ -21,13 +16,6 @@ interface Found {
   readonly value: unknown;
   /** The object that has the value. */
   readonly holder: JsonObject;
-}
-
-/** An object that holds fields, and its path, which ends with a dot; empty for the item itself. */
-interface Holder {
-  readonly prefix: string;
-  readonly object: JsonObject;
-  readonly keys: readonly string[];
 }
 
 /** How deep an object is searched for suspicious names. */
@@ -42,22 +30,49 @@ export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  /** The object, and those nested in it that hold fields, each with its path. */
-  private readonly holders: readonly Holder[];
+  /** The object, and those nested in it that hold fields. */
+  private readonly holders: readonly Pick<Found, 'path' | 'holder'>[];
+  /** The values under accepted names. */
+  private readonly accepted = new Map<FieldLeaf, Found[]>();
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
     // Lists may have 100,000 objects, most without nested ones.
-    const keys = Object.keys(object);
-    const places = keys.some((key) => isJsonObject(object[key])) ? this.names.places : [];
-    this.holders = [{ prefix: '', object, keys }, ...places.flatMap((path) => this.nested(path))];
+    const places = Object.values(object).some(isJsonObject) ? this.names.places : [];
+    const nested = places
+      .flatMap((path) => this.walk(path))
+      .flatMap(({ path, value }) => (isJsonObject(value) ? [{ path, holder: value }] : []));
+    this.holders = [{ path: '', holder: object }, ...nested];
+    for (const { path, holder } of this.holders) this.addFieldsIn(path, holder);
+  }
+
+  private addFieldsIn(path: string, holder: JsonObject): void {
+    for (const key of Object.keys(holder)) {
+      const name = this.names.normalize(key);
+      for (const { leaf, rank, rest } of this.names.acceptedAt(name)) {
+        const start = { rank, name, path: path === '' ? key : `${path}.${key}`, value: plain(holder[key]), holder };
+        const known = this.accepted.get(leaf);
+        const found = rest.length === 0 ? [start] : this.walk(rest, start);
+        if (known) known.push(...found);
+        else this.accepted.set(leaf, [...found]);
+      }
+    }
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
   get places(): readonly JsonObject[] {
-    return this.holders.map(({ object }) => object);
+    return this.holders.map(({ holder }) => holder);
+  }
+
+  /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
+  all(leaf: FieldLeaf): readonly Found[] {
+    const chosen = this.names.chosen.get(leaf);
+    if (chosen)
+      return chosen.flatMap((paths, rank) => paths.flatMap((path) => this.walk(path, { ...this.top(), rank })));
+    const found = this.accepted.get(leaf) ?? [];
+    return found.length > 1 ? found.toSorted((left, right) => left.rank - right.rank) : found;
   }
 
   /**
@@ -66,20 +81,9 @@ export class Fields {
    * @throws UnknownShape if accepted names of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
-    const only = this.onlyCandidate(leaf);
-    if (only !== undefined) return plain(this.object[only.key]);
-    let isNull = false;
-    for (const rank of this.ranks(leaf)) {
-      const values = rank.filter(({ value }) => value !== null && value !== undefined);
-      if (values.length > 0) return this.agreed(leaf, values);
-      isNull ||= rank.some(({ value }) => value === null);
-    }
-    return isNull ? null : undefined;
-  }
-
-  /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
-  all(leaf: FieldLeaf): readonly Omit<Found, 'name'>[] {
-    return this.ranks(leaf).flat();
+    const found = this.first(leaf, ({ value }) => value !== null && value !== undefined);
+    if (found) return found.value;
+    return this.all(leaf).some(({ value }) => value === null) ? null : undefined;
   }
 
   /**
@@ -93,36 +97,16 @@ export class Fields {
     throw this.unreadableWithin(leaf, `The ${leaf} of the response is not a text.`);
   }
 
-  /** Returns the error for a field whose text is in an object of its own: `name: {en: "Acme"}`. */
-  unreadableWithin(leaf: FieldLeaf, message: string): UnknownShape {
-    const texts = this.all(leaf).flatMap(({ path, value }) =>
-      isJsonObject(value)
-        ? Object.keys(value)
-            .filter((key) => isScalar(value[key]) && !/^(?:type|kind|format|version|id)$/i.test(key))
-            .map((key) => `${path}.${key}`)
-        : [],
-    );
-    const fix = { leaf, value: texts.length === 1 && texts[0] ? texts[0] : '<path>' };
-    return new UnknownShape(message, describeFields(this.object), fix);
-  }
-
-  /**
-   * Returns a field as `text` does.
-   * @throws UnknownShape as `text`, or if the field is missing while a suspicious name is there
-   */
+  /** Returns a field as `text` does. @throws UnknownShape as `text`, and as `rejectSuspect` */
   shownText(leaf: FieldLeaf): string | undefined {
     const text = this.text(leaf);
     if (text === undefined) this.rejectSuspect(leaf);
     return text;
   }
 
-  /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
-  rejectSuspect(leaf: FieldLeaf): void {
-    if (this.names.rule(leaf).isChosen || this.value(leaf) !== undefined) return;
-    const fix = this.suspect(leaf);
-    if (fix === undefined) return;
-    const message = `The response has no ${leaf}, but ${fix.value} looks like it.`;
-    throw new UnknownShape(message, describeFields(this.object), fix);
+  /** Returns a text that may be null, as `shownText` does. */
+  nullableText(leaf: FieldLeaf): string | null | undefined {
+    return this.shownText(leaf) ?? (this.value(leaf) === null ? null : undefined);
   }
 
   /**
@@ -130,26 +114,15 @@ export class Fields {
    * @throws UnknownShape as `value`
    */
   id(leaf: FieldLeaf): string | undefined {
-    const only = this.onlyCandidate(leaf);
-    if (only !== undefined) return asId(plain(this.object[only.key]));
-    for (const rank of this.ranks(leaf)) {
-      const ids = rank.filter(({ value }) => asId(value) !== undefined);
-      if (ids.length > 0) return asId(this.agreed(leaf, ids));
-    }
-    return undefined;
+    return asId(this.first(leaf, ({ value }) => asId(value) !== undefined)?.value);
   }
 
   /** Returns the id under a name that only this resource has, or at a path that the user set. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
     const isSet = this.contract.leaf(leaf).source === 'override';
-    // `documentId` is generic, except for a document.
     const ownName = normalizeName(leaf.replace('.', ''));
-    for (const rank of this.ranks(leaf)) {
-      const isOwn = ({ name }: Found) => isSet || !GENERIC_IDS.has(name) || name === ownName;
-      const ids = rank.filter((each) => asId(each.value) !== undefined && isOwn(each));
-      if (ids.length > 0) return asId(this.agreed(leaf, ids));
-    }
-    return undefined;
+    const isOwn = ({ name }: Found) => isSet || !GENERIC_IDS.has(name) || name === ownName;
+    return asId(this.first(leaf, (found) => asId(found.value) !== undefined && isOwn(found))?.value);
   }
 
   /** Returns the id as `id` does. @throws UnknownShape if there is none, or as `value` */
@@ -159,10 +132,27 @@ export class Fields {
     throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
   }
 
+  /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
+  rejectSuspect(leaf: FieldLeaf): void {
+    if (this.names.chosen.has(leaf) || this.value(leaf) !== undefined) return;
+    const fix = this.suspect(leaf);
+    if (fix) throw this.refusal(`The response has no ${leaf}, but ${fix.value} looks like it.`, fix);
+  }
+
   /** Returns the error for an object whose field cannot be read. Its fix has the suspicious path, if there is one. */
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
-    const fix = this.suspect(leaf) ?? { leaf, value: '<path>' };
-    return new UnknownShape(message, describeFields(this.object), fix);
+    return this.refusal(message, this.suspect(leaf) ?? { leaf, value: '<path>' });
+  }
+
+  /** Returns the error for a field whose text is in an object of its own: `name: {en: "Acme"}`. */
+  unreadableWithin(leaf: FieldLeaf, message: string): UnknownShape {
+    const texts = this.all(leaf).flatMap(({ path, value }) =>
+      Object.entries(isJsonObject(value) ? value : {})
+        .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
+        .map(([key]) => `${path}.${key}`),
+    );
+    const [only, other] = texts;
+    return this.refusal(message, { leaf, value: other === undefined ? (only ?? '<path>') : '<path>' });
   }
 
   /**
@@ -175,15 +165,13 @@ export class Fields {
       const entries = level.flatMap(({ prefix, object }) =>
         Object.entries(object).map(([key, value]) => ({ key, path: prefix + key, value: plain(value) })),
       );
-      const isSuspect = ({ key, value }: (typeof entries)[number]) =>
-        isSent(value, leaf) && this.names.isSuspect(leaf, key);
-      const [found, other] = entries.filter(isSuspect);
+      const [found, other] = entries.filter(({ key, value }) => isSent(value, leaf) && this.names.isSuspect(leaf, key));
       if (found) return { leaf, value: found.path, ...(other && { other: other.path }) };
       const nested = entries.flatMap(({ key, path, value }) =>
         isJsonObject(value) && this.names.mayNest(key) ? [{ path, object: value }] : [],
       );
       const holder = nested.find(({ object }) => this.mayHold(leaf, object));
-      if (holder) return this.fixFor(leaf, holder);
+      if (holder) return this.fixFor(leaf, holder.path, holder.object);
       level = nested.map(({ path, object }) => ({ prefix: `${path}.`, object }));
     }
     return undefined;
@@ -192,99 +180,52 @@ export class Fields {
   /** Whether a nested object probably has the field. A name alone may be that of anything, such as a plan. */
   private mayHold(leaf: FieldLeaf, object: JsonObject): boolean {
     const accepted = this.names.acceptedIn(object);
-    if (!accepted.has(leaf)) return false;
-    return !leaf.endsWith('.name') || accepted.size > 1 || this.names.acceptedIn(this.object).size === 0;
+    const isAmong = accepted.size > 1 || this.names.acceptedIn(this.object).size === 0;
+    return accepted.has(leaf) && (isAmong || !leaf.endsWith('.name'));
   }
 
-  /** The object that holds a field holds others, too, so that one setting may be enough. */
-  private fixFor(
-    leaf: FieldLeaf,
-    { path, object }: { readonly path: string; readonly object: JsonObject },
-  ): ContractFix {
+  /** The object that holds a field holds others, too, so that one setting may be enough. Those before go on doing so. */
+  private fixFor(leaf: FieldLeaf, path: string, object: JsonObject): ContractFix {
     const place = `${this.names.resource}.at`;
-    // Those that hold fields already go on doing so.
-    const known = this.holders.map(({ prefix }) => prefix.slice(0, -1)).filter((each) => each !== '');
+    const known = this.holders.map((holder) => holder.path).filter((each) => each !== '');
     if (isLeafName(place)) return { leaf: place, value: [...known, path].join(', ') };
     const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
     return { leaf, value: `${path}.${key}` };
   }
 
-  /** The one key that has a field, as in most items of a list: it needs no search. Undefined if there may be others. */
-  private onlyCandidate(leaf: FieldLeaf): Candidate | undefined {
-    const [holder, ...nested] = this.holders;
-    if (holder === undefined || nested.length > 0 || this.names.rule(leaf).isChosen) return undefined;
-    const [only, ...others] = this.names.candidates(leaf, holder.keys);
-    return others.length === 0 && only?.rest.length === 0 ? only : undefined;
+  private refusal(message: string, fix: ContractFix): UnknownShape {
+    return new UnknownShape(message, describeFields(this.object), fix);
   }
 
-  private agreed(leaf: FieldLeaf, values: readonly Found[]): unknown {
-    const [first, ...others] = values;
-    const other = others.find(({ value }) => !isSame(value, first?.value));
-    if (first === undefined || other === undefined) return first?.value;
-    const fix: ContractFix = { leaf, value: first.path, other: other.path };
+  /** Returns the first value that counts. @throws UnknownShape if others of its rank differ */
+  private first(leaf: FieldLeaf, counts: (found: Found) => boolean): Found | undefined {
+    const [first, ...others] = this.all(leaf).filter(counts);
+    const other = others.find(({ rank, value }) => rank === first?.rank && !isSame(value, first.value));
+    if (first === undefined || other === undefined) return first;
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
-    throw new UnknownShape(message, describeFields(this.object), fix);
+    throw this.refusal(message, { leaf, value: first.path, other: other.path });
   }
 
-  /** The values for a field by rank. A path that is set for this service is followed from the top, first as it is written. */
-  private ranks(leaf: FieldLeaf): readonly (readonly Found[])[] {
-    if (this.names.rule(leaf).isChosen) {
-      return this.contract.field(leaf).map((rank) => {
-        const found = rank.map((path) => this.atTop(path));
-        return found.flatMap(({ exact, spelled }) => exact ?? spelled);
-      });
-    }
-    const places: { readonly holder: Holder; readonly candidate: Candidate }[] = [];
-    for (const holder of this.holders) {
-      for (const candidate of this.names.candidates(leaf, holder.keys)) places.push({ holder, candidate });
-    }
-    if (this.holders.length > 1) places.sort((one, other) => one.candidate.rank - other.candidate.rank);
-    const ranks: Found[][] = [];
-    let last: number | undefined;
-    for (const { holder, candidate } of places) {
-      const found = this.inHolder(holder, candidate);
-      if (candidate.rank === last) ranks.at(-1)?.push(...found);
-      else ranks.push(found);
-      last = candidate.rank;
-    }
-    return ranks;
+  private top(): Found {
+    return { rank: 0, name: '', path: '', value: this.object, holder: this.object };
   }
 
-  /** The values of a field in one holder under one candidate. */
-  private inHolder({ prefix, object }: Holder, { key, name, rest }: Candidate): Found[] {
-    const start: Found = { name, path: prefix + key, value: plain(object[key]), holder: object };
-    return rest.reduce((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
+  /** Returns what is at a path. Lists on it are no step of it. A key that is exactly as in the path goes before other spellings. */
+  private walk(path: readonly string[], start = this.top()): readonly Found[] {
+    return path.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
   }
 
-  private atTop(path: readonly string[]): {
-    readonly exact: readonly Found[] | undefined;
-    readonly spelled: readonly Found[];
-  } {
-    const spelled = this.walk(path.map((step) => this.names.normalize(step)));
-    const exact = spelled.filter((found) => found.path === path.join('.'));
-    return { exact: exact.length > 0 ? exact : undefined, spelled };
-  }
-
-  /** Returns what is at a normalized path from the top. */
-  private walk(path: readonly string[]): readonly Found[] {
-    const top: Found = { name: '', path: '', value: this.object, holder: this.object };
-    return path.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [top]);
-  }
-
-  /** Lists on a path are no step of it. */
-  private step(from: Found, name: string): readonly Found[] {
+  private step(from: Found, step: string): readonly Found[] {
     const { path, value } = from;
-    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ ...from, value: item }, name));
+    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ ...from, value: item }, step));
     if (!isJsonObject(value)) return [];
-    return Object.keys(value)
-      .filter((key) => this.names.normalize(key) === name)
-      .map((key) => ({ name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]), holder: value }));
-  }
-
-  private nested(path: readonly string[]): readonly Holder[] {
-    return this.walk(path).flatMap(({ path: at, value }) =>
-      isJsonObject(value) ? [{ prefix: `${at}.`, object: value, keys: Object.keys(value) }] : [],
-    );
+    const name = this.names.normalize(step);
+    const keys = Object.hasOwn(value, step)
+      ? [step]
+      : Object.keys(value).filter((key) => this.names.normalize(key) === name);
+    return keys.map((key) => {
+      return { ...from, name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]), holder: value };
+    });
   }
 }
 
@@ -296,9 +237,4 @@ function isSent(value: unknown, leaf: FieldLeaf): boolean {
 /** Reads an object of the service as a resource. */
 export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
   return new Fields(object, resource, contract);
-}
-
-/** Returns the id in an object as `Fields.id` does. */
-export function findId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
-  return fieldsOf(object, resourceOf(leaf), contract).id(leaf);
 }

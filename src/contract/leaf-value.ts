@@ -1,6 +1,6 @@
-import type { LeafKind } from './leaves.ts';
+import { DEFAULTS, kindOf, type LeafKind, type LeafName, mayBeNone, OPERATION_NAMES, parametersOf } from './leaves.ts';
 
-/** A value that does not have the form of its leaf. The message continues the name of the leaf. */
+/** A value that a leaf cannot have. The message continues the name of the leaf. */
 export class LeafValueError extends Error {}
 
 /** The method and path of an operation. The path is relative to the base URL; `{name}` is a parameter. */
@@ -17,17 +17,15 @@ export interface ParameterValue {
 
 /** How the next page of a list is requested. A source that starts with `header.` is a response header. */
 export type NextValue =
-  | { readonly kind: 'auto' | 'none' }
-  | { readonly kind: 'header' }
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'none' }
   | { readonly kind: 'link'; readonly source: readonly string[] }
   | { readonly kind: 'token'; readonly source: readonly string[]; readonly parameter: string }
   | { readonly kind: 'offset' | 'after'; readonly parameter: string }
   /** Pages count from `first`, by default from 1. */
   | { readonly kind: 'page'; readonly parameter: string; readonly first?: 0 };
 
-/**
- * The candidates for a field: lists of paths of keys. An earlier list (rank) wins; the values of one rank must agree.
- */
+/** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
 
 /** A path with an optional query; both may have `{name}` for a parameter. */
@@ -40,8 +38,7 @@ export function parseOperation(value: string): OperationValue | undefined {
   if (value === 'none') return undefined;
   const [, verb, path = ''] = OPERATION.exec(value) ?? [];
   const method = METHODS.find((known) => known === verb);
-  const isRelative = (path.split('?')[0] ?? '').split('/').every((segment) => segment !== '.' && segment !== '..');
-  if (method === undefined || path.startsWith('//') || !isRelative) {
+  if (method === undefined || /^\/\/|\/\.\.?(?:[/?]|$)/.test(path)) {
     throw new LeafValueError('must be a method and a path, such as GET /automation/spaces/, or none');
   }
   return { method, path };
@@ -73,15 +70,15 @@ export function parseItems(value: string): readonly string[] | undefined {
 /** Parses how the next page is requested. @throws LeafValueError */
 export function parseNext(value: string): NextValue {
   if (value === 'auto' || value === 'none') return { kind: value };
-  if (value === 'header:link') return { kind: 'header' };
+  if (value === 'header:link') return { kind: 'link', source: ['header', 'link'] };
   const [kind, ...rest] = value.split(':');
-  const parameter = rest.at(-1)?.trim() ?? '';
-  if (parameter !== '') {
-    if (kind === 'link') return { kind, source: parsePath(rest.join(':')) };
-    if (kind === 'token' && rest.length === 2) return { kind, source: parsePath(rest[0] ?? ''), parameter };
-    if (kind === 'page' && rest.length === 2 && parameter === '0') return { kind, parameter: rest[0] ?? '', first: 0 };
-    if ((kind === 'page' || kind === 'offset' || kind === 'after') && rest.length === 1) return { kind, parameter };
-  }
+  const [first = '', second = ''] = rest.map((each) => each.trim());
+  if (kind === 'link' && first !== '') return { kind, source: parsePath(rest.join(':')) };
+  if (kind === 'token' && second !== '' && rest.length === 2)
+    return { kind, source: parsePath(first), parameter: second };
+  if (kind === 'page' && first !== '' && second === '0') return { kind, parameter: first, first: 0 };
+  if ((kind === 'page' || kind === 'offset' || kind === 'after') && first !== '' && rest.length === 1)
+    return { kind, parameter: first };
   throw new LeafValueError(
     'must be auto, none, header:link, link:<path>, token:<path>:<parameter>, page:<parameter>, page:<parameter>:0 (the first page is 0), offset:<parameter>, or after:<parameter>',
   );
@@ -95,7 +92,6 @@ function parseNames(value: string, separator: ',' | '|'): readonly string[] {
 
 /** Parses `space_id, id|uuid`. @throws LeafValueError */
 export function parseField(value: string): FieldValue {
-  if (value.includes('\\|')) throw new LeafValueError('has \\| between names: type | alone');
   return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
 }
 
@@ -105,10 +101,9 @@ export function parseValues(value: string): readonly string[] {
 }
 
 const SLASHES = ['as-written', 'always', 'never'] as const;
-export type Slash = (typeof SLASHES)[number];
 
 /** Parses `as-written`, `always`, or `never`. @throws LeafValueError */
-export function parseSlash(value: string): Slash {
+export function parseSlash(value: string): (typeof SLASHES)[number] {
   const slash = SLASHES.find((known) => known === value);
   if (slash === undefined) throw new LeafValueError(`must be ${SLASHES.join(', ')}`);
   return slash;
@@ -125,7 +120,45 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   slash: parseSlash,
 };
 
-/** Checks that a value has the form of its leaf. @throws LeafValueError */
-export function checkLeafValue(kind: LeafKind, value: string): void {
+/** The placeholders of an operation must be known, and those without which the path means something else be there. */
+function checkPlaceholders(name: LeafName, value: string): void {
+  const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, placeholder = '']) => placeholder);
+  const [known, given] = [placeholders(DEFAULTS[name]), placeholders(value)];
+  const parameters = OPERATION_NAMES.filter((each) => each === name).flatMap(parametersOf);
+  const allowed = [...known, ...parameters.map((parameter) => parameter.slice(name.length + 1))];
+  const unknown = given.find((placeholder) => !allowed.includes(placeholder));
+  if (unknown !== undefined) {
+    const names = allowed.length === 0 ? 'none are possible' : `use ${allowed.map((each) => `{${each}}`).join(', ')}`;
+    throw new LeafValueError(`has the unknown placeholder {${unknown}}: ${names}`);
+  }
+  // An agent_id may identify an agent without its space.
+  const required = known.includes('agent_id') ? 'agent_id' : known[0];
+  if (required !== undefined && !given.includes(required))
+    throw new LeafValueError(`needs the placeholder {${required}}`);
+}
+
+/** A parameter of the items of a list must stay one. In a form or a query, `[]` is a part of the name. */
+function checkLists(name: LeafName, value: string): void {
+  const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length - 1 : 0);
+  const expected = count(DEFAULTS[name]);
+  if (count(value) === expected) return;
+  throw new LeafValueError(
+    `must have ${expected === 0 ? 'no list' : 'one list'} ([]) in its path, like ${DEFAULTS[name]}`,
+  );
+}
+
+/** Checks that a leaf can have a value: its form, and that the call keeps its meaning. @throws LeafValueError */
+export function checkLeaf(name: LeafName, value: string): void {
+  const kind = kindOf(name);
   PARSERS[kind](value);
+  if (kind !== 'operation' && kind !== 'parameter') return;
+  if (value !== 'none') {
+    const check = kind === 'operation' ? checkPlaceholders : checkLists;
+    check(name, value);
+    return;
+  }
+  if (mayBeNone(name)) return;
+  throw new LeafValueError(
+    `cannot be none: ${kind === 'operation' ? 'only a list may be missing' : 'the call would mean something else without it'}`,
+  );
 }

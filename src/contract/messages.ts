@@ -53,28 +53,22 @@ function opposite(side: AuthorReading['side']): AuthorReading['side'] {
 
 /** Reads a flag: `is_bot: false`, or `true` and `false` as names of the sides. */
 function sideOfFlag(key: string, value: boolean, contract: Contract): AuthorReading['side'] {
+  const named = sideOf(String(value), contract) ?? opposite(sideOf(String(!value), contract));
   const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|was|from|by)+/, ''), contract);
-  return (
-    sideOf(String(value), contract) ??
-    opposite(sideOf(String(!value), contract)) ??
-    (value ? whenTrue : opposite(whenTrue))
-  );
+  return named ?? (value ? whenTrue : opposite(whenTrue));
 }
 
 /** Reads a name of a side, a flag such as `is_bot`, or an object with either. @param key under which the value is */
 function readAuthor(key: string, value: unknown, contract: Contract): AuthorReading {
   if (typeof value === 'boolean') return { side: sideOfFlag(key, value, contract), name: String(value) };
-  if (typeof value === 'string')
-    return value.trim() === '' ? {} : { name: value.trim(), side: sideOf(value.trim(), contract) };
-  if (!isJsonObject(value)) return {};
-  const readings = Object.entries(value)
-    .filter(
-      ([inner, each]) =>
-        typeof each === 'boolean' || (typeof each === 'string' && AUTHOR_KEYS.includes(normalizeName(inner))),
-    )
-    .map(([inner, each]) => ({ isFlag: typeof each === 'boolean', ...readAuthor(inner, each, contract) }));
-  const { side, name } = readings.find((each) => each.side) ?? readings.find(({ isFlag }) => !isFlag) ?? {};
-  return { side, name };
+  if (typeof value === 'string') return { name: value.trim() || undefined, side: sideOf(value.trim(), contract) };
+  const entries = Object.entries(isJsonObject(value) ? value : {});
+  const flags = entries.filter(([, each]) => typeof each === 'boolean');
+  const names = entries.filter(
+    ([inner, each]) => typeof each === 'string' && AUTHOR_KEYS.includes(normalizeName(inner)),
+  );
+  const readings = [...names, ...flags].map(([inner, each]) => readAuthor(inner, each, contract));
+  return readings.find(({ side }) => side) ?? { name: names.length > 0 ? readings[0]?.name : undefined };
 }
 
 /** Fields that may hold the kind of message. Only a recognized author counts there. */
@@ -82,10 +76,10 @@ const KINDS = /(?:^|\.)(?:type|kind)$/i;
 
 /** @throws UnknownShape if two fields name different sides, or if the author is under a suspicious name */
 function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
-  const { isChosen } = contract.namesOf('message').rule('message.author');
+  const isChosen = contract.isChosen('message.author');
   const readings = fields.all('message.author').map(({ path, value }) => {
     // A number counts only at a path that is set for this service: elsewhere, it may be the id of a person.
-    const text = isChosen && ['number', 'bigint'].includes(typeof value) ? String(value) : value;
+    const text = isChosen && isTextOrNumber(value) ? String(value) : value;
     return { path, ...readAuthor(path.split('.').at(-1) ?? path, text, contract) };
   });
   const [first, ...others] = readings.filter(({ side }) => side !== undefined);
@@ -102,18 +96,7 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
 }
 
 /** Normalized keys of an object that hold its text, in order. */
-const TEXT_KEYS = [
-  'text',
-  'plaintext',
-  'plain',
-  'value',
-  'content',
-  'body',
-  'message',
-  'markdown',
-  'rendered',
-  'parts',
-];
+const TEXT_KEYS = 'text plaintext plain value content body message markdown rendered parts'.split(' ');
 
 /** Returns the text of a string, a list of parts, or an object with either; undefined for a document of nested lists. */
 function extractText(value: unknown, isPart = false): string | undefined {
@@ -129,11 +112,9 @@ function extractText(value: unknown, isPart = false): string | undefined {
 
 /** Whether there may be a text that was not found: in an object, or in the lists of the parts of a document. */
 function mayHoldText(value: unknown): boolean {
-  const parts: readonly unknown[] = Array.isArray(value) ? value : [];
-  const isText = (each: unknown) => typeof each === 'string';
-  return isJsonObject(value)
-    ? Object.values(value).some(isText)
-    : parts.some((part) => isJsonObject(part) && Object.values(part).some(Array.isArray));
+  const inner = Array.isArray(value) ? value.filter(isJsonObject).flatMap((part) => Object.values(part)) : [];
+  const hasText = isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string');
+  return hasText || inner.some(Array.isArray);
 }
 
 /** @throws UnknownShape if the text is under a suspicious name, or in an object in which it cannot be found */
@@ -170,11 +151,6 @@ function timeOf(fields: Fields): string | null {
   if (values.some((value) => Boolean(value) && value !== true))
     throw fields.unreadableWithin('message.created_at', 'The time of a message cannot be read.');
   return null;
-}
-
-/** Reads the entries of a page of a history. @throws UnknownShape as `readMessage` */
-export function readMessages(entries: readonly JsonObject[], contract: Contract): readonly Message[] {
-  return entries.map((entry) => readMessage(entry, contract));
 }
 
 /**

@@ -5,7 +5,6 @@ import { descend, relationOf, urlIn, urlOf } from './json-path.ts';
 export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  readonly status: number;
   readonly itemCount: number;
   /** The next page of the Link header (RFC 8288). */
   readonly nextLink: string | undefined;
@@ -21,7 +20,7 @@ interface Place {
   readonly name: string;
 }
 
-export type LinkSign = Place & { readonly kind: 'link'; readonly value: string };
+type LinkSign = Place & { readonly kind: 'link'; readonly value: string };
 export type TokenSign = Place & {
   readonly kind: 'token';
   readonly value: string;
@@ -29,12 +28,11 @@ export type TokenSign = Place & {
   /** Whether it is called the next one. Others, such as `end_cursor`, may also be on the last page. */
   readonly isNext: boolean;
 };
-export type NumberSign = Place & {
-  readonly kind: 'total' | 'pages' | 'page' | 'offset' | 'size';
-  readonly value: number;
-};
+type NumberKind = 'total' | 'pages' | 'page' | 'offset' | 'size';
+export type NumberSign = { [Kind in NumberKind]: Place & { readonly kind: Kind; readonly value: number } }[NumberKind];
 /** `more` and `earlier`: something comes after or before this page. `last`: a flag such as `has_more: false`. `end`: no next page. */
-type FlagSign = Place & { readonly kind: 'more' | 'earlier' | 'last' | 'end' };
+type FlagKind = 'more' | 'earlier' | 'last' | 'end';
+type FlagSign = { [Kind in FlagKind]: Place & { readonly kind: Kind } }[FlagKind];
 
 /** A value that speaks of pages. */
 export type Sign = LinkSign | TokenSign | NumberSign | FlagSign;
@@ -70,7 +68,6 @@ const NO_TOTAL = /(dis|ac|skip|attempt|retry)count$/;
 const HEADER =
   /^(?:x-)?(?:wp-|ms-)?(total(?:-?(?:count|pages|items))?|next-(?:page|cursor|token|page-token|offset|link)|continuation(?:-token)?|cursor|(?:current-)?page(?:-number|-size)?|per-page|offset|has-(?:more|next)|pagination)$/;
 
-const PARTIAL_CONTENT = 206;
 const LINK = /^(https?:|[/?.])|^[^ ]*\?[^ ]+=/i;
 const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
 
@@ -93,14 +90,12 @@ function spelledOut(value: unknown): unknown {
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
 }
 
-/** Reads everything in a response that speaks of pages: in the body outside of the items, in the headers, and its status. */
-export function readSigns({ body, headers, status, itemCount, nextLink }: PageResponse): readonly Sign[] {
+/** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
+export function readSigns({ body, headers, itemCount, nextLink }: PageResponse): readonly Sign[] {
   const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next' } as const;
-  const part = { kind: 'more', path: `status ${status}`, key: '', name: '' } as const;
   const signs = [
     ...(isJsonObject(body) ? signsIn(body) : []),
     ...(nextLink === undefined ? [] : [{ ...link, value: nextLink }]),
-    ...(status === PARTIAL_CONTENT && headers['content-range'] === undefined ? [part] : []),
     ...Object.entries(headers).flatMap(([name, value]) => signsOfHeader(name, value)),
   ];
   // The number of the items of this page says nothing, unless it is called a total.
@@ -161,21 +156,22 @@ function signsOfHeader(header: string, text: string): readonly Sign[] {
 }
 
 function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
-  const sign = signOf(place, spelledOut(raw));
-  return sign ? [sign] : [];
-}
-
-function signOf(place: Place, value: unknown): Sign | undefined {
   const { name } = place;
+  const value = spelledOut(raw);
   if (value === null || value === '') {
-    return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? { ...place, kind: 'end' } : undefined;
+    return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? [{ ...place, kind: 'end' }] : [];
   }
   if (typeof value === 'boolean') {
     const isLast = LAST.test(name);
-    return isLast || MORE.test(name) ? { ...place, kind: value === isLast ? 'last' : 'more' } : undefined;
+    return isLast || MORE.test(name) ? [{ ...place, kind: value === isLast ? 'last' : 'more' }] : [];
   }
-  if (typeof value === 'number') return Number.isInteger(value) ? signOfNumber(place, value) : undefined;
-  return typeof value === 'string' ? signOfText(place, value) : undefined;
+  const sign =
+    typeof value === 'string'
+      ? signOfText(place, value)
+      : typeof value === 'number' && Number.isInteger(value)
+        ? signOfNumber(place, value)
+        : undefined;
+  return sign ? [sign] : [];
 }
 
 function signOfNumber(place: Place, value: number): Sign | undefined {
@@ -193,13 +189,13 @@ function signOfNumber(place: Place, value: number): Sign | undefined {
 
 function signOfText(place: Place, value: string): Sign | undefined {
   const { name } = place;
-  const isNext = NEXT.test(name);
-  const isCursor = CURSOR.test(name);
-  const isLink = /(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor);
-  if (isLink) return isNext ? { ...place, kind: 'link', value } : undefined;
+  const [isNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
+  if (/(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor))
+    return isNext ? { ...place, kind: 'link', value } : undefined;
   if (DATE.test(value) && !isCursor) return undefined;
-  const isToken = isNext || isCursor || OFFSET.test(name);
-  return isToken ? { ...place, kind: 'token', value, isNumber: false, isNext } : undefined;
+  return isNext || isCursor || OFFSET.test(name)
+    ? { ...place, kind: 'token', value, isNumber: false, isNext }
+    : undefined;
 }
 
 function parseOrUndefined(text: string): unknown {

@@ -1,15 +1,24 @@
 import type { NextValue } from './leaf-value.ts';
-import { type PageResponse, readSigns, type Sign } from './page-signs.ts';
-import {
-  announcedSteps,
-  isStrategy,
-  numberSteps,
-  numbersOf,
-  type PageStep,
-  type PagingStrategy,
-  type Progress,
-  stepsBy,
-} from './page-steps.ts';
+import { type NumberSign, type PageResponse, readSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
+
+/** How a page is requested: by a link, or by a query parameter and its value. */
+export type PageStep =
+  | { readonly kind: 'link'; readonly path: string; readonly value: string }
+  | { readonly kind: 'token'; readonly path: string; readonly parameter: string; readonly value: string }
+  | { readonly kind: 'page' | 'offset'; readonly parameter: string; readonly value: number }
+  | { readonly kind: 'after'; readonly parameter: string; readonly value: string }
+  /** A history from a message on (spec §4.4): the contract has the parameter. */
+  | { readonly kind: 'message'; readonly value: string };
+
+/** What was read of a list, with the page that a verdict is about. */
+export interface Progress {
+  readonly items: number;
+  readonly pages: number;
+  /** How many pages in a row had no items. */
+  readonly emptyPages: number;
+  /** How this page was requested; undefined for the first one. */
+  readonly step: PageStep | undefined;
+}
 
 /** How a list may be read. */
 export interface PagingRule {
@@ -41,68 +50,72 @@ export type Failure = 'empty' | 'repeated' | 'rejected';
 
 /** A history may announce where it will continue, and send empty pages until then. */
 const MAX_EMPTY_HISTORY_PAGES = 3;
+const MAX_STEPS = 2;
 /** The numbers of items that a page usually has at most. */
 const ROUND = new Set([10, 20, 25, 50, 100, 200, 250, 500, 1_000]);
+
+/** Formats how a page is requested as a value of `<list>.next`. */
+export function formatStep(step: PageStep): string {
+  if (step.kind === 'message') return 'auto';
+  if (step.kind === 'link') return step.path === 'header.link' ? 'header:link' : `link:${step.path}`;
+  return step.kind === 'token' ? `token:${step.path}:${step.parameter}` : `${step.kind}:${step.parameter}`;
+}
 
 /**
  * Decides how a list continues after a page: as the contract says, or by everything in its body and its headers that speaks of
  * pages. `whole` only if nothing speaks of more than was read.
  * @param lastId the id of the last item
  */
-export function decideNext(
-  page: PageResponse,
-  progress: Progress,
-  rule: PagingRule,
-  lastId: string | undefined,
-): Verdict {
-  const { next } = rule;
+export function decideNext(page: PageResponse, progress: Progress, rule: PagingRule, lastId?: string): Verdict {
+  const { next, extent, isOverride } = rule;
   if (next.kind === 'none') return { kind: 'whole', isStated: true, mayContinue: false };
-  const found = readPaging(page, progress, rule.extent);
-  if (isStrategy(next)) return byContract(next, page, progress, { rule, found, lastId });
-  return rule.extent === 'list' ? found : ofHistory(found, progress, rule.takesMessage ? lastId : undefined);
+  const signs = readSigns(page);
+  const found = decideBySigns(signs, page.itemCount, progress, extent);
+  if (next.kind === 'auto')
+    return extent === 'list' ? found : ofHistory(found, progress, rule.takesMessage ? lastId : undefined);
+  const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
+  const steps = stepsBy(next, page, progress, lastId);
+  if (steps.length > 0) return { kind: 'next', steps, isCertain, signs: found.kind === 'whole' ? [] : found.signs };
+  if (!isCertain || (isOverride && progress.step !== undefined))
+    return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
+  return { kind: 'unexplained', signs: found.signs, isEarlier: found.kind === 'unexplained' && found.isEarlier };
 }
 
 /** Decides by the signs of a page alone. */
-function readPaging(page: PageResponse, progress: Progress, extent: PagingRule['extent']): Verdict {
-  const signs = readSigns(page);
-  const { open, earlier, isStated } = weigh(signs, progress, extent);
-  const isOpen = open.length > 0;
+function decideBySigns(
+  signs: readonly Sign[],
+  itemCount: number,
+  progress: Progress,
+  extent: PagingRule['extent'],
+): Verdict {
+  const { open, isStated } = weigh(signs, progress, extent);
+  const full = isStated ? [] : fullSizes(signs, itemCount);
   const links = ofKind(signs, 'link').slice(0, 1);
-  const announced = links.length > 0 ? links : isOpen || !isStated ? ofKind(signs, 'token') : [];
-  const full = isStated ? [] : fullSizes(signs, page.itemCount);
+  const announced = links.length > 0 ? links : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
   // After a message, these may be the pages of the whole session: then the next one has nothing new.
-  const further = isStated ? [] : numbersOf(signs, 'pages').filter(({ value }) => value > progress.pages);
-  const isNumbered = page.itemCount > 0 && (isOpen || full.length + further.length > 0);
-  const numbered = isNumbered ? numberSteps(signs, progress, page.itemCount) : [];
+  const further = isStated ? [] : ofKind(signs, 'pages').filter(({ value }) => value > progress.pages);
+  const isNumbered = itemCount > 0 && open.length + full.length + further.length > 0;
+  const numbered = isNumbered ? numberSteps(signs, progress, itemCount) : [];
   const steps = announced.length > 0 ? announcedSteps(announced, progress) : numbered;
   if (steps.length > 0) {
-    const isCertain = isOpen || announced.some((sign) => sign.kind === 'link' || sign.isNext);
-    const speaking = announced.length > 0 ? announced : full;
-    return { kind: 'next', steps, isCertain, signs: [...new Set([...pathsOf(speaking), ...open])] };
+    const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || sign.isNext);
+    const speaking = pathsOf(announced.length > 0 ? announced : full);
+    return { kind: 'next', steps, isCertain, signs: [...new Set([...speaking, ...open])] };
   }
-  if (isOpen) return { kind: 'unexplained', signs: open, isEarlier: false };
-  if (earlier.length > 0) return { kind: 'unexplained', signs: earlier, isEarlier: true };
-  const isFull = full.length > 0 || ROUND.has(page.itemCount);
-  return { kind: 'whole', isStated, mayContinue: isFull && !isStated && progress.step === undefined };
-}
-
-/** What the signs of a page say, compared with what was read. */
-interface PageEvidence {
-  /** What speaks of more than was read. */
-  readonly open: readonly string[];
-  /** What says that something comes before the first page of a session. */
-  readonly earlier: readonly string[];
-  /** Whether the service says that there is no next page, or how many items there are and all were read. */
-  readonly isStated: boolean;
-}
-
-function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']): PageEvidence {
-  const { unread, isCounted } = compareSizes(extent === 'rest of a session' ? [] : signs, progress, extent === 'list');
+  if (open.length > 0) return { kind: 'unexplained', signs: open, isEarlier: false };
   const isStart = progress.step === undefined && extent === 'session';
+  const earlier = isStart ? pathsOf(ofKind(signs, 'earlier')) : [];
+  if (earlier.length > 0) return { kind: 'unexplained', signs: earlier, isEarlier: true };
+  const mayContinue = (full.length > 0 || ROUND.has(itemCount)) && !isStated && progress.step === undefined;
+  return { kind: 'whole', isStated, mayContinue };
+}
+
+/** Returns what speaks of more than was read, and whether the service says that there is no more. */
+function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']) {
+  const { unread, isCounted } = compareSizes(extent === 'rest of a session' ? [] : signs, progress, extent === 'list');
   const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(({ isNext }) => isNext);
   return {
     open: [...pathsOf(ofKind(signs, 'more')), ...unread],
-    earlier: isStart ? pathsOf(ofKind(signs, 'earlier')) : [],
     isStated: isCounted || isEnded || ofKind(signs, 'last').length > 0,
   };
 }
@@ -120,7 +133,7 @@ function ofKind<Kind extends Sign['kind']>(signs: readonly Sign[], kind: Kind) {
  * @param isExact whether there may not be more, either: then it is the total of something else, or the list has shrunk meanwhile
  */
 function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isExact: boolean) {
-  const [totals, pageTotals] = [numbersOf(signs, 'total'), numbersOf(signs, 'pages')];
+  const [totals, pageTotals] = [ofKind(signs, 'total'), ofKind(signs, 'pages')];
   const unread = [
     ...totals
       .filter(({ value }) => value > items || (isExact && value < items))
@@ -134,8 +147,8 @@ function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isExac
 
 /** Returns the page sizes that a page fills. A bare `size` counts only beside a page number. */
 function fullSizes(signs: readonly Sign[], itemCount: number): readonly Sign[] {
-  const isNumbered = numbersOf(signs, 'page').length > 0;
-  return numbersOf(signs, 'size').filter(
+  const isNumbered = ofKind(signs, 'page').length > 0;
+  return ofKind(signs, 'size').filter(
     ({ value, name }) => value > 0 && itemCount >= value && (name !== 'size' || isNumbered),
   );
 }
@@ -152,22 +165,91 @@ function ofHistory(found: Verdict, { step, emptyPages }: Progress, lastId: strin
   return { kind: 'next', steps, isCertain: found.kind === 'unexplained' || found.isCertain, signs: found.signs };
 }
 
-/** Decides where the contract says how the next page is requested, which a page need not announce. */
-function byContract(
-  strategy: PagingStrategy,
+/** Returns the requests by a link or by tokens: under the parameter that worked, or else under each that may take one. */
+function announcedSteps(signs: readonly Extract<Sign, { kind: 'link' | 'token' }>[], { step }: Progress) {
+  const steps = signs.flatMap((sign): readonly PageStep[] => {
+    const { kind, path, value } = sign;
+    if (kind === 'link') return [{ kind, path, value }];
+    return tokenParameters(sign).map((parameter) => ({ kind, path, parameter, value }));
+  });
+  const isKnown = (each: PageStep) =>
+    each.kind === 'token' && step?.kind === 'token' && each.parameter === step.parameter;
+  return distinct(steps.some(isKnown) ? steps.filter(isKnown) : steps);
+}
+
+/** Returns the requests by page number or offset. The first page is page 0 or 1, and begins at 0 or 1. */
+function numberSteps(signs: readonly Sign[], { step, pages }: Progress, itemCount: number): readonly PageStep[] {
+  if (step?.kind === 'page') return [{ ...step, value: step.value + 1 }];
+  if (step?.kind === 'offset') return [{ ...step, value: step.value + itemCount }];
+  if (pages > 1) return [];
+  const toSteps = (sign: NumberSign, kind: 'page' | 'offset', distance: number) =>
+    distinct([ownParameter(sign), kind].map((parameter) => ({ kind, parameter, value: sign.value + distance })));
+  const page = ofKind(signs, 'page').find(isStart);
+  if (page) return toSteps(page, 'page', 1);
+  const [offset] = ofKind(signs, 'offset');
+  // An offset that is not that of this page is where the next one begins.
+  return offset ? toSteps(offset, 'offset', isStart(offset) ? itemCount : 0) : [];
+}
+
+function isStart({ value }: NumberSign): boolean {
+  return value === 0 || value === 1;
+}
+
+/** Returns the parameter with the name of a sign: `cursor` for `next_cursor`, `page` for `currentPage`. */
+function ownParameter({ key, kind }: Sign): string {
+  const bare = key.replace(/^(next|current)[_-]?(?=.)/i, '');
+  if (kind !== 'token' && /^(current|number)$/i.test(bare)) return kind;
+  return /^[A-Z]/.test(key) ? bare : bare.charAt(0).toLowerCase() + bare.slice(1);
+}
+
+/** Returns the parameters that may take a token: one of its own name, and the conventional one. */
+function tokenParameters(sign: TokenSign): readonly string[] {
+  const { key, name, isNumber } = sign;
+  if (/^(page)?endcursor$/.test(name)) return ['after', 'cursor'];
+  if (name.startsWith('last')) return ['after_id', 'after'];
+  const own = ownParameter(sign);
+  // AWS sends NextToken, and takes NextToken.
+  if (/^token$/i.test(own)) return [key, own];
+  if (isNumber) return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
+  return [own, /cursor/i.test(own) ? 'after' : /marker/i.test(own) ? 'marker' : 'cursor'];
+}
+
+function distinct(steps: readonly PageStep[]): readonly PageStep[] {
+  return [...new Map(steps.map((step) => [formatStep(step), step])).values()].slice(0, MAX_STEPS);
+}
+
+/** Returns the requests for the next page as the contract says; none if the page has nothing to request one with. */
+function stepsBy(
+  next: Exclude<NextValue, { readonly kind: 'auto' } | { readonly kind: 'none' }>,
   page: PageResponse,
-  progress: Progress,
-  known: { readonly rule: PagingRule; readonly found: Verdict; readonly lastId: string | undefined },
-): Verdict {
-  const { rule, found, lastId } = known;
-  const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
-  const signs = found.kind === 'whole' ? [] : found.signs;
-  const steps = stepsBy(strategy, page, progress, lastId);
-  if (steps.length > 0) return { kind: 'next', steps, isCertain, signs };
-  if (!isCertain || (rule.isOverride && progress.step !== undefined)) {
-    return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
+  { step }: Progress,
+  lastId: string | undefined,
+): readonly PageStep[] {
+  if (next.kind === 'link' || next.kind === 'token') {
+    const value = textAt(next.source, page);
+    if (value === undefined) return [];
+    const path = next.source.join('.');
+    return next.kind === 'link'
+      ? [{ kind: 'link', path, value }]
+      : [{ kind: 'token', path, parameter: next.parameter, value }];
   }
-  return found.kind === 'unexplained' ? found : { kind: 'unexplained', signs, isEarlier: false };
+  if (page.itemCount === 0) return [];
+  const { kind, parameter } = next;
+  if (kind === 'after') return lastId === undefined ? [] : [{ kind, parameter, value: lastId }];
+  const distance = kind === 'page' ? 1 : page.itemCount;
+  if (step?.kind === kind) return [{ kind, parameter, value: step.value + distance }];
+  const given = next.kind === 'page' ? next.first : 0;
+  const first = ofKind(readSigns(page), kind).find(isStart)?.value ?? given;
+  // Page 1 repeats the first page, or is the second one if pages count from 0.
+  const firsts = first === undefined ? [0, 1] : [first];
+  return firsts.map((value) => ({ kind, parameter, value: value + distance }));
+}
+
+/** Returns the link or token at a path; undefined if there is none. */
+function textAt(path: readonly string[], page: PageResponse): string | undefined {
+  const value = valueAt(path, page);
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
+  return isText && value !== '' && !(Number(value) < 0) ? String(value) : undefined;
 }
 
 /** Whether a list ends with a page after which no request brought a next one. Otherwise it is not whole. */

@@ -61,11 +61,9 @@ function pathSegment(name: string, value: Value): string {
   return encodeURIComponent(text);
 }
 
-function withSlash(path: string, contract: Contract): string {
-  const slash = contract.slash();
-  if (slash === 'as-written') return path;
-  const end = slash === 'always' ? '/' : '';
-  return path.replace(/^[^?]*/, (pathname) => pathname.replace(/(?<=.)\/$/, '') + (pathname === '/' ? '' : end));
+/** Adds or removes the trailing slash of the path in a path and query. */
+export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
+  return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
 
 /**
@@ -78,9 +76,9 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   const target = contract.operation(operation);
   if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
   const inPath = new Set([...target.path.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
-  const path = withSlash(target.path, contract).replace(PLACEHOLDER, (_, name: string) =>
-    pathSegment(name, findValue(values, name)),
-  );
+  const slash = contract.slash();
+  const written = slash === 'as-written' ? target.path : withTrailingSlash(target.path, slash);
+  const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
   for (const leaf of parametersOf(operation)) {
@@ -98,4 +96,22 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
     json: json ?? (isBodyExpected ? {} : undefined),
   };
+}
+
+const REDIRECTS = new Set([301, 302, 307, 308]);
+
+/**
+ * Returns which trailing slash a response asks for: `always` or `never` if it redirects to the same URL with or without one;
+ * otherwise undefined.
+ * @param url of the request
+ */
+export function readSlashRedirect(
+  { status, headers: { location } }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  url: string,
+): 'always' | 'never' | undefined {
+  if (!REDIRECTS.has(status) || location === undefined || !URL.canParse(location, url)) return undefined;
+  const [from, to] = [new URL(url), new URL(location, url)];
+  if (from.origin !== to.origin || (to.search !== '' && to.search !== from.search)) return undefined;
+  if (to.pathname === `${from.pathname}/`) return 'always';
+  return from.pathname === `${to.pathname}/` ? 'never' : undefined;
 }

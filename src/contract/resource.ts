@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { type CreatedResource, normalizeName, ownNames, RESOURCE_OF, type Resource } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
 import type { OperationLeaf } from './leaves.ts';
 import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
@@ -19,11 +19,8 @@ export function layersOf(body: unknown, resource: Resource, depth = 0): readonly
   if (depth > MAX_DEPTH) return [];
   if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
   if (!isJsonObject(body)) return [];
-  const own = ownNames(resource);
-  const envelopes = Object.keys(body).filter((key) => {
-    const name = normalizeName(key);
-    return ENVELOPES.includes(name) || own.includes(name) || own.includes(name.replace(/s$/, ''));
-  });
+  const names = [...ENVELOPES, ...ownNames(resource).flatMap((name) => [name, `${name}s`])];
+  const envelopes = Object.keys(body).filter((key) => names.includes(normalizeName(key)));
   return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource, depth + 1))];
 }
 
@@ -39,24 +36,22 @@ export interface Created {
   readonly layers: readonly JsonObject[];
 }
 
-const KIND_KEYS = ['object', 'type', 'kind', 'resource'];
 const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command|process)s?$/;
 
 /** Whether an object says that it is the operation that creates the resource: `{id, object: 'operation', status}`. */
 function isOperation(object: JsonObject): boolean {
-  return KIND_KEYS.some((key) => typeof object[key] === 'string' && OPERATION.test(normalizeName(object[key])));
+  const kinds = [object.object, object.type, object.kind, object.resource];
+  return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
 }
-
-type Found = Pick<Created, 'id' | 'fields' | 'object'>;
 
 /**
  * Finds what has an id of its own name, or else a generic id.
  * @throws UnknownShape for two different ids, and for the id of an operation
  */
-function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract): Found | undefined {
+function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
   const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
-  const withId = (idOf: (fields: Fields) => string | undefined): readonly Found[] =>
+  const withId = (idOf: (fields: Fields) => string | undefined) =>
     all.flatMap(({ object, fields }) => {
       const id = idOf(fields);
       return id === undefined ? [] : [{ id, object, fields }];
@@ -112,33 +107,25 @@ export function bodyOfLocation(
 ): { readonly [id: string]: string } | undefined {
   if (location === undefined || operation.endsWith('.list') || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
-  if (target.origin !== new URL(url).origin) return undefined;
   const [parent = '', last = ''] = target.pathname.replace(/\/$/, '').split('/').slice(-2);
   const collection = normalizeName(parent).replace(/s$/, '');
   const resource = RESOURCE_OF[operation];
-  if (last === '' || !ownNames(resource).some((name) => collection.endsWith(name))) return undefined;
-  try {
-    return { [`${resource}_id`]: decodeURIComponent(last) };
-  } catch {
-    return undefined;
-  }
+  const isOwn = ownNames(resource).some((name) => collection.endsWith(name));
+  const isPlain = /^[^%]+$/.test(last);
+  return target.origin === new URL(url).origin && isOwn && isPlain ? { [`${resource}_id`]: last } : undefined;
 }
 
-/** Returns the first boolean, also as text, under one of these normalized names. */
-function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
-  for (const layer of layers) {
-    for (const [key, value] of Object.entries(layer)) {
-      if (!names.includes(normalizeName(key))) continue;
-      if (value === true || value === 'true') return true;
-      if (value === false || value === 'false') return false;
-    }
-  }
-  return undefined;
-}
+const CREATED = /^(?:is|was)?(?:created|new)$/;
+const EXISTED = /^(?:is)?(?:reused|exist(?:ing|ed)|alreadyexist(?:s|ed))$/;
 
-/** Whether a response says that the resource is new; undefined if it does not say. */
+/** Whether a response says that the resource is new, also as text; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  const created = findFlag(layers, ['created', 'iscreated', 'wascreated', 'isnew', 'new']);
-  const existed = findFlag(layers, ['reused', 'isreused', 'existing', 'existed', 'alreadyexists', 'alreadyexisted']);
-  return created ?? (existed === undefined ? undefined : !existed);
+  const flag = (names: RegExp): boolean | undefined => {
+    const entries = layers.flatMap((layer) => Object.entries(layer));
+    const texts = entries.filter(([key]) => names.test(normalizeName(key))).map(([, value]) => jsonText(value));
+    const text = texts.find((each) => each === 'true' || each === 'false');
+    return text === undefined ? undefined : text === 'true';
+  };
+  const existed = flag(EXISTED);
+  return flag(CREATED) ?? (existed === undefined ? undefined : !existed);
 }

@@ -9,7 +9,6 @@ export interface Retirement {
 const TIMES = ['deleted_at', 'deletedAt', 'archived_at', 'archivedAt'];
 const FLAGS = ['deleted', 'is_deleted', 'isDeleted', 'archived', 'is_archived', 'isArchived'];
 const STATES = ['status', 'state'];
-const ENDS = /^(?:soft[_-]?)?(?:deleted|archived)$/i;
 
 /** Whether a field holds a time. Some services write a zero for none: 0, or the first day of the calendar. */
 function isTime(value: unknown): boolean {
@@ -17,13 +16,12 @@ function isTime(value: unknown): boolean {
 }
 
 function isEnd(state: unknown): boolean {
-  return typeof state === 'string' && ENDS.test(state);
+  return typeof state === 'string' && /^(?:soft[_-]?)?(?:deleted|archived)$/i.test(state);
 }
 
 /** Finds the field that shows a retirement. Looks up a few keys only: lists may have 100,000 objects. */
 export function findRetirement(object: JsonObject): Retirement | undefined {
-  const { attributes } = object;
-  for (const place of isJsonObject(attributes) ? [object, attributes] : [object]) {
+  for (const place of [object, object.attributes].filter(isJsonObject)) {
     const field =
       TIMES.find((key) => isTime(place[key])) ??
       FLAGS.find((key) => place[key] === true) ??

@@ -11,20 +11,16 @@ export interface RequestedSession {
   readonly session_id: string;
 }
 
-const FIELDS = [
-  ['session_id', 'message.session_id', 'messages.history.session_id'],
-  ['source_id', 'message.source_id', 'messages.history.source_id'],
-] as const;
-
-/** Returns the field of an entry that names another session or source than the requested one. */
-function findForeignField(entry: JsonObject, requested: RequestedSession, contract: Contract) {
-  const fields = fieldsOf(entry, 'message', contract);
-  for (const [name, leaf, parameter] of FIELDS) {
-    const found = fields.all(leaf).find(({ value }) => isTextOrNumber(value));
-    const isForeign = found && canonicalId(String(found.value)) !== canonicalId(requested[name]);
-    if (isForeign) return { path: found.path, parameter };
-  }
-  return undefined;
+/** Returns the path to a field of an entry, if the field names another session, or another source, than the requested one. */
+function foreignPath(
+  entry: JsonObject,
+  field: keyof RequestedSession,
+  requested: RequestedSession,
+  contract: Contract,
+) {
+  const sent = fieldsOf(entry, 'message', contract).all(`message.${field}`);
+  const found = sent.find(({ value }) => isTextOrNumber(value));
+  return found && canonicalId(String(found.value)) !== canonicalId(requested[field]) ? found.path : undefined;
 }
 
 /**
@@ -40,26 +36,24 @@ export function entriesOfSession(
 ): readonly JsonObject[] {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
   return entries.filter((entry) => {
-    const foreign = findForeignField(entry, requested, contract);
-    if (foreign?.parameter === 'messages.history.source_id' || (foreign && isFiltered))
-      throw toForeign(foreign, contract);
+    const session = foreignPath(entry, 'session_id', requested, contract);
+    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id', contract);
+    const source = foreignPath(entry, 'source_id', requested, contract);
+    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id', contract);
     const fields = fieldsOf(entry, 'message', contract);
-    if (isFiltered || fields.all('message.session_id').length > 0) return foreign === undefined;
+    if (isFiltered || fields.all('message.session_id').length > 0) return session === undefined;
     const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);
   });
 }
 
-function toForeign(
-  { path, parameter }: { readonly path: string; readonly parameter: (typeof FIELDS)[number][2] },
-  contract: Contract,
-): UnknownShape {
-  const steps = path.split('.');
-  const place = contract.parameter(parameter)?.place ?? 'query';
-  const named = `${place}:${steps.findLast((step) => !/^(id|key)$/i.test(step)) ?? path}`;
-  const isSent = normalizeName(named) === normalizeName(contract.leaf(parameter).value);
+function foreignEntry(path: string, field: keyof RequestedSession, contract: Contract): UnknownShape {
+  const leaf = `messages.history.${field}` as const;
+  const name = path.split('.').findLast((step) => !/^(id|key)$/i.test(step)) ?? path;
+  const named = `${contract.parameter(leaf)?.place ?? 'query'}:${name}`;
   // A service that ignores the name that its own messages use has no parameter for it.
-  const value = isSent && parameter === 'messages.history.session_id' ? 'none' : named;
+  const isSent = normalizeName(named) === normalizeName(contract.leaf(leaf).value);
+  const value = isSent && field === 'session_id' ? 'none' : named;
   const message = 'The history contains messages of a session other than the requested one.';
-  return new UnknownShape(message, `messages whose ${path} differs`, { leaf: parameter, value });
+  return new UnknownShape(message, `messages whose ${path} differs`, { leaf, value });
 }

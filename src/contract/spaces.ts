@@ -18,9 +18,6 @@ export interface ListedSpace {
   readonly item: JsonObject;
 }
 
-const EXTERNAL_ID = 'space.external_space_id';
-const DESCRIPTION = 'space.description';
-
 /**
  * Reads one space of a list.
  * @throws UnknownShape if it has no id, or if a field that was sent cannot be read
@@ -30,9 +27,9 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
   const orgWide = fields.value('space.is_org_wide');
   return {
     space_id: fields.readId('space.id'),
-    external_space_id: fields.shownText(EXTERNAL_ID) ?? (fields.value(EXTERNAL_ID) === null ? null : undefined),
+    external_space_id: fields.nullableText('space.external_space_id'),
     name: fields.shownText('space.name'),
-    description: fields.shownText(DESCRIPTION) ?? (fields.value(DESCRIPTION) === null ? null : undefined),
+    description: fields.nullableText('space.description'),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
     retirement: findRetirement(object),
     item: object,

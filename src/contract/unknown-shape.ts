@@ -1,7 +1,7 @@
 import { shellQuote } from '../platform/shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { LEAVES, type LeafName } from './leaves.ts';
+import { kindOf, type LeafName } from './leaves.ts';
 
 /** A leaf to set, and a value to try; `<name>` stands for one that the operator must fill in. */
 export interface ContractFix {
@@ -13,10 +13,10 @@ export interface ContractFix {
   readonly condition?: string;
 }
 
-/** Returns the shell command that sets leaves. */
-function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  const args = settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`);
-  return `partnerctl contract set ${args.join(' ')}`;
+type Setting = Pick<ContractFix, 'leaf' | 'value'>;
+
+function setCommand(...settings: readonly Setting[]): string {
+  return `partnerctl contract set ${settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`).join(' ')}`;
 }
 
 /** Says what to put in place of what the operator must fill in. */
@@ -29,17 +29,17 @@ function choiceFor(value: string, condition: string | undefined): string {
 /** Returns the hint for a fix: its command, or two commands to choose from. */
 export function describeFix({ leaf, value, other, condition }: ContractFix): string {
   if (other !== undefined) {
-    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
+    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand({ leaf, value: each })}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
-  const isPlace = LEAVES[leaf].kind === 'field' || LEAVES[leaf].kind === 'at' || LEAVES[leaf].kind === 'items';
+  const isPlace = ['field', 'at', 'items'].includes(kindOf(leaf));
   const when = condition !== undefined ? `If ${condition}` : isPlace ? 'To say where it is' : 'To change that';
-  return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
+  return `${when}, run: ${setCommand({ leaf, value })}${choiceFor(value, condition)}`;
 }
 
 /** Returns the hint for another method of an operation: one command for it and its parameters. */
-export function describeMethod(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  return `To use that method, run: ${setCommand(settings)}`;
+export function describeMethod(settings: readonly Setting[]): string {
+  return `To use that method, run: ${setCommand(...settings)}`;
 }
 
 /** A response that cannot be read as the contract says. The API client turns it into an error for the user. */
@@ -66,17 +66,24 @@ export class ErrorInBody extends UnknownShape {
 /** Fields that describe an error. An object with an id and none of these is a resource with its own `status`. */
 const ERROR_FIELDS = /^(?:message|msg|details?|code|reason|errormessage|errorcode|title)$/;
 const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/;
-const OK_VALUE = /^(?:0+|ok|success)?$/i;
 
 /** Whether the value of an `error` field is an error: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are not. */
 function isError(value: unknown): boolean {
-  if (typeof value === 'string') return !OK_VALUE.test(value);
+  if (typeof value === 'string') return !/^(?:0+|ok|success)?$/i.test(value);
   if (!isJsonObject(value)) return Array.isArray(value) ? value.length > 0 : Boolean(value);
   const details = Object.entries(value).filter(([key]) => ERROR_FIELDS.test(normalizeName(key)));
   return details.length > 0 ? details.some(([, each]) => isError(each)) : Object.keys(value).length > 0;
 }
 
-function saysFailure(name: string, value: unknown): boolean {
+/** Whether a field says of its object that the call failed: `success: false`, `error: {…}`. */
+function isErrorField(name: string, value: unknown): boolean {
+  if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
+  if (/^(?:is|has)errors?$/.test(name)) return value === true;
+  return /^(?:error|fault)s?$/.test(name) && isError(value);
+}
+
+/** Whether a field says so where it is not the status of a resource: `status: "failed"`, `code: 404`. */
+function isFailedStatus(name: string, value: unknown): boolean {
   if (typeof value === 'string')
     return /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(value);
   return typeof value === 'number' && /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600;
@@ -84,14 +91,10 @@ function saysFailure(name: string, value: unknown): boolean {
 
 function reportsError(object: JsonObject): boolean {
   const entries = Object.entries(object).map(([key, value]) => [normalizeName(key), value] as const);
-  const isReported = entries.some(([name, value]) => {
-    if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
-    if (/^(?:is|has)errors?$/.test(name)) return value === true;
-    return /^(?:error|fault)s?$/.test(name) && isError(value);
-  });
-  const names = entries.map(([name]) => name);
-  const isResource = names.some((name) => RESOURCE_ID.test(name)) && !names.some((name) => ERROR_FIELDS.test(name));
-  return isReported || (!isResource && entries.some(([name, value]) => saysFailure(name, value)));
+  if (entries.some(([name, value]) => isErrorField(name, value))) return true;
+  const hasName = (pattern: RegExp) => entries.some(([name]) => pattern.test(name));
+  const isResource = hasName(RESOURCE_ID) && !hasName(ERROR_FIELDS);
+  return !isResource && entries.some(([name, value]) => isFailedStatus(name, value));
 }
 
 /**

@@ -16,8 +16,7 @@ export function plain(value: unknown): unknown {
 /** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
 export function asId(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' || value.includes(REDACTED) ? undefined : value;
-  if (typeof value === 'bigint') return String(value);
-  return Number.isInteger(value) ? String(value) : undefined;
+  return typeof value === 'bigint' || Number.isInteger(value) ? String(value) : undefined;
 }
 
 /** Whether a value is a text, a number, or a boolean. */
@@ -27,15 +26,15 @@ export function isScalar(value: unknown): value is string | number | bigint | bo
 
 /** Whether a value may be an id, or a text: a number counts, an empty text does not. */
 export function isTextOrNumber(value: unknown): value is string | number | bigint {
-  return ['string', 'number', 'bigint'].includes(typeof value) && value !== '';
+  return isScalar(value) && typeof value !== 'boolean' && value !== '';
 }
 
 /** Compares JSON values. A number equals its digits as a string. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (isScalar(a) && isScalar(b)) return String(a) === String(b);
-  const write = (value: unknown) =>
-    JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
-  return write(a) === write(b);
+export function isSame(one: unknown, other: unknown): boolean {
+  const [left, right] = [one, other].map((value) =>
+    JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner)),
+  );
+  return left === right;
 }
 
 const UUID = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;

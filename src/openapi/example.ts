@@ -3,6 +3,7 @@ import { isPrintable, type Shape, shapeOf } from './schema.ts';
 
 /** A value as a schema describes it. */
 export interface Example {
+  /** Undefined if the schema says nothing. */
   readonly value: unknown;
   /** The values that the schema lists, by dot path; lists are no step of it. */
   readonly choices: ReadonlyMap<string, readonly unknown[]>;
@@ -21,7 +22,8 @@ function isExpressible(name: string): boolean {
   return isPrintable(name) && !/[.[\]:,|\s]/.test(name);
 }
 
-interface Place {
+/** A value to make up, and where it goes. */
+interface Task {
   readonly schemas: readonly unknown[];
   readonly path: readonly string[];
   readonly depth: number;
@@ -31,42 +33,27 @@ interface Place {
 /**
  * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
  * different ones: `id` and `uuid` may be two things.
- * @returns a value that is undefined if the schema says nothing
  * @throws OpenApiError as `shapeOf`
  */
 export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
   const numbers = new Map<string, number>();
   const choices = new Map<string, readonly unknown[]>();
-  let root: unknown;
-  const places: Place[] = [
-    {
-      schemas: [schema],
-      path: [],
-      depth: 0,
-      put: (value) => {
-        root = value;
-      },
-    },
-  ];
+  const root: { value?: unknown } = {};
+  const putRoot = (value: unknown) => Object.assign(root, { value });
+  const tasks: Task[] = [{ schemas: [schema], path: [], depth: 0, put: putRoot }];
   // Breadth first: what is deep matters least.
-  for (const { schemas, path, depth, put } of places) {
+  for (const { schemas, path, depth, put } of tasks) {
     const shape = shapeOf(document, schemas);
     const name = path.at(-1) ?? '';
     if (shape.choices.length > 0) choices.set(path.join('.'), shape.choices);
-    const add = (inner: Pick<Place, 'schemas' | 'path' | 'put'>) => {
-      if (depth < MAX_DEPTH && places.length < MAX_VALUES) places.push({ ...inner, depth: depth + 1 });
+    const add = (task: Omit<Task, 'depth'>) => {
+      if (depth < MAX_DEPTH && tasks.length < MAX_VALUES) tasks.push({ ...task, depth: depth + 1 });
     };
     if (shape.properties.size > 0) {
       const object: Record<string, unknown> = Object.create(null);
       for (const [key, inner] of shape.properties) {
         if (!isExpressible(key) || FAILURE.test(key)) continue;
-        add({
-          schemas: inner,
-          path: [...path, key],
-          put: (value) => {
-            object[key] = value;
-          },
-        });
+        add({ schemas: inner, path: [...path, key], put: (value) => Object.assign(object, { [key]: value }) });
       }
       put(object);
     } else if (shape.items.length > 0) {
@@ -79,7 +66,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
       put(scalarOf(shape, name, number));
     }
   }
-  return { value: root, choices };
+  return { value: root.value, choices };
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {

@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
 import { type ContractKey, readContractLayers, updateContract } from '../config/contract-file.ts';
-import type { LeafName } from '../contract/leaves.ts';
+import { Contract, type ContractLayers, type Source } from '../contract/contract.ts';
+import { DEFAULTS, isLeafName, isSpecified, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
-import { compareProposals, type ProposedChange } from './changes.ts';
-import type { DocumentProposals } from './propose.ts';
-import { type DocumentContext, readProposals, readSource, type Source } from './source.ts';
+import type { DocumentProposals, Proposal } from './propose.ts';
+import { type DocumentContext, type DocumentSource, readProposals, readSource } from './source.ts';
+
+/** What a proposed value changes. */
+export interface ProposedChange {
+  readonly leaf: LeafName;
+  readonly old: string;
+  readonly new: string;
+  readonly old_source: Source;
+  /** `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`. */
+  readonly status: 'change' | 'conflict' | 'overridden';
+  readonly evidence: string;
+}
 
 /** What importing a document needs of a command. */
 interface ImportContext extends DocumentContext {
@@ -29,6 +40,40 @@ export interface ContractImport extends Pick<DocumentProposals, 'missing' | 'que
   write(): Promise<void>;
 }
 
+/** Many frameworks document paths without the trailing slash, which is no other path. */
+function isConflict(leaf: LeafName, value: string): boolean {
+  return isSpecified(leaf) && value.replace(/\/$/, '') !== DEFAULTS[leaf].replace(/\/$/, '');
+}
+
+/**
+ * Compares proposed values with the effective ones.
+ * @param isWhole whether they replace all that was imported before: what the document does not say has its default again
+ * @returns the changes, in the order of the proposals, and the leaves whose values stay the same
+ */
+export function compareProposals(
+  proposals: readonly Proposal[],
+  layers: ContractLayers,
+  isWhole: boolean,
+): { readonly changes: readonly ProposedChange[]; readonly confirmed: readonly LeafName[] } {
+  const [current, withoutOverrides] = [new Contract(layers), new Contract({ ...layers, override: {} })];
+  const earlier = isWhole ? Object.keys(layers.imported ?? {}).filter(isLeafName) : [];
+  const dropped = earlier
+    .filter((name) => !proposals.some(({ leaf }) => leaf === name))
+    .map((leaf) => ({ leaf, value: DEFAULTS[leaf], evidence: 'no longer in the document' }));
+  const changes: ProposedChange[] = [];
+  const confirmed: LeafName[] = [];
+  for (const { leaf, value, evidence } of [...proposals, ...dropped]) {
+    const { value: old, source } = current.leaf(leaf);
+    if (withoutOverrides.leaf(leaf).value === value && (source !== 'override' || old === value)) {
+      confirmed.push(leaf);
+      continue;
+    }
+    const status = isConflict(leaf, value) ? 'conflict' : source === 'override' ? 'overridden' : 'change';
+    changes.push({ leaf, old, new: value, old_source: source, status, evidence });
+  }
+  return { changes, confirmed };
+}
+
 /**
  * Reads a document and compares it with the contract.
  * @param only the leaves to import; if empty, all of them, in place of all that was imported before
@@ -37,26 +82,25 @@ export interface ContractImport extends Pick<DocumentProposals, 'missing' | 'que
  */
 export async function readImport(
   context: ImportContext,
-  source: Source,
+  source: DocumentSource,
   only: readonly LeafName[],
 ): Promise<ContractImport> {
   const { directory } = context.config;
   const key = await context.contractKey();
-  const text = await readSource(source, context);
-  const { proposals, title, version, missing, questions } = await readProposals(text, new URL(key.baseUrl).pathname);
+  const { name: from, text } = await readSource(source, context);
+  const read = await readProposals({ name: from, text }, new URL(key.baseUrl).pathname);
+  const { proposals, title = null, version = null, missing, questions } = read;
   if (proposals.length === 0) {
-    throw new InputError(`The document has no operation of the API: ${text.name}`, {
+    throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
     });
   }
   const isWhole = only.length === 0;
   const chosen = proposals.filter(({ leaf }) => isWhole || only.includes(leaf));
-  const compared = compareProposals(chosen, await readContractLayers(directory, key, context.warn), isWhole);
-  const from = text.name;
-  const sha256 = createHash('sha256').update(text.text).digest('hex');
+  const sha256 = createHash('sha256').update(text).digest('hex');
   return {
-    document: { from, title: title ?? null, version: version ?? null, sha256 },
-    ...compared,
+    document: { from, title, version, sha256 },
+    ...compareProposals(chosen, await readContractLayers(directory, key, context.warn), isWhole),
     missing,
     questions,
     async write() {

@@ -28,7 +28,7 @@ function pageOf(query: Query): EndpointParameter | undefined {
 export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly string[]): string | undefined {
   const query = endpoint.parameters.filter(({ name, place }) => place === 'query' && !own.includes(name));
   const [page, offset, token] = [pageOf(query), called(query, 'offset'), called(query, 'token')?.name];
-  const signs = readSigns({ body, headers: {}, status: 200, itemCount: 1, nextLink: undefined });
+  const signs = readSigns({ body, headers: {}, itemCount: 1, nextLink: undefined });
   const link = signs.find(({ kind }) => kind === 'link');
   if (link) return `link:${link.path}`;
   const tokens = signs.filter((sign) => sign.kind === 'token');

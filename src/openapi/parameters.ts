@@ -1,15 +1,18 @@
 import { normalizeName } from '../contract/field-names.ts';
 import { parseParameter } from '../contract/leaf-value.ts';
-import { LEAVES, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
+import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { Endpoint } from './endpoints.ts';
 import { isOpen, isPrintable, type Shape, shapeOf } from './schema.ts';
 
-export interface ParameterMatches {
+interface Matches {
   /** Leaf values such as `query:source_id`; `none` for what the document forbids and the tool need not send. */
   readonly values: ReadonlyMap<ParameterLeaf, string>;
   /** The parameters that the document describes under no known name. */
   readonly missing: readonly ParameterLeaf[];
+}
+
+export interface ParameterMatches extends Matches {
   /** The parameters that the document requires, but the tool does not send, as `query:tenant`. */
   readonly unsent: readonly string[];
 }
@@ -31,24 +34,20 @@ const OPEN_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
 export function matchParameters(document: OpenApiDocument, endpoint: Endpoint): ParameterMatches {
   const leaves = parametersOf(endpoint.leaf);
   const [first] = leaves;
-  const isForm = first !== undefined && LEAVES[first].value.startsWith('form:');
-  const isOpenPlace = first !== undefined && Object.hasOwn(OPEN_NAMES, first);
-  const matched = isForm
-    ? matchFile(document, first, endpoint)
-    : isOpenPlace
-      ? matchNames(leaves, endpoint)
-      : undefined;
-  const { values, missing } = matched ?? matchBody(document, leaves, endpoint);
-  const sent = new Set(leaves.map((leaf) => values.get(leaf) ?? LEAVES[leaf].value));
-  const required = endpoint.parameters.filter(({ place, isRequired }) => isRequired && place !== 'path');
-  const unsent = required
+  const matches = (): Matches => {
+    if (first && DEFAULTS[first].startsWith('form:')) return matchFile(document, first, endpoint);
+    if (endpoint.leaf === 'messages.history') return matchNames(leaves, endpoint);
+    return matchBody(document, leaves, endpoint);
+  };
+  const { values, missing } = matches();
+  const sent = new Set(leaves.map((leaf) => values.get(leaf) ?? DEFAULTS[leaf]));
+  const unsent = endpoint.parameters
+    .filter(({ isRequired }) => isRequired)
     .filter(({ name, place }) => !(place === 'header' && SENT_HEADERS.includes(normalizeName(name))))
     .map(({ name, place }) => `${place}:${name}`)
     .filter((value) => !sent.has(value));
   return { values, missing, unsent };
 }
-
-type Matches = Pick<ParameterMatches, 'values' | 'missing'>;
 
 /** Finds parameters in the query or at the top of the body by their names. */
 function matchNames(leaves: readonly ParameterLeaf[], { parameters, json }: Endpoint): Matches {
@@ -71,11 +70,10 @@ function matchBody(document: OpenApiDocument, leaves: readonly ParameterLeaf[], 
   const values = new Map<ParameterLeaf, string>();
   const missing: ParameterLeaf[] = [];
   for (const leaf of json === undefined ? [] : leaves) {
-    const found = locate(document, json, parseParameter(LEAVES[leaf].value)?.path ?? []);
-    const { isOptional } = LEAVES[leaf];
+    const found = locate(document, json, parseParameter(DEFAULTS[leaf])?.path ?? []);
     if (Array.isArray(found)) values.set(leaf, `body:${found.join('.')}`);
-    else if (found === 'closed' && isOptional) values.set(leaf, 'none');
-    else if (found !== 'open' && !isOptional) missing.push(leaf);
+    else if (mayBeNone(leaf) && found === 'closed') values.set(leaf, 'none');
+    else if (!mayBeNone(leaf) && found !== 'open') missing.push(leaf);
   }
   return { values, missing };
 }
@@ -90,9 +88,8 @@ function locate(
   const found: string[] = [];
   for (const step of path) {
     if (shape === undefined || isOpen(shape)) return 'open';
-    const name = [...shape.properties.keys()].find(
-      (each) => normalizeName(each) === normalizeName(step.replace('[]', '')),
-    );
+    const wanted = normalizeName(step.replace('[]', ''));
+    const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
     if (name === undefined) return shape.isClosed ? 'closed' : 'undeclared';
     const inner = shapeOf(document, shape.properties.get(name) ?? []);
     const isList = step.endsWith('[]');
@@ -104,14 +101,13 @@ function locate(
 
 /** Finds the form field of the file: the only binary one, or else one with a usual name. */
 function matchFile(document: OpenApiDocument, leaf: ParameterLeaf, { form, json }: Endpoint): Matches {
-  if (form === undefined) return { values: new Map(), missing: json === undefined ? [] : [leaf] };
-  if (form.properties.size === 0 && isOpen(form)) return { values: new Map(), missing: [] };
-  const fields = [...form.properties].flatMap(([name, schemas]) => fieldsIn(document, name, schemas));
+  const isSilent = form ? form.properties.size === 0 && isOpen(form) : json === undefined;
+  const fields = [...(form?.properties ?? [])].flatMap(([name, schemas]) => fieldsIn(document, name, schemas));
   const binary = fields.filter(({ shape }) => isBinary(document, shape));
   const possible = binary.length > 0 ? binary : fields;
   const named = (OPEN_NAMES[leaf] ?? []).map((wanted) => possible.find(({ name }) => normalizeName(name) === wanted));
   const file = binary.length === 1 ? binary[0] : named.find((each) => each !== undefined);
-  if (file === undefined) return { values: new Map(), missing: [leaf] };
+  if (file === undefined) return { values: new Map(), missing: isSilent ? [] : [leaf] };
   return { values: new Map([[leaf, `form:${file.name}`]]), missing: [] };
 }
 

@@ -1,21 +1,28 @@
 import { readAgent } from '../contract/agents.ts';
 import { readList } from '../contract/body.ts';
 import { readChatSource } from '../contract/chat-source.ts';
-import { checkLeaf } from '../contract/check-leaf.ts';
 import { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
 import { ESSENTIAL, RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
-import { LeafValueError } from '../contract/leaf-value.ts';
-import { isLeafName, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../contract/leaves.ts';
+import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
+import {
+  DEFAULTS,
+  isListLeaf,
+  LEAF_NAMES,
+  type LeafName,
+  type ListLeaf,
+  OPERATION_NAMES,
+  type OperationLeaf,
+} from '../contract/leaves.ts';
 import { readAcknowledgement, readMessage } from '../contract/messages.ts';
 import { readProvisionResponse } from '../contract/provisioning.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { readUploadId } from '../contract/uploads.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
-import { type Endpoint, findEndpoints, OPERATION_LEAVES } from './endpoints.ts';
+import { type Endpoint, findEndpoints } from './endpoints.ts';
 import { type Example, exampleOf } from './example.ts';
 import { matchNextPage } from './paging.ts';
 import { matchParameters } from './parameters.ts';
@@ -46,20 +53,18 @@ export interface DocumentProposals {
   readonly questions: readonly OpenQuestion[];
 }
 
-type Read = (value: unknown, contract: Contract) => unknown;
-
 /** How the response of each operation is read; of a list, each item. */
-const READERS: Readonly<Record<OperationLeaf, Read>> = {
-  'spaces.list': ifObject(readSpace),
+const READERS: Readonly<Record<OperationLeaf, (body: JsonObject, contract: Contract) => unknown>> = {
+  'spaces.list': readSpace,
   'spaces.provision': readProvisionResponse,
-  'agents.list': ifObject(readAgent),
+  'agents.list': readAgent,
   'sources.setup': readChatSource,
   'messages.send': readAcknowledgement,
-  'messages.history': ifObject(readMessage),
+  'messages.history': readMessage,
   'documents.create': (body, contract) => readUploadId(body, 'document', contract),
   'file_attachments.create': (body, contract) => readUploadId(body, 'attachment', contract),
   'cron_jobs.create': readCreatedCronJob,
-  'cron_jobs.list': ifObject(readCronJob),
+  'cron_jobs.list': readCronJob,
 };
 
 /** Names of authors on neither side of a conversation. */
@@ -67,18 +72,6 @@ const NEITHER_SIDE = ['system', 'tool', 'event', 'function', 'notification', 'un
 
 /** Every response has fewer fields to set. */
 const MAX_FIXES = 20;
-
-function ifObject(read: (item: JsonObject, contract: Contract) => unknown): Read {
-  return (item, contract) => (isJsonObject(item) ? read(item, contract) : undefined);
-}
-
-function isListLeaf(leaf: OperationLeaf): leaf is ListLeaf {
-  return `${leaf}.items` in LEAVES;
-}
-
-function nameOf({ method, path }: Endpoint): string {
-  return `${method} ${path}`;
-}
 
 /**
  * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where the
@@ -95,22 +88,21 @@ class Proposer {
 
   addEndpoint(endpoint: Endpoint): void {
     const { leaf } = endpoint;
+    const name = `${endpoint.method} ${endpoint.path}`;
     const { values, missing, unsent } = matchParameters(this.document, endpoint);
-    const [filter] = unsent.filter((value) => value.startsWith('query:'));
+    const filter = unsent.find((value) => value.startsWith('query:'));
     // It lists the jobs of something, and not all: only the state can tell whether one exists.
     if (leaf === 'cron_jobs.list' && filter !== undefined)
-      this.propose(leaf, 'none', `${nameOf(endpoint)} requires ${filter}, which the tool does not send`);
-    this.propose(leaf, nameOf(endpoint), nameOf(endpoint));
-    for (const [name, value] of values) {
-      const why = value === 'none' ? ': no further properties' : '';
-      this.propose(name, value, `${nameOf(endpoint)}, request${why}`);
-    }
-    for (const name of unsent) this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
-    for (const name of missing) this.ask(name, `${nameOf(endpoint)} has no parameter that looks like ${name}`);
+      this.propose(leaf, 'none', `${name} requires ${filter}, which the tool does not send`);
+    this.propose(leaf, name, name);
+    for (const [parameter, value] of values)
+      this.propose(parameter, value, `${name}, request${value === 'none' ? ': no further properties' : ''}`);
+    for (const each of unsent) this.ask(null, `${name} requires ${each}, which the tool does not send`);
+    for (const each of missing) this.ask(each, `${name} has no parameter that looks like ${each}`);
     const example = exampleOf(this.document, endpoint.response);
-    if (isListLeaf(leaf)) this.addList(leaf, endpoint, example);
-    else if (example.value !== undefined && !isEmptyObject(example.value))
-      this.readExample(example.value, READERS[leaf], `${nameOf(endpoint)}, response`);
+    const body: unknown = Array.isArray(example.value) ? example.value[0] : example.value;
+    if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
+    else if (isJsonObject(body) && !isEmptyObject(body)) this.readExample(body, READERS[leaf], `${name}, response`);
   }
 
   ask(leaf: LeafName | null, message: string): void {
@@ -128,35 +120,42 @@ class Proposer {
     }
   }
 
-  private addList(leaf: ListLeaf, endpoint: Endpoint, { value: body, choices }: Example): void {
-    const where = `${nameOf(endpoint)}, response`;
-    const own = [...this.proposals.values()]
-      .filter(({ leaf: name, value }) => name.startsWith(`${leaf}.`) && value.startsWith('query:'))
-      .map(({ value }) => value.slice('query:'.length));
-    const next = matchNextPage(endpoint, body, own);
-    if (next !== undefined) this.propose(`${leaf}.next`, next, `${where} and query`);
+  private addList(leaf: ListLeaf, endpoint: Endpoint, { value: body, choices }: Example, name: string): void {
+    const own = [...this.proposals.values()].filter((each) => each.leaf.startsWith(`${leaf}.`));
+    const next = matchNextPage(
+      endpoint,
+      body,
+      own.map(({ value }) => value.replace(/^query:/, '')),
+    );
+    if (next !== undefined) this.propose(`${leaf}.next`, next, `${name}, response and query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const [item] = this.readExample(body, (page) => readList(page, leaf), where) ?? [];
+    const [item] = this.readExample(body, (page) => readList(page, leaf), `${name}, response`) ?? [];
     if (item === undefined) return;
-    const path = pathTo(body, item);
-    if (path) this.propose(`${leaf}.items`, path.length === 0 ? '$' : path.join('.'), where);
+    const path = pathTo(body, item) ?? [];
+    this.propose(`${leaf}.items`, path.join('.') || '$', `${name}, response`);
     if (isEmptyObject(item)) return;
-    this.readExample(item, READERS[leaf], `${nameOf(endpoint)}, items`);
-    this.askForEssential(leaf, item, `${nameOf(endpoint)}, items`);
-    if (leaf === 'messages.history') this.addAuthors(item, path ?? [], choices, `${nameOf(endpoint)}, items`);
+    const where = `${name}, items`;
+    this.readExample(item, READERS[leaf], where);
+    const resource = RESOURCE_OF[leaf];
+    const fields = fieldsOf(item, resource, this.contract);
+    for (const field of ESSENTIAL.filter((each) => each.startsWith(`${resource}.`))) {
+      if (fields.all(field).length === 0) this.ask(field, `${where} has no property that looks like ${field}`);
+    }
+    if (leaf !== 'messages.history') return;
+    const author = [...path, fields.all('message.author')[0]?.path ?? ''].join('.');
+    this.addAuthors([...choices].find(([at]) => at === author || at.startsWith(`${author}.`))?.[1] ?? [], where);
   }
 
   /** The contract of what was proposed so far. */
   private get contract(): Contract {
-    return new Contract({
-      imported: Object.fromEntries([...this.proposals].map(([leaf, { value }]) => [leaf, value])),
-    });
+    const imported = Object.fromEntries([...this.proposals].map(([leaf, { value }]) => [leaf, value]));
+    return new Contract({ imported });
   }
 
   /** Reads a response, and proposes what its refusals say. @returns undefined if it stays unreadable */
-  private readExample<Result>(
-    body: unknown,
-    read: (body: unknown, contract: Contract) => Result,
+  private readExample<Body, Result>(
+    body: Body,
+    read: (body: Body, contract: Contract) => Result,
     where: string,
   ): Result | undefined {
     for (let count = 0; count < MAX_FIXES; count += 1) {
@@ -172,40 +171,30 @@ class Proposer {
 
   /** Proposes the setting of a refusal; asks if it does not know it. @returns whether there is a new proposal */
   private adopt({ message, fix }: UnknownShape, where: string): boolean {
-    const known = fix && this.proposals.get(fix.leaf)?.value;
     if (fix === undefined || fix.other !== undefined || fix.condition !== undefined || /[<>]/.test(fix.value)) {
       const choice = fix?.other === undefined ? '' : ` Set ${fix.leaf} to ${fix.value} or ${fix.other}.`;
       this.ask(fix?.leaf ?? null, `${where}: ${message}${choice}`);
       return false;
     }
     const { leaf } = fix;
+    const known = this.proposals.get(leaf)?.value;
     // The id may have its usual name in other responses.
-    const value = leaf.endsWith('.id') ? `${fix.value}, ${known ?? LEAVES[leaf].value}` : fix.value;
+    const value = leaf.endsWith('.id') ? `${fix.value}, ${known ?? DEFAULTS[leaf]}` : fix.value;
     if (known === value || (known !== undefined && !/\.(?:id|at)$/.test(leaf))) return false;
     this.proposals.delete(leaf);
     this.propose(leaf, value, where);
     return this.proposals.has(leaf);
   }
 
-  private askForEssential(list: ListLeaf, item: JsonObject, where: string): void {
-    const resource = RESOURCE_OF[list];
-    const fields = fieldsOf(item, resource, this.contract);
-    for (const leaf of ESSENTIAL.filter((each) => each.startsWith(`${resource}.`))) {
-      if (fields.all(leaf).length === 0) this.ask(leaf, `${where} has no property that looks like ${leaf}`);
-    }
-  }
-
   /** Adds the name of the agent, if the document lists all authors, and no other can be it. */
-  private addAuthors(item: JsonObject, list: readonly string[], choices: Example['choices'], where: string): void {
-    const agents = LEAVES['message.author.agent'].value.split(', ');
-    const users: readonly string[] = LEAVES['message.author.user'].value.split(', ');
-    const [author] = fieldsOf(item, 'message', this.contract).all('message.author');
-    const path = [...list, author?.path ?? ''].join('.');
-    const listed = [...choices].find(([at]) => at === path || at.startsWith(`${path}.`))?.[1] ?? [];
+  private addAuthors(listed: readonly unknown[], where: string): void {
+    const [agents, users] = (['message.author.agent', 'message.author.user'] as const).map((leaf) =>
+      DEFAULTS[leaf].split(', '),
+    );
     const authors = listed.filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
-    const others = authors.filter((each) => !users.includes(each) && !NEITHER_SIDE.includes(each));
-    if (others.length === 1 && others.length < authors.length && !agents.includes(others[0] ?? ''))
-      this.propose('message.author.agent', [...agents, ...others].join(', '), where);
+    const others = authors.filter((each) => !users?.includes(each) && !NEITHER_SIDE.includes(each));
+    if (others.length === 1 && others.length < authors.length && !agents?.includes(others[0] ?? ''))
+      this.propose('message.author.agent', [...(agents ?? []), ...others].join(', '), where);
   }
 }
 
@@ -231,11 +220,10 @@ export async function proposeFromOpenApi(parsed: unknown, basePath: string): Pro
   const document = await openDocument(parsed);
   const proposer = new Proposer(document);
   const missing: OperationLeaf[] = [];
-  for (const leaf of OPERATION_LEAVES) {
-    const endpoints = findEndpoints(document, leaf, basePath);
-    const [endpoint] = endpoints;
+  for (const leaf of OPERATION_NAMES) {
+    const [endpoint, other] = findEndpoints(document, leaf, basePath);
     if (endpoint === undefined) missing.push(leaf);
-    else if (endpoints.length === 1) proposer.addEndpoint(endpoint);
+    else if (other === undefined) proposer.addEndpoint(endpoint);
     else proposer.ask(leaf, `the document has several paths for ${leaf}, behind different prefixes`);
   }
   const info = document.resolve(document.root.info);
@@ -243,7 +231,7 @@ export async function proposeFromOpenApi(parsed: unknown, basePath: string): Pro
   return {
     title: text(info?.title),
     version: text(info?.version),
-    proposals: Object.keys(LEAVES).flatMap((name) => (isLeafName(name) ? (proposer.proposals.get(name) ?? []) : [])),
+    proposals: LEAF_NAMES.flatMap((name) => proposer.proposals.get(name) ?? []),
     missing,
     questions: proposer.questions,
   };

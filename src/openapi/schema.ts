@@ -7,7 +7,6 @@ export interface Shape {
   /** The schemas of each property, one for each part of the schema. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly items: readonly unknown[];
-  readonly required: ReadonlySet<string>;
   /** Whether properties beside these are forbidden. */
   readonly isClosed: boolean;
   /** Whether properties beside these are expressly allowed. */
@@ -32,7 +31,7 @@ function texts(...values: readonly unknown[]): readonly string[] {
 }
 
 function typesOf({ type, properties, items }: JsonObject): readonly string[] {
-  if (type !== undefined) return texts(...(Array.isArray(type) ? type : [type]));
+  if (type !== undefined) return texts(type, ...list(type));
   return isJsonObject(properties) ? ['object'] : items === undefined ? [] : ['array'];
 }
 
@@ -66,7 +65,6 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
     types: new Set(parts.flatMap(typesOf)),
     properties: propertiesIn(parts),
     items: parts.flatMap(({ items }) => (items === undefined ? [] : [items])),
-    required: new Set(parts.flatMap(({ required }) => texts(...list(required)))),
     isClosed: allows.includes(false),
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),

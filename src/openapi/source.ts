@@ -15,7 +15,9 @@ export interface DocumentContext {
 }
 
 /** Where the command line says that a document is. */
-export type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
+export type DocumentSource =
+  | { readonly kind: 'url'; readonly url: URL }
+  | { readonly kind: 'file'; readonly path: string };
 
 /** The text of a document, and where it is from. */
 interface DocumentText {
@@ -44,7 +46,7 @@ export function publishedAt(url: URL): readonly URL[] | undefined {
 }
 
 /** Parses the argument. @throws UsageError for plain http to another machine, and for credentials in the URL */
-export function parseSource(text: string): Source {
+export function parseSource(text: string): DocumentSource {
   if (!/^https?:\/\//i.test(text)) return { kind: 'file', path: text };
   if (!URL.canParse(text)) throw new UsageError('The URL of the document is invalid.');
   const url = new URL(text);
@@ -83,7 +85,7 @@ async function downloadPublished(urls: readonly URL[], context: DocumentContext)
 }
 
 /** Reads a document. @throws InputError if the document cannot be read; the errors of `fetchDocument` */
-export async function readSource(source: Source, context: DocumentContext): Promise<DocumentText> {
+export async function readSource(source: DocumentSource, context: DocumentContext): Promise<DocumentText> {
   if (source.kind === 'url') {
     const { url } = source;
     context.progress.start('Downloading the document');

@@ -2,48 +2,45 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
-import { type Column, listResult, type Tone } from '../../output/command-result.ts';
+import { type Column, listResult, type ReportLine } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/shell-quote.ts';
-
-const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
-  confirmed: 'good',
-  contradicted: 'bad',
-  unobservable: 'dim',
-};
 
 const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'LEAF', value: ({ name }) => name },
-  { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result] },
-  { header: 'VALUE', value: ({ value }) => value, isOptional: true },
-  { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim', isOptional: true },
-  { header: 'DETAIL', value: ({ detail }) => detail, fit: 'below' },
+  { header: 'RESULT', value: ({ result }) => result },
+  { header: 'VALUE', value: ({ value }) => value },
+  { header: 'SOURCE', value: ({ source }) => source },
+  { header: 'DETAIL', value: ({ detail }) => detail },
 ];
 
+const withResult = (checks: readonly LeafCheck[], wanted: LeafCheck['result']) =>
+  checks.filter(({ result }) => result === wanted);
+
 function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeError | undefined {
-  const contradicted = checks.filter(({ result }) => result === 'contradicted');
-  const [first] = contradicted;
+  const contradicted = withResult(checks, 'contradicted').map(({ name }) => name);
+  const [first, ...others] = contradicted;
   if (first === undefined) return undefined;
-  const count = contradicted.length === 1 ? 'One value' : `${contradicted.length} values`;
-  return new ShapeError(
-    `${count} of the contract contradict${contradicted.length === 1 ? 's' : ''} what the service sends.`,
-    {
-      why: contradicted.map(({ name, detail }) => `${name}: ${detail}`).join('\n'),
-      hint: `Set what the service uses with: partnerctl contract set ${first.name} <value>\nOr import its OpenAPI document with: partnerctl contract import ${shellQuote(baseUrl)}`,
-      details: { contradicted: contradicted.map(({ name }) => name) },
-    },
+  const subject =
+    others.length === 0
+      ? 'One value of the contract contradicts'
+      : `${contradicted.length} values of the contract contradict`;
+  return new ShapeError(`${subject} what the service sends.`, {
+    hint: `Set what the service uses with: partnerctl contract set ${first} <value>\nOr import its OpenAPI document with: partnerctl contract import ${shellQuote(baseUrl)}`,
+    details: { contradicted },
+  });
+}
+
+/** What needs action first; what no read shows is counted. */
+function toLines(checks: readonly LeafCheck[], hasSession: boolean): readonly ReportLine[] {
+  const lines = (['contradicted', 'confirmed'] as const).flatMap((result) =>
+    withResult(checks, result).map(({ name, detail }): ReportLine => {
+      const tone = result === 'confirmed' ? 'good' : 'bad';
+      return { indent: 0, marker: result.padEnd(12), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
+    }),
   );
-}
-
-const ORDER: readonly LeafCheck['result'][] = ['contradicted', 'confirmed', 'unobservable'];
-
-function inOrder(checks: readonly LeafCheck[]): readonly LeafCheck[] {
-  return checks.toSorted((left, right) => ORDER.indexOf(left.result) - ORDER.indexOf(right.result));
-}
-
-function summarize(checks: readonly LeafCheck[], hasSession: boolean): string {
-  const count = (wanted: LeafCheck['result']) => checks.filter(({ result }) => result === wanted).length;
-  const counts = `${count('confirmed')} confirmed, ${count('contradicted')} contradicted, ${count('unobservable')} not shown by any read.`;
-  return hasSession ? counts : `${counts} --source and --session also check the history of a session.`;
+  const count = withResult(checks, 'unobservable').length;
+  const more = hasSession ? '' : ' --source and --session also check the history of a session.';
+  return [...lines, { indent: 0, text: `${count} not shown by any read (-o json lists them).${more}`, tone: 'dim' }];
 }
 
 export const check = () =>
@@ -69,10 +66,11 @@ export const check = () =>
         const http = await context.http();
         context.progress.start('Reading what the service has');
         const checks = await checkContract(http, session, () => context.clock.now());
-        return listResult(inOrder(checks), COLUMNS, {
+        context.progress.stop();
+        return listResult(checks, COLUMNS, {
           json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
           empty: '',
-          summary: () => summarize(checks, session !== undefined),
+          report: () => toLines(checks, session !== undefined),
           failure: () => contradiction(checks, http.baseUrl),
         });
       }),

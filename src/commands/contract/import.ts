@@ -1,6 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { collect } from '../../cli/options.ts';
-import type { ProposedChange } from '../../openapi/changes.ts';
+import type { ProposedChange } from '../../openapi/import.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {

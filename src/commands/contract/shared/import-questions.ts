@@ -1,6 +1,5 @@
 import { UsageError } from '../../../errors.ts';
-import type { ProposedChange } from '../../../openapi/changes.ts';
-import type { ContractImport } from '../../../openapi/import.ts';
+import type { ContractImport, ProposedChange } from '../../../openapi/import.ts';
 
 /** What asking needs of a command. */
 interface QuestionContext {

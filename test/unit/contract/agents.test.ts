@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { readAgent } from '../../../src/contract/agents.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import type { JsonObject } from '../../../src/contract/json.ts';
+
+const read = (agent: JsonObject, override = {}) => readAgent({ agent_id: 'a', ...agent }, new Contract({ override }));
+
+describe('the source of a listed agent', () => {
+  it.each([
+    [{ source_id: 's' }],
+    [{ integrations: { api_chat: { source_id: 's' } } }],
+    [{ integrations: [{ source_id: 's' }] }],
+    [{ source: { id: 's', data: { id: 'other' } } }],
+  ])('is in its integration metadata: %j', (metadata) => {
+    expect(read(metadata).source_id).toBe('s');
+  });
+
+  it('is refused if the metadata shows two, and null if it says that there is none', () => {
+    const two = { source_id: 's', integrations: { api_chat: { source_id: 't' } } };
+    const fix = { leaf: 'agent.source_id', value: 'source_id', other: 'integrations.api_chat.source_id' };
+    expect(() => read(two)).toThrow(expect.objectContaining({ fix }));
+    expect(read({ integrations: { api_chat: null } }).source_id).toBeNull();
+    expect(read({}).source_id).toBeUndefined();
+  });
+
+  it.each<[JsonObject, string | null | undefined]>([
+    [{ chat: [{ id: 's' }] }, 's'],
+    [{ chat: { id: null } }, null],
+    [{ chat: null, id: 'a' }, undefined],
+    [{ source: { id: 'other' } }, undefined],
+  ])('is only at the path that is set for it: %j', (metadata, source_id) => {
+    expect(read(metadata, { 'agent.source_id': 'chat.id' }).source_id).toBe(source_id);
+  });
+
+  it('has the settings beside its id', () => {
+    const api_chat = { id: 3, name: 'Helpdesk', routing_mode: 'agent_inbox' };
+    expect(read({ name: 'Support', api_chat }).source).toMatchObject({ name: 'Helpdesk', routing_mode: 'agent_inbox' });
+  });
+});
+
+it('the template of an agent may be an object', () => {
+  expect(read({ template: { id: 't', name: 'Support' } }).template_id).toBe('t');
+  expect(read({ template: 'Support', template_id: 't' }).template_id).toBe('t');
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { readChatSource } from '../../../src/contract/chat-source.ts';
+import { Contract } from '../../../src/contract/contract.ts';
+import { readAcknowledgement } from '../../../src/contract/messages.ts';
+import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.ts';
+import { readUploadId } from '../../../src/contract/uploads.ts';
+
+/* What a write has created, in the envelopes of its responses. */
+
+const CONTRACT = new Contract();
+const attachmentIn = (body: unknown) => readUploadId(body, 'attachment', CONTRACT);
+const documentIn = (body: unknown) => readUploadId(body, 'document', CONTRACT);
+const provisionedIn = (body: unknown) => readProvisionResponse(body, CONTRACT);
+
+describe('the id of what was created', () => {
+  it.each<[unknown]>([
+    [{ id: 'own', file_attachment_id: 'a1' }],
+    [{ attachment: { id: 'a1' } }],
+    [{ id: 'envelope', data: { file_attachment_id: 'a1', files: [{ id: 'inner' }] } }],
+    [{ id: 'a1', success: true, error: null, errors: [] }],
+    [[{ id: 'a1' }]],
+    [{ files: [{ file_attachment_id: 'a1' }] }],
+    [{ success: true, result: { data: [{ id: 'a1' }] } }],
+  ])('is found in %j', (body) => {
+    expect(attachmentIn(body)).toBe('a1');
+  });
+
+  it.each<[unknown]>([
+    [{ documents: [{ document_id: 3 }] }],
+    [{ id: 3, file: { id: 'of the file' }, file_id: 'of the file' }],
+    [{ document: { id: 3, file: { id: 'of the file' } } }],
+  ])('of a document is not that of its file: %j', (body) => {
+    expect(documentIn(body)).toBe('3');
+  });
+
+  it.each<[unknown]>([
+    [null],
+    ['a1'],
+    [{ ok: true }],
+    [{ id: '' }],
+    [{ id: { id: 'x' } }],
+    [{ document_id: 'd1' }],
+    [[{ id: 'a' }, { id: 'b' }]],
+    [{ id: 'envelope', data: { id: 'a1' } }],
+    [{ id: 'op_77', type: 'operation', status: 'pending' }],
+    [{ operation: { id: 'op_77' } }],
+  ])('is not guessed in %j', (body) => {
+    expect(() => attachmentIn(body)).toThrow(UnknownShape);
+  });
+
+  it.each<[unknown]>([[{ file_id: 'a' }], [{ file: { id: 'a' } }], [{ files: [{ document_id: 'a' }] }]])(
+    'is not guessed for a document in %j',
+    (body) => {
+      expect(() => documentIn(body)).toThrow(UnknownShape);
+    },
+  );
+
+  it.each<[unknown]>([
+    [{ id: 'req_1', success: false }],
+    [{ id: 'req_1', data: { ok: false } }],
+    [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'a1' } }],
+  ])('is not taken from a report of a failure: %j', (body) => {
+    expect(() => attachmentIn(body)).toThrow(ErrorInBody);
+  });
+
+  it('is never that of the operation that creates it, unless the user says so', () => {
+    const body = { id: 'op1', kind: 'operation', done: false };
+    expect(provisionedIn({ ...body, space_id: 's1' }).space_id).toBe('s1');
+    const imported = { 'space.id': 'space_ref, space_id, id' };
+    for (const contract of [CONTRACT, new Contract({ imported })])
+      expect(() => readProvisionResponse(body, contract)).toThrow('the id of an operation');
+    const override = { 'space.id': 'id' };
+    expect(readProvisionResponse(body, new Contract({ imported, override })).space_id).toBe('op1');
+  });
+});
+
+it.each([
+  [{ message_id: 5, created: false }, '5', false],
+  [{ message: { id: '5' }, created: false }, '5', false],
+  [{ payload: { id: 5, created: 'true' } }, '5', true],
+  [{ data: { id: '5', attributes: { created: false } } }, '5', false],
+  [{ id: '5', is_new: true }, '5', true],
+  [{ id: '5', already_exists: true }, '5', false],
+  [{ id: '5', created: '2026-03-02' }, '5', undefined],
+])('an acknowledgement says whether the message is new: %j', (body, message_id, created) => {
+  expect(readAcknowledgement(body, CONTRACT)).toEqual({ message_id, created });
+});
+
+it('an acknowledgement has the id under the name of the spec, too, where another is set, which histories need', () => {
+  const chosen = new Contract({ override: { 'message.id': 'ts' } });
+  expect(readAcknowledgement({ ok: true, message_id: 'm1' }, chosen).message_id).toBe('m1');
+  expect(readAcknowledgement({ ts: '1.2', message_id: 'm1' }, chosen).message_id).toBe('1.2');
+});
+
+it('a source is read with its settings, and with its object as the service sent it', () => {
+  const settings = { name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' };
+  const source = { source_id: 's1', ...settings };
+  const body = { id: 'envelope', api_chat: source, created: false };
+  expect(readChatSource(body, CONTRACT)).toEqual({ source_id: 's1', ...settings, created: false, raw: source });
+});
+
+describe('the response to provisioning', () => {
+  const agents = [{ agent_id: 'a', name: 'n', template_id: 't' }];
+
+  it.each([
+    [{ space_id: 's', installed_agents: agents }],
+    [{ space: { id: 's', agents } }],
+    [{ data: { space_id: 's' }, agents }],
+    [{ result: { space: { id: 's' }, agents } }],
+  ])('has a space and agents: %j', (body) => {
+    const { space_id, agents: found } = provisionedIn(body);
+    expect([space_id, ...found.map(({ agent_id }) => agent_id)]).toEqual(['s', 'a']);
+  });
+
+  it('may list agents without an id, which are left out, and not be without a space', () => {
+    const { agents: found, unreadable } = provisionedIn({ space_id: 's', agents: [{ name: 'n' }, null, ...agents] });
+    expect(found).toHaveLength(1);
+    expect(unreadable).toBeInstanceOf(UnknownShape);
+    expect(() => provisionedIn({ agents })).toThrow(UnknownShape);
+  });
+});
