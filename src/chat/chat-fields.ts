@@ -1,5 +1,3 @@
-import { normalizeName } from '../contract/field-names.ts';
-
 /** How a source routes messages to its agent (spec §2). */
 export const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
@@ -22,12 +20,6 @@ export interface ChatDifference {
   readonly asked: string | boolean;
 }
 
-/** Whether two values mean the same. A service may spell a mode as its other constants: `SESSION_WORKFLOW`. */
-function isSameValue(field: keyof ChatSetup, service: string | boolean, asked: string | boolean): boolean {
-  if (service === asked) return true;
-  return field === 'routing_mode' && normalizeName(String(service)) === normalizeName(String(asked));
-}
-
 /**
  * Compares a source, which the service leaves as it is if it existed before (spec §4.2), with what was asked for.
  * @param source undefined for fields that the service does not show
@@ -39,7 +31,7 @@ export function chatDifferences(
 ): ChatDifference[] {
   return (['name', 'reply_capable', 'routing_mode'] as const).flatMap((field) => {
     const [service, wanted] = [source[field], asked[field]];
-    if (service === undefined || wanted === undefined || isSameValue(field, service, wanted)) return [];
+    if (service === undefined || wanted === undefined || service === wanted) return [];
     return [{ field, service, asked: wanted }];
   });
 }

@@ -73,33 +73,13 @@ function stopsSending(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
-class RowSender {
-  private readonly deps: SendRowsDeps;
-  private stopped: PartnerctlError | undefined;
-
-  constructor(deps: SendRowsDeps) {
-    this.deps = deps;
-  }
-
-  /** Sends the rows of a session one after the other. After a failure, those that follow are not sent. */
-  async *send(rows: readonly Row[]): AsyncGenerator<RowResult, void, void> {
-    let failedLine: number | undefined;
-    for (const row of rows) {
-      const message_id = this.deps.log.find(row);
-      const error = this.reasonNotToSend(failedLine);
-      if (message_id !== undefined) yield resultOf(row, { status: 'skipped', message_id });
-      else if (error) yield resultOf(row, { error });
-      else {
-        const result = await this.sendRow(row);
-        if (result.status !== 'sent') failedLine = row.line;
-        yield result;
-      }
-    }
-  }
+/** Creates the function that sends the rows of a session one after the other. After a failure, those that follow are not sent. */
+function createSender({ http, log, places, abortSignal }: SendRowsDeps) {
+  let stopped: PartnerctlError | undefined;
 
   /** Why a row is not sent; undefined to send it. */
-  private reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
-    const reason: unknown = this.stopped ?? this.deps.abortSignal.reason;
+  function reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
+    const reason: unknown = stopped ?? abortSignal.reason;
     if (reason instanceof PartnerctlError) {
       return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
     }
@@ -108,32 +88,38 @@ class RowSender {
     return new LocalError(`Not sent, because line ${failedLine} of the same session failed.`, { details });
   }
 
-  private async sendRow(row: Row): Promise<RowResult> {
-    const { http, log, places } = this.deps;
+  async function sendRow(row: Row): Promise<RowResult> {
     try {
       const { message_id, created } = await registerMessage(http, row);
       await places.record(() => log.add(row, message_id));
       await places.remember(row);
       return resultOf(row, { status: 'sent', message_id, created });
     } catch (error) {
-      if (stopsSending(error)) this.stopped ??= error;
+      if (stopsSending(error)) stopped ??= error;
       if (error instanceof InterruptedError) {
         const message = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
         return resultOf(row, { status: 'unknown', error: new InterruptedError(message, error.exitCode) });
       }
       const isUnknown = error instanceof PartnerctlError && isUnknownSource(error);
-      return resultOf(row, {
-        status: 'failed',
-        error: isUnknown ? withHint(error, { hint: UNKNOWN_SOURCE_HINT }) : error,
-      });
+      const explained = isUnknown ? withHint(error, { hint: UNKNOWN_SOURCE_HINT }) : error;
+      return resultOf(row, { status: 'failed', error: explained });
     }
   }
-}
 
-/** What would become of a row. */
-function planRow(row: Row, log: SentLog): RowResult {
-  const message_id = log.find(row);
-  return resultOf(row, message_id === undefined ? { status: 'planned' } : { status: 'skipped', message_id });
+  return async function* send(rows: readonly Row[]): AsyncGenerator<RowResult, void, void> {
+    let failedLine: number | undefined;
+    for (const row of rows) {
+      const message_id = log.find(row);
+      const error = reasonNotToSend(failedLine);
+      if (message_id !== undefined) yield resultOf(row, { status: 'skipped', message_id });
+      else if (error) yield resultOf(row, { error });
+      else {
+        const result = await sendRow(row);
+        if (result.status !== 'sent') failedLine = row.line;
+        yield result;
+      }
+    }
+  };
 }
 
 function groupBySession(rows: readonly Row[]): Iterable<readonly Row[]> {
@@ -156,11 +142,11 @@ async function* sendRows(
   rows: readonly Row[],
   concurrency: number,
 ): AsyncGenerator<RowResult, void, void> {
-  const sender = new RowSender(deps);
+  const send = createSender(deps);
   // The lanes share the iterator: each takes the next session.
   const sessions = groupBySession(rows);
   async function* lane(): AsyncGenerator<RowResult, void, void> {
-    for (const session of sessions) yield* sender.send(session);
+    for (const session of sessions) yield* send(session);
   }
   const results = merge(Array.from({ length: concurrency }, lane), () => undefined);
   try {
@@ -208,7 +194,13 @@ export async function prepareRows(
   const log = new SentLog(dirname(await context.statePath()), http.baseUrl);
   async function* results(): AsyncGenerator<RowResult, void, void> {
     await log.read();
-    if (dryRun) return yield* rows.map((row) => planRow(row, log));
+    if (dryRun) {
+      for (const row of rows) {
+        const message_id = log.find(row);
+        yield resultOf(row, message_id === undefined ? { status: 'planned' } : { status: 'skipped', message_id });
+      }
+      return;
+    }
     await log.open();
     let done = 0;
     progress.start('Sending the messages');

@@ -79,29 +79,6 @@ function describeShortfall(received: number, criteria: ReplyCriteria, limitMs: n
   return `${replies} came, but the session was not quiet for ${formatDuration(settle)} within ${limit}.`;
 }
 
-/** The error of a wait whose time is up. @param doubt about messages whose author is not recognized */
-function noReplyError(
-  message: string,
-  {
-    hint,
-    details,
-    doubt,
-    lastError,
-  }: ReturnType<typeof continuationOf> & {
-    readonly doubt: { readonly why: string; readonly hint: string } | undefined;
-    readonly lastError: PartnerctlError | undefined;
-  },
-): NoReplyError {
-  const { status = null, code = null, requestId: request_id = null, hint: lastHint } = lastError?.info ?? {};
-  const last_error = lastError && { type: lastError.type, message: lastError.message, status, code, request_id };
-  return new NoReplyError(message, {
-    why: doubt?.why ?? lastError?.message,
-    hint: [doubt?.hint ?? lastHint, hint].filter((line) => line !== undefined).join('\n'),
-    details: last_error ? { ...details, last_error } : details,
-    cause: lastError,
-  });
-}
-
 /** What has come so far. */
 class Received {
   readonly replies: Message[] = [];
@@ -178,18 +155,15 @@ export async function awaitReplies(
   const end = thrown ?? stopped ?? (isUnexpectedShape(lastError) ? lastError : undefined);
   // The same wait would fail again.
   if (end && end === thrown && replies.length === 0 && !isJustRegistered) return { replies, failure: end };
-  const { hint, details } = continuationOf(context, target, replies);
-  if (end) {
-    const missing = details.missing === null ? '' : `; missing: ${details.missing}`;
-    const came = isForSeveral(criteria) ? `Replies: ${replies.length}${missing}. ` : '';
-    return { replies, failure: withHint(end, { hint: came + hint, details }) };
-  }
-  const doubt =
-    replies.length === 0 ? explainUnrecognized(received.unrecognized, http.contract, context.command) : undefined;
-  return {
-    replies,
-    failure: noReplyError(describeShortfall(replies.length, criteria, limitMs), { hint, details, doubt, lastError }),
+  const more = continuationOf(context, target, replies);
+  if (end) return { replies, failure: withHint(end, more) };
+  const doubts = replies.length === 0 ? received.unrecognized : [];
+  const { why, hint } = explainUnrecognized(doubts, http.contract, context.command) ?? {
+    why: lastError?.message,
+    hint: lastError?.info.hint,
   };
+  const message = describeShortfall(replies.length, criteria, limitMs);
+  return { replies, failure: withHint(new NoReplyError(message, { why, hint, cause: lastError }), more) };
 }
 
 /**

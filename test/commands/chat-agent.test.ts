@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createChat, MESSAGE } from '../support/chat.ts';
-import { json, startFakeService } from '../support/fake-service.ts';
-import { run, tempDirectory } from '../support/run.ts';
+import { run } from '../support/run.ts';
 import { service } from '../support/service.ts';
 
 async function startChat(agent: Record<string, unknown> = {}) {
@@ -41,21 +40,6 @@ describe('a chat selected by --agent', () => {
     expect(await pathsOf(send)).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, POST]);
   });
 
-  test('is found by its UUID in upper case', async () => {
-    const agent_id = '28bc12d5-654c-441e-a0ab-d8e97fa572ea';
-    const agents = json([{ agent_id, name: 'Support', integrations: { api_chat: { source_id: 'src_1' } } }]);
-    const service = await startFakeService({
-      [SPACES]: json([{ space_id: 's1', name: 'Acme' }]),
-      [`${SPACES}s1/agents/`]: agents,
-      [POST]: json({ message_id: 'm1', created: true }, 201),
-    });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    for (const place of [[], ['--space', 's1']]) {
-      const send = ['chat', 'send', '--agent', agent_id.toUpperCase(), ...place, '--session', 's1', 'Hello!'];
-      expect(await run(send, { env })).toMatchObject({ code: 0 });
-    }
-  });
-
   test('exits with 4 for an agent without a chat, creates none, and names the command that does', async () => {
     const { it, named, env } = await startChat({ auto_create_api_chat: false });
     await it.forget();
@@ -79,21 +63,19 @@ describe('a chat selected by --agent', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test.each([
-    ['both a source and an agent', ['--source', 'src_1', '--agent', 'agt_1']],
-    ['an agent name without a space', ['--agent', 'name:Support']],
-    ['a space without an agent', ['--source', 'src_1', '--space', 'spc_1']],
-    ['an external id of an agent', ['--agent', 'ext:acme']],
-    ['an empty agent', ['--agent', '']],
-    ['an empty space', ['--agent', 'name:Support', '--space', '']],
-    ['a name that is empty', ['--agent', 'name:', '--space', 'spc_1']],
-    ['no source and no agent', []],
-  ])('rejects %s for each command, and sends nothing', async (_, flags) => {
+  test('is refused if it is named twice, incompletely, or not at all; nothing is sent', async () => {
     const { it, env } = await startChat();
     await it.forget();
-    const more = { send: ['text'], wait: ['--after', 'm'], tail: [], open: [] };
-    for (const [name, args] of Object.entries(more)) {
-      expect((await run(['chat', name, ...flags, '--session', 's1', ...args], { env })).code).toBe(2);
+    const mistakes = [
+      ['send', 'text', '--source', 'src_1', '--agent', 'agt_1'],
+      ['wait', '--after', 'm', '--agent', 'name:Support'],
+      ['tail', '--source', 'src_1', '--space', 'spc_1'],
+      ['open', '--agent', 'ext:acme'],
+      ['send', 'text', '--agent', 'name:', '--space', 'spc_1'],
+      ['tail'],
+    ];
+    for (const args of mistakes) {
+      expect((await run(['chat', ...args, '--session', 's1'], { env })).code, `${args}`).toBe(2);
     }
     expect(await it.received()).toEqual([]);
   });
