@@ -2,7 +2,7 @@ import type { ChalkInstance } from 'chalk';
 import type { Token, Tokens } from 'marked';
 import stringWidth from 'string-width';
 import { sanitizeText } from './sanitize.ts';
-import { wrapText } from './wrap.ts';
+import { wrapWords } from './wrap.ts';
 
 export interface MarkdownOptions {
   /** Styles the elements; of level 0, it leaves them plain. */
@@ -61,7 +61,7 @@ class Renderer {
   }
 
   private paragraph(text: string, width: number): string {
-    return wrapText(this.options.keepsBreaks ? text : text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
+    return wrapWords(this.options.keepsBreaks ? text : text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
   }
 
   private list({ items, ordered, start }: Tokens.List, width: number): string {

@@ -24,18 +24,20 @@ export function shorten(text: string, width: number, side: 'start' | 'end'): str
 /** Never split, so that people can copy it: text in backticks, a command at the end of a line, or a word such as a URL. */
 const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
 
+const WORD = /\S+/g;
+
 /**
  * Wraps one line of sanitized or painted text between words. Never splits a word or a command, even if it is wider than a
  * line.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param indent the start of all lines but the first
  */
-export function wrapLine(text: string, width: number, indent = ''): string[] {
+export function wrapLine(text: string, width: number, indent = '', unbreakable = UNBREAKABLE): string[] {
   if (stringWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line = '';
   let end = 0;
-  for (const { 0: part, index } of text.matchAll(UNBREAKABLE)) {
+  for (const { 0: part, index } of text.matchAll(unbreakable)) {
     const longer = line + text.slice(end, index) + part;
     if (line.trim() !== '' && stringWidth(longer) > width) {
       lines.push(line);
@@ -48,12 +50,22 @@ export function wrapLine(text: string, width: number, indent = ''): string[] {
   return [...lines, line];
 }
 
+function indentOf(line: string): string {
+  return /^ */.exec(line)?.[0] ?? '';
+}
+
+/** Wraps each line of outside text, in which a command is only words. @param hanging as in `wrapText` */
+export function wrapWords(text: string, width: number, hanging = ''): string {
+  const lines = text.split('\n').flatMap((line) => wrapLine(line, width, indentOf(line) + hanging, WORD));
+  return lines.join('\n');
+}
+
 /** A line of an excerpt, whose alignment matters; a source line, and the carets below it. */
 const EXCERPT = /^ *\d* +\| /;
 const MARKED_LINE = /^( *\d+ \| )(.*)\n( *\| )( *)(\^+)$/gm;
 
 /**
- * Wraps each line of sanitized or painted text between words. Of a source line and the carets below it, keeps what fits
+ * Wraps each line of a message of ours between words. Of a source line and the carets below it, keeps what fits
  * around the start of the carets; keeps other excerpts.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param hanging the extra indentation of continued lines
@@ -65,9 +77,8 @@ export function wrapText(text: string, width: number, hanging = ''): string {
     const from = Math.max(0, Math.min(marks.indexOf('^') - Math.floor(room / 2), source.length - room));
     return `${margin}${source.slice(from, from + room)}\n${start}${marks.slice(from, from + room)}`;
   });
-  const lines = fitted.split('\n').flatMap((line) => {
-    const indent = /^ */.exec(line)?.[0] ?? '';
-    return EXCERPT.test(line) ? [line] : wrapLine(line, width, indent + hanging);
-  });
+  const lines = fitted
+    .split('\n')
+    .flatMap((line) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging)));
   return lines.join('\n');
 }

