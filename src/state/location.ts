@@ -45,34 +45,22 @@ function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLoc
   return { path: join(inHome, 'partnerctl'), from: 'default' };
 }
 
-const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch';
+const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch.';
 
-/** Recognizes addresses that are not URLs. As the name of a file, a password in them would be shown. */
-function refuseOtherForms(address: string): void {
-  if (/^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i.test(address)) {
-    throw new UsageError('The address of the state is a connection string, and not a URL.', {
-      hint: 'Write it as postgres://user@host/database, and set PGPASSWORD to the password.',
-    });
-  }
-  const [, host, path] = /^([^/\s:]+@[^/\s:]+):(?!\/\/)(.+)$/.exec(address) ?? [];
-  if (host !== undefined) {
-    throw new UsageError(`The address of the state is not a URL: ${address}`, {
-      hint: `Write it as git+ssh://${host}/${path?.replace(/^\/|#.*$/g, '')}#branch`,
-    });
-  }
-  // Blanks or quotes before an address, a login without the scheme, or one slash too few.
-  if (/:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^(postgres(ql)?|git\+\w+):/i.test(address)) {
-    throw new UsageError('The address of the state does not begin with a scheme such as postgres://.', {
-      hint: `Remove blanks and quotes around it. ${EXAMPLES}`,
-    });
-  }
-}
+/**
+ * Connection strings, `git@host:path`, a login without a scheme, one slash too few, blanks or quotes before an address. As the
+ * name of a file, a password in them would be shown.
+ */
+const MISTYPED =
+  /:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^[^/\s:]+@[^/\s:]+:|^(postgres(ql)?|git\+\w+):|^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i;
 
 function storeKind(address: string): StoreKind {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) {
-    refuseOtherForms(address);
-    return 'file';
+    if (!MISTYPED.test(address)) return 'file';
+    throw new UsageError('The address of the state is neither a URL nor the name of a file.', {
+      hint: `Remove blanks and quotes around it. ${EXAMPLES} The password of a database can be in PGPASSWORD.`,
+    });
   }
   if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
   if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';

@@ -256,10 +256,10 @@ describe('A state on a branch', () => {
 describe('An address', () => {
   test.each([
     ['mysql://ops@db/main', 'cannot be kept at mysql://'],
-    ['postgres:/ops:secret@db/main', 'For example: postgres://user@host/database'],
-    ['host=db user=ops password=secret dbname=main', 'Write it as postgres://user@host/database'],
-    ['password=secret', 'Write it as postgres://user@host/database'],
-    ['git@github.com:acme/ops.git', 'Write it as git+ssh://git@github.com/acme/ops.git#branch'],
+    ['postgres:/ops:secret@db/main', 'neither a URL nor the name of a file'],
+    ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
+    ['password=secret', 'neither a URL nor the name of a file'],
+    ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
     ['postgres://ops:secret@db/main', '--state must not hold a password'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
@@ -274,9 +274,9 @@ describe('An address', () => {
 
   test.each([
     // A secret with a space before it, or with the quotes of an .env file.
-    [' postgres://ops:secret@db/main', 'Remove blanks and quotes around it'],
-    ['"postgres://ops:secret@db/main"', 'Remove blanks and quotes around it'],
-    ['ops:secret@db.example.com/main', 'does not begin with a scheme'],
+    [' postgres://ops:secret@db/main', 'neither a URL nor the name of a file'],
+    ['"postgres://ops:secret@db/main"', 'neither a URL nor the name of a file'],
+    ['ops:secret@db.example.com/main', 'neither a URL nor the name of a file'],
     ['postgres://ops:secret%zz@db/main', '% as %25'],
     ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
     ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],

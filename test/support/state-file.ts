@@ -41,16 +41,9 @@ export async function recordTypes(address: string): Promise<string[]> {
   return (await readState(address)).records.map(({ type }) => type);
 }
 
-/** What happened to a job, by the types of its records. */
-const JOB_RECORDS = {
-  'cron.reserved': 'reserved',
-  'cron.created': 'created',
-  'cron.released': 'released',
-  'cron.unknown': 'unknown',
-  'cron.forgotten': 'forgotten',
-} as const;
+const JOB_RECORD_KINDS = ['reserved', 'created', 'released', 'unknown', 'forgotten'] as const;
 
-export type JobRecordKind = (typeof JOB_RECORDS)[keyof typeof JOB_RECORDS];
+export type JobRecordKind = (typeof JOB_RECORD_KINDS)[number];
 
 interface JobRecord {
   readonly kind: JobRecordKind;
@@ -69,16 +62,10 @@ interface JobLog {
   readonly damage: readonly string[];
 }
 
-/** The data of a record, in which its name is. */
-function nameIn(data: unknown): string | null {
-  if (typeof data !== 'object' || data === null || !('name' in data)) return null;
-  return typeof data.name === 'string' ? data.name : null;
-}
-
 function toJobRecord({ type, line, data, object }: StateRecord): JobRecord[] {
-  const known = Object.entries(JOB_RECORDS).find(([each]) => each === type);
-  const jobId = typeof object === 'string' ? object : null;
-  return known ? [{ kind: known[1], line, name: nameIn(data), jobId }] : [];
+  const kind = JOB_RECORD_KINDS.find((each) => type === `cron.${each}`);
+  const { name = null } = Object(data);
+  return kind ? [{ kind, line, name, jobId: typeof object === 'string' ? object : null }] : [];
 }
 
 /** Reads the records of jobs in a state. */

@@ -1,13 +1,13 @@
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Environment } from '../../src/platform/io.ts';
+import { copyRecords } from '../../src/state/copy.ts';
 import { stateLocation } from '../../src/state/location.ts';
 import type { Log } from '../../src/state/log.ts';
 import { openLog } from '../../src/state/open-log.ts';
+import type { LogRecord } from '../../src/state/record.ts';
 import { tempDirectory } from './run.ts';
 
-/*
- * Binds the contract of the stores to the engine. Nothing else in test/support imports src/state.
- */
+/* Binds the contract of the stores to the engine. */
 
 /** A record: its id, and whatever else it says. */
 interface Note {
@@ -17,12 +17,13 @@ interface Note {
 
 /** A store as one command of one machine opens it. */
 export interface TestStore {
+  readonly log: Log;
   /** Resolves once the records are durable. */
   append(...notes: readonly Note[]): Promise<void>;
   /** All ids, in order; each once. */
   ids(): Promise<string[]>;
   /** All records, in order. */
-  notes(): Promise<Note[]>;
+  notes(): Promise<readonly LogRecord[]>;
   /** Copies the records that the target lacks. */
   copyTo(target: TestStore): Promise<{ readonly copied: number; readonly present: number }>;
   close(): Promise<void>;
@@ -30,14 +31,6 @@ export interface TestStore {
 
 /** Who wrote the records of every test store. */
 export const AUTHOR = { user: 'ada', pid: process.pid, version: '0.0.0' };
-
-const logs = new WeakMap<TestStore, Log>();
-
-function logOf(store: TestStore): Log {
-  const log = logs.get(store);
-  if (!log) throw new Error('This store was not opened here.');
-  return log;
-}
 
 interface OpenOptions {
   readonly signal?: AbortSignal;
@@ -63,13 +56,12 @@ export async function openAt(
     version: AUTHOR.version,
     signal,
   });
-  const store: TestStore = {
+  return {
+    log,
     append: (...notes) => log.append(notes.map((note) => log.newRecord('note', note))),
     ids: async () => (await log.read()).map(({ id }) => id),
-    notes: async () => [...(await log.read())],
-    copyTo: async (target) => logOf(target).copyFrom((await log.inspect()) ?? []),
+    notes: () => log.read(),
+    copyTo: (target) => copyRecords(log, target.log),
     close: () => log.close(),
   };
-  logs.set(store, log);
-  return store;
 }
