@@ -13,6 +13,7 @@ import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
+import type { CronContext } from './context.ts';
 import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
 import { AgentFinder, type JobSelection } from './job-flags.ts';
 import { JOBS, type JobReservation, type JobStanding, unknownJobError } from './recorded-job.ts';
@@ -158,21 +159,7 @@ export async function forgetJob(
   return { key, job };
 }
 
-/** What changing the record of a job needs of a command. */
-export interface RecordContext {
-  readonly clock: Clock;
-  readonly abortSignal: AbortSignal;
-  readonly isInteractive: boolean;
-  readonly progress: { start(text: string, limitMs?: number): void; stop(): void };
-  http(): Promise<Http>;
-  log(): Promise<Log>;
-  baseUrl(): Promise<string | undefined>;
-  warn(text: string): Promise<void>;
-  confirm(question: string): Promise<boolean>;
-  command(words: readonly string[]): string;
-}
-
-async function changeDeps(context: RecordContext, yes: boolean): Promise<ForgetDeps> {
+async function changeDeps(context: CronContext, yes: boolean): Promise<ForgetDeps> {
   const { clock, abortSignal: signal, progress, isInteractive } = context;
   return {
     log: await context.log(),
@@ -194,7 +181,7 @@ async function changeDeps(context: RecordContext, yes: boolean): Promise<ForgetD
 }
 
 /** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read, now or later */
-async function fetchListed(context: RecordContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
+async function fetchListed(context: CronContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
   context.progress.start('Reading the jobs');
   const source = jobSourceOf(http, await context.log(), context.clock);
   const list = await readJobList(source).catch(async (error: unknown) => {
@@ -219,7 +206,7 @@ async function fetchListed(context: RecordContext, http: Http, cronJobId: string
  * Records a job of the service as the selected job. @param yes whether to change the record without asking
  * @throws as `adoptJob`, and UsageError for an invalid id
  */
-export async function adopt(context: RecordContext, cronJobId: string, selection: JobSelection, yes: boolean) {
+export async function adopt(context: CronContext, cronJobId: string, selection: JobSelection, yes: boolean) {
   // Nothing else checks the id if the list cannot be read.
   if (!/^\S+$/.test(cronJobId)) {
     throw new UsageError(`${JSON.stringify(cronJobId)} is not the id of a job.`, {
@@ -237,11 +224,7 @@ export async function adopt(context: RecordContext, cronJobId: string, selection
 }
 
 /** Calls the service only to look up an agent by name. */
-async function findTarget(
-  context: RecordContext,
-  selection: JobSelection,
-  origin: string | undefined,
-): Promise<Target> {
+async function findTarget(context: CronContext, selection: JobSelection, origin: string | undefined): Promise<Target> {
   if ('key' in selection) return selection;
   if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
   const { agent, name } = selection;
@@ -252,7 +235,7 @@ async function findTarget(
 }
 
 /** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */
-export async function forget(context: RecordContext, selection: JobSelection, yes: boolean) {
+export async function forget(context: CronContext, selection: JobSelection, yes: boolean) {
   const target = await findTarget(context, selection, await context.baseUrl());
   return await forgetJob(await changeDeps(context, yes), target);
 }

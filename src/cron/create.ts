@@ -161,7 +161,10 @@ class CreateRun {
     });
     if (list instanceof PartnerctlError) {
       if (stopsRun(list)) this.stop.abort(list);
-      return await this.decideWithoutList(wanted, view, list);
+      // That a recorded job exists is known without the list.
+      const unknown = await this.decideAll(wanted, view, 'closed');
+      for (const each of unknown) this.settle(each, { key: each.key, status: 'failed', error: list, isBlocked: false });
+      return [];
     }
     const isListed = ({ job }: Wanted): boolean => {
       const { same, maybe } = list === 'closed' ? { same: [], maybe: [] } : findInList(list, job);
@@ -169,16 +172,6 @@ class CreateRun {
     };
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     return await this.decideAll(wanted, wanted.some(isListed) ? await this.readLog() : view, list);
-  }
-
-  /** That a recorded job exists is known without the list; the others fail. */
-  private async decideWithoutList(wanted: readonly Wanted[], view: LogView, error: PartnerctlError): Promise<[]> {
-    const isRecorded = ({ key }: Wanted) => standingOf(view.all, key).objects.length > 0;
-    await this.decideAll(wanted.filter(isRecorded), view, 'closed');
-    for (const each of wanted) {
-      if (!isRecorded(each)) this.settle(each, { key: each.key, status: 'failed', error, isBlocked: false });
-    }
-    return [];
   }
 
   private async readList(): Promise<JobList | 'closed'> {

@@ -1,6 +1,4 @@
-import type { Readable } from 'node:stream';
 import * as v from 'valibot';
-import type { Http } from '../api/http.ts';
 import { parseAgentReference, parseReference } from '../api/references.ts';
 import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
 import { describePath, readYaml } from '../yaml/check.ts';
@@ -9,6 +7,7 @@ import { jsonSchema } from '../yaml/json-schema.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
 import { choice, identifier } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
+import type { CronContext } from './context.ts';
 import { cronKey } from './job.ts';
 import { AgentFinder } from './job-flags.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
@@ -150,20 +149,11 @@ function refuseDuplicates(wanted: readonly WantedJob[]): void {
   }
 }
 
-/** What reading files of jobs needs. */
-interface JobFileContext {
-  readonly io: { readonly stdin: Readable };
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly abortSignal: AbortSignal;
-  readonly progress: { start(text: string): void };
-  http(): Promise<Http>;
-}
-
 /**
  * Reads the jobs in files, and checks all of them before anything is sent.
  * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
  */
-export async function readJobFiles(context: JobFileContext, files: readonly string[]): Promise<readonly WantedJob[]> {
+export async function readJobFiles(context: CronContext, files: readonly string[]): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);

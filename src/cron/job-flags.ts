@@ -12,6 +12,7 @@ import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
+import type { CronContext } from './context.ts';
 import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
 
@@ -98,18 +99,13 @@ export function parseJobOptions(options: JobOptions): TypedJob {
   return { ...parseJobAgent(options), name, schedule: parseSchedule(options) };
 }
 
-/** Shows what a command is doing. The caller stops it. */
-interface Activity {
-  start(text: string): void;
-}
-
 /** Resolves agent references, each only once. */
 export class AgentFinder {
   private readonly http: Http;
-  private readonly progress: Activity;
+  private readonly progress: CronContext['progress'];
   private readonly found = new Map<string, Promise<string>>();
 
-  constructor(http: Http, progress: Activity) {
+  constructor(http: Http, progress: CronContext['progress']) {
     this.http = http;
     this.progress = progress;
   }
@@ -153,7 +149,7 @@ async function findSpaceAgents(http: Http, space: string): Promise<OwnerAgents> 
  */
 export async function findOwnerAgents(
   options: AgentOptions,
-  progress: Activity,
+  progress: CronContext['progress'],
   connect: (() => Promise<Http>) | undefined,
 ): Promise<OwnerAgents | undefined> {
   const input = options.agent === undefined ? undefined : parseJobAgent(options);

@@ -4,25 +4,14 @@ import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { NoOperationError, PartnerctlError, withHint } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import { damageWarnings, type Log } from '../state/log.ts';
+import { damageWarnings } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
+import type { CronContext } from './context.ts';
 import { type AgentOptions, findOwnerAgents, type OwnerAgents } from './job-flags.ts';
 import { JOBS, type JobReservation, type RecordedJob } from './recorded-job.ts';
 import { type JobRow, joinRows, type KnownJobs, toLocalRows } from './rows.ts';
 import { JOB_LIST } from './service-jobs.ts';
-
-/** What listing jobs needs of a command. */
-export interface ListContext {
-  readonly clock: Clock;
-  readonly progress: { start(text: string): void };
-  http(): Promise<Http>;
-  log(): Promise<Log>;
-  baseUrl(): Promise<string | undefined>;
-  warn(text: string): Promise<void>;
-  command(words: readonly string[]): string;
-}
 
 /** What a listing needs besides. */
 export interface ListHooks {
@@ -33,7 +22,7 @@ export interface ListHooks {
 }
 
 /** Reads the service's list. If there is none, the error says how to see what the state records. */
-async function* readList(http: Http, command: ListContext['command']): AsyncGenerator<JsonObject> {
+async function* readList(http: Http, command: CronContext['command']): AsyncGenerator<JsonObject> {
   try {
     yield* listJobs(http);
   } catch (error) {
@@ -47,7 +36,7 @@ async function* readList(http: Http, command: ListContext['command']): AsyncGene
 }
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
-async function readKnownJobs(context: ListContext, origin: string | undefined, hooks: ListHooks): Promise<KnownJobs> {
+async function readKnownJobs(context: CronContext, origin: string | undefined, hooks: ListHooks): Promise<KnownJobs> {
   const log = await context.log();
   const entries = (await log.inspect()) ?? [];
   for (const warning of damageWarnings(entries, log.label)) await context.warn(warning);
@@ -79,7 +68,7 @@ async function* rowsOfAgents(
 
 /** Lists the jobs of the service, joined with the state. @param agents whose jobs are meant; all jobs without them */
 export async function listJobsOf(
-  context: ListContext,
+  context: CronContext,
   agents: OwnerAgents | undefined,
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {
@@ -97,7 +86,7 @@ export async function listJobsOf(
  * @throws as `findOwnerAgents`; as the rows are read, as `listJobs`
  */
 export async function listJobRows(
-  context: ListContext,
+  context: CronContext,
   { local = false, ...owner }: AgentOptions & { readonly local?: boolean | undefined },
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {

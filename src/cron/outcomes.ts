@@ -135,20 +135,16 @@ function blockedError(outcome: Blocked, context: ErrorContext): DuplicateError {
 
 function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { job, command }: ErrorContext) {
   const { key, since, error } = outcome;
-  const hint = `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`;
-  if (error instanceof PartnerctlError) {
-    return new OutcomeUnknownError(`${describeJob(job)} may have been created.`, {
-      ...error.info,
-      why: `${error.info.why ?? error.message}\nIts key is ${key}.`,
-      hint,
-      details: { key, cause: error.info.details ?? null },
-      cause: error,
-    });
-  }
-  return new OutcomeUnknownError(`${describeJob(job)} may have been created by an earlier run.`, {
-    why: `It was reserved at ${since}, and the outcome was not recorded or is unknown. Its key is ${key}.`,
-    hint,
-    details: { key },
+  const info = error instanceof PartnerctlError ? error.info : undefined;
+  const byWhom = info ? '' : ' by an earlier run';
+  const why = info
+    ? (info.why ?? String(error))
+    : `It was reserved at ${since}, and the outcome was not recorded or is unknown.`;
+  return new OutcomeUnknownError(`${describeJob(job)} may have been created${byWhom}.`, {
+    ...info,
+    why: `${why}\nIts key is ${key}.`,
+    hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`,
+    details: { key, ...(info && { cause: info.details ?? null }) },
     cause: error,
   });
 }

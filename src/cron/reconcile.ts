@@ -14,21 +14,18 @@ import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 /** A reservation that has not ended, and what else may account for a listed job. */
 interface OpenJob {
   readonly reservation: JobReservation;
-  /** Whether a job of the same key is recorded, so that the key stays blocked without the reservation. */
-  readonly isGuarded: boolean;
   /** The other open reservations, unless they are for the same job. */
   readonly others: readonly JobReservation[];
 }
 
 /** The open reservations of a service, in the order of their keys. */
 function openJobs(records: readonly LogRecord[], origin: string): readonly OpenJob[] {
-  const all = [...standings(records, JOBS).values()];
-  const open = all.flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
-  const guarded = new Set(all.flatMap(({ objects }) => objects.map(({ key }) => key)));
+  const all = [...standings(records, JOBS).values()].flatMap(({ open }) => open);
+  const open = all.filter(({ data }) => data.origin === origin);
   return open.map((reservation) => {
     const isOther = ({ key, data }: JobReservation) =>
       key !== reservation.key || hasOtherContent(data, reservation.data);
-    return { reservation, isGuarded: guarded.has(reservation.key), others: open.filter(isOther) };
+    return { reservation, others: open.filter(isOther) };
   });
 }
 
@@ -92,27 +89,28 @@ export interface ReconcileDeps {
   readonly onWait: (leftMs: number) => void;
 }
 
-type Look = Pick<OpenJob, 'isGuarded'> & Reconciled;
-
 /**
  * Looks for the jobs of open reservations in the list, and adopts those that are certain; the others stay unknown. Reads the log
  * after the list: every listed job was reserved before it was created.
  */
-async function look({ log, origin, readList }: ReconcileDeps, ids: ReadonlySet<string>): Promise<readonly Look[]> {
+async function look(
+  { log, origin, readList }: ReconcileDeps,
+  ids: ReadonlySet<string>,
+): Promise<readonly Reconciled[]> {
   const list = await readList();
   const records = await log.read();
   const taken = new Set(recordedIds(records, origin));
-  const looks: Look[] = [];
+  const looks: Reconciled[] = [];
   for (const open of openJobs(records, origin)) {
-    const { reservation, isGuarded } = open;
+    const { reservation } = open;
     if (!ids.has(reservation.id)) continue;
     const { match, candidates } = findCreated(open, list, taken);
-    if (!match) looks.push({ reservation, isGuarded, status: 'unknown', cron_job_id: null, candidates });
+    if (!match) looks.push({ reservation, status: 'unknown', cron_job_id: null, candidates });
     else {
       const { cron_job_id } = match;
       await adopt(log, reservation, match);
       taken.add(cron_job_id);
-      looks.push({ reservation, isGuarded, status: 'adopted', cron_job_id, candidates: [] });
+      looks.push({ reservation, status: 'adopted', cron_job_id, candidates: [] });
     }
   }
   return looks;
@@ -137,18 +135,17 @@ export async function reconcileJobs(
     key === undefined || reservation.key === key ? [reservation.id] : [],
   );
   if (wanted.length === 0) return [];
-  const isMissing = ({ status, candidates }: Look) => status === 'unknown' && candidates.length === 0;
+  const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
   const first = await look(deps, new Set(wanted));
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
   const open = await outlive(deps, JOBS, new Set(missing), { onWait });
   const second = open.length === 0 ? [] : await look(deps, new Set(open.map(({ id }) => id)));
-  const results: Reconciled[] = [];
-  for (const { isGuarded, ...each } of [...first.filter((found) => !isMissing(found)), ...second]) {
-    const { reservation, candidates, status } = each;
-    const isReleased =
-      isMissing({ ...each, isGuarded }) && (isGuarded || assumeNotCreated || ((await confirm?.(reservation)) ?? false));
+  const results: Reconciled[] = first.filter((found) => !isMissing(found));
+  for (const found of second) {
+    const { reservation } = found;
+    const isReleased = isMissing(found) && (assumeNotCreated || ((await confirm?.(reservation)) ?? false));
     if (isReleased) await log.append([log.newRecord('cron.released', { key: reservation.key, of: reservation.id })]);
-    results.push({ ...each, candidates, status: isReleased ? 'released' : status });
+    results.push(isReleased ? { ...found, status: 'released' } : found);
   }
   return results.toSorted((a, b) => wanted.indexOf(a.reservation.id) - wanted.indexOf(b.reservation.id));
 }

@@ -1,12 +1,12 @@
 import { createJob } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
+import type { CronContext } from './context.ts';
 import { type CreateDeps, createJobs } from './create.ts';
 import type { DescribeSchedule, ScheduleTexts } from './describe-schedule.ts';
 import type { CronDifference, CronJob } from './job.ts';
-import { type CreateOutcome, type ErrorContext, outcomeError } from './outcomes.ts';
+import { type CreateOutcome, outcomeError } from './outcomes.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {
@@ -47,12 +47,6 @@ export async function initialCronResult(
   };
 }
 
-/** What creating jobs needs of a command. */
-export interface CreateContext extends Pick<ErrorContext, 'command'> {
-  readonly clock: Clock;
-  readonly abortSignal: AbortSignal;
-}
-
 /** How a command creates jobs. */
 export interface CreateHooks extends Pick<CreateDeps, 'lists' | 'onUnavailable' | 'onWait'> {
   readonly http: Http;
@@ -66,7 +60,7 @@ export interface CreateHooks extends Pick<CreateDeps, 'lists' | 'onUnavailable' 
 
 /** Creates the jobs, and yields each result as soon as it is known. */
 export async function* createWanted(
-  { clock, abortSignal: signal, command }: CreateContext,
+  { clock, abortSignal: signal, command }: CronContext,
   wanted: readonly WantedJob[],
   { http, describe, ensure, dryRun, onPost, ...hooks }: CreateHooks,
 ): AsyncGenerator<CronResult> {

@@ -4,8 +4,9 @@ import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { comparableAgent } from '../contract/values.ts';
+import type { CronContext } from '../cron/context.ts';
 import type { OwnerAgents } from '../cron/job-flags.ts';
-import { type ListContext, listJobsOf } from '../cron/list.ts';
+import { listJobsOf } from '../cron/list.ts';
 import type { JobRow } from '../cron/rows.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { NoOperationError, PartnerctlError } from '../errors.ts';
@@ -27,7 +28,7 @@ export interface SpaceView {
 }
 
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
-async function readJobs(context: ListContext, agents: OwnerAgents): Promise<readonly JobRow[] | undefined> {
+async function readJobs(context: CronContext, agents: OwnerAgents): Promise<readonly JobRow[] | undefined> {
   const onLeftOut = (count: number) =>
     context.warn(`the service does not say which agent runs ${count} of the jobs: they are not shown.`);
   const jobs: JobRow[] = [];
@@ -49,7 +50,7 @@ async function readJobs(context: ListContext, agents: OwnerAgents): Promise<read
  * @param typed a space_id, `ext:<external_space_id>`, or `name:<name>`
  * @throws NotFoundError if no space matches, UsageError if several do; the errors of the lists of spaces and agents
  */
-export async function showSpace(context: ListContext, typed: string): Promise<SpaceView> {
+export async function showSpace(context: CronContext, typed: string): Promise<SpaceView> {
   const http = await context.http();
   context.progress.start('Reading the space');
   const space = await findSpace(http, parseReference(typed));

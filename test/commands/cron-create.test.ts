@@ -152,6 +152,15 @@ describe('cron create', () => {
     const service = await schedules();
     const shown = await service.create(['-o', 'table', '--color', 'never'], { columns: 100 });
     expect(shown.stdout).toMatch(
+      /^JOB: +cron_\w+\nSTATUS: +created\nAGENT: +agt_\w+\nNAME: +daily\nSCHEDULE: +At 09:00, .*\nNEXT RUNS: +\S+T09:00:00\+0/,
+    );
+    const blocked = await service.create(['--color', 'never'], { columns: 100 });
+    expect(blocked.stdout).toMatch(/^JOB: +cron_\w+\nSTATUS: +blocked\n/);
+    expect(blocked.stdout).not.toContain('NEXT RUNS');
+    expect((await service.create(['--ensure', '-o', 'tsv'])).stdout.split('\t')).toHaveLength(7);
+  });
+});
+    expect(shown.stdout).toMatch(
       /^JOB: +cron_\w+\nSTATUS: +created\nAGENT: +agt_\w+\nNAME: +daily\nSCHEDULE: +At 09:00, /,
     );
     expect(shown.stdout).toMatch(/NEXT RUNS: +\S+T09:00:00\+0[12]:00, /);

@@ -118,6 +118,10 @@ describe('cron list', () => {
   test('explains an empty list in the table', async () => {
     const service = await schedules();
     expect(await service.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+    const said = { stdout: '', stderr: 'There are no scheduled jobs.\n' };
+    expect(await service.cron(['list', '-o', 'table'])).toMatchObject(said);
+  });
+});
     expect(await service.cron(['list', '-o', 'table'])).toMatchObject({
       stdout: '',
       stderr: 'There are no scheduled jobs.\n',

@@ -42,14 +42,7 @@ interface Counts {
   unlisted: number;
   gone: number;
   /** The key of a gone job. */
-  goneKey: string | undefined;
-}
-
-function adviceForGone({ gone, goneKey }: Counts, { command }: Context): string {
-  if (gone === 1 && goneKey !== undefined) {
-    return `1 job is gone from the service. To let it be created again: ${command(['cron', 'forget', goneKey])}`;
-  }
-  return `${countJobs(gone, 'is', 'are')} gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
+  goneKey: string;
 }
 
 /** Returns what to do about jobs that need attention, a line each. */
@@ -58,7 +51,8 @@ function formatAdvice(counts: Counts, context: Context): string {
   const lines = [
     unknown > 0 &&
       `${countJobs(unknown, 'has', 'have')} an unknown outcome. Find out whether ${unknown === 1 ? 'it exists' : 'they exist'}: ${context.command(['cron', 'reconcile'])}`,
-    gone > 0 && adviceForGone(counts, context),
+    gone > 0 &&
+      `${countJobs(gone, 'is', 'are')} gone from the service. To let ${gone === 1 ? 'it' : 'one'} be created again: ${context.command(['cron', 'forget', gone === 1 ? counts.goneKey : '<cron_job_id>'])}`,
     unlisted > 0 &&
       `${countJobs(unlisted, 'was', 'were')} recorded just now, and ${unlisted === 1 ? 'is' : 'are'} not listed yet: the service may list a new job a little later.`,
   ];
@@ -105,7 +99,7 @@ export const list = () =>
             `${countJobs(count, 'is', 'are')} left out: the service does not say which agent runs ${count === 1 ? 'it' : 'them'}.`,
           );
         const rows = await listJobRows(context, owner, { readSpaces, onLeftOut });
-        const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
+        const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: '' };
         const all = owner.local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
         const scope = { kinds: ['job', 'key'] } as const;
         return listResult(rememberIds(context, countRows(rows, counts), scope, toKnownIds), COLUMNS, {
