@@ -7,7 +7,7 @@ import { standingOf, standings } from '../state/standing.ts';
 import { type Decision, decide, outcomeOfReserved } from './decide.ts';
 import { type CronJob, cronKey, type JobData, toJobData } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { JOBS, type JobReservation, type JobStanding, recordedIds } from './recorded-job.ts';
+import { JOBS, type JobReservation, type JobStanding, openReservations, recordedIds } from './recorded-job.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 /** What `createJobs` needs. */
@@ -89,8 +89,7 @@ class CreateRun {
     const { log, origin } = this.deps;
     const records = await log.read();
     const all = standings(records, JOBS);
-    const open = [...all.values()].flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
-    return { all, recorded: recordedIds(records, origin), open };
+    return { all, recorded: recordedIds(records, origin), open: openReservations(all, origin) };
   }
 
   private settle({ index }: Wanted, outcome: CreateOutcome): void {
@@ -133,17 +132,8 @@ class CreateRun {
     const { ensure } = this.options;
     const left: Wanted[] = [];
     for (const each of wanted) {
-      const { job, key, data } = each;
-      const known = {
-        job,
-        key,
-        data,
-        standing: standingOf(all, key),
-        recorded,
-        open,
-        ensure,
-        now: this.deps.clock.now(),
-      };
+      const standing = standingOf(all, each.key);
+      const known = { ...each, standing, recorded, open, ensure, now: this.deps.clock.now() };
       const decision = decide(known, list);
       if (decision.kind === 'list') left.push(each);
       else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
@@ -163,7 +153,7 @@ class CreateRun {
       if (stopsRun(list)) this.stop.abort(list);
       // That a recorded job exists is known without the list.
       const unknown = await this.decideAll(wanted, view, 'closed');
-      for (const each of unknown) this.settle(each, { key: each.key, status: 'failed', error: list, isBlocked: false });
+      for (const each of unknown) this.settleFailed(each, list);
       return [];
     }
     const isListed = ({ job }: Wanted): boolean => {
@@ -215,34 +205,25 @@ class CreateRun {
 
   /** Gives an outcome to the jobs that have none, because of an error after which nothing was sent for them. */
   private fail(wanted: readonly Wanted[], error: PartnerctlError): void {
-    const isSkipped = error instanceof InterruptedError || this.stop.signal.aborted;
-    const unsettled = wanted.filter(({ index }) => !this.outcomes.has(index));
-    for (const [at, each] of unsettled.entries()) {
-      const { key } = each;
-      this.settle(
-        each,
-        isSkipped || at > 0 ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked: false },
-      );
-    }
+    const [first, ...rest] = wanted.filter(({ index }) => !this.outcomes.has(index));
+    if (first && !this.stop.signal.aborted) this.settleFailed(first, error);
+    else if (first) rest.unshift(first);
+    for (const each of rest) this.settle(each, { key: each.key, status: 'skipped' });
+  }
+
+  private settleFailed(wanted: Wanted, error: PartnerctlError, isBlocked = false): void {
+    const { key } = wanted;
+    const isSkipped = !isBlocked && error instanceof InterruptedError;
+    this.settle(wanted, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked });
   }
 
   private async record(wanted: Wanted, result: Result<JobData>): Promise<void> {
     const { key } = wanted;
     switch (result.kind) {
-      case 'created': {
-        const { id: cron_job_id, unrecorded } = result;
-        this.settle(wanted, { key, status: 'created', cron_job_id, unrecorded });
-        return;
-      }
-      case 'failed': {
-        const isBlocked = result.unrecorded !== undefined;
-        const isSkipped = !isBlocked && result.error instanceof InterruptedError;
-        this.settle(
-          wanted,
-          isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error: result.error, isBlocked },
-        );
-        return;
-      }
+      case 'created':
+        return this.settle(wanted, { key, status: 'created', cron_job_id: result.id, unrecorded: result.unrecorded });
+      case 'failed':
+        return this.settleFailed(wanted, result.error, result.unrecorded !== undefined);
       case 'lost':
         this.lost.set(wanted, undefined);
         return;

@@ -60,22 +60,16 @@ export function describeAllowedValues(field: FieldName): string {
 
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
-function dayNumber(name: string, piece: Piece): number {
-  const day = DAYS.findIndex((full) => [full, full.slice(0, 3)].includes(name.toLowerCase()));
-  if (day >= 0) return day;
-  const near = suggest(name, DAYS);
-  throw new ScheduleError('day_of_week', `is not a day: ${RULES.day_of_week.values}`, {
-    piece,
-    hint: near && `did you mean ${quoted(near)}?`,
-  });
-}
-
 /** Replaces names of days with numbers; Sunday at the end of a range is 7. */
 function toNumbers(field: FieldName, { text, offset }: Piece): string {
   if (field !== 'day_of_week') return text;
   return text.replace(/[a-z]+/gi, (name, at: number) => {
-    const day = dayNumber(name, { text: name, offset: offset + at });
-    return day === 0 && at > 0 ? '7' : String(day);
+    const day = DAYS.findIndex((full) => [full, full.slice(0, 3)].includes(name.toLowerCase()));
+    if (day >= 0) return day === 0 && at > 0 ? '7' : String(day);
+    const near = suggest(name, DAYS);
+    const hint = near && `did you mean ${quoted(near)}?`;
+    const piece = { text: name, offset: offset + at };
+    throw new ScheduleError(field, `is not a day: ${RULES.day_of_week.values}`, { piece, hint });
   });
 }
 

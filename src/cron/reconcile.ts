@@ -7,7 +7,7 @@ import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { JOBS, type JobReservation, recordedIds, unknownJobError } from './recorded-job.ts';
+import { JOBS, type JobReservation, openReservations, recordedIds, unknownJobError } from './recorded-job.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -20,8 +20,7 @@ interface OpenJob {
 
 /** The open reservations of a service, in the order of their keys. */
 function openJobs(records: readonly LogRecord[], origin: string): readonly OpenJob[] {
-  const all = [...standings(records, JOBS).values()].flatMap(({ open }) => open);
-  const open = all.filter(({ data }) => data.origin === origin);
+  const open = openReservations(standings(records, JOBS), origin);
   return open.map((reservation) => {
     const isOther = ({ key, data }: JobReservation) =>
       key !== reservation.key || hasOtherContent(data, reservation.data);

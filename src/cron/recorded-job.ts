@@ -48,6 +48,11 @@ export function provesListRead(records: readonly LogRecord[], origin: string): b
   });
 }
 
+/** The reservations of a service that have not ended. @param origin its base URL */
+export function openReservations(all: ReadonlyMap<string, JobStanding>, origin: string): readonly JobReservation[] {
+  return [...all.values()].flatMap(({ open }) => open).filter(({ data }) => data.origin === origin);
+}
+
 /** The ids of all jobs ever recorded for one service, also of those that were forgotten. */
 export function recordedIds(records: readonly LogRecord[], origin: string): ReadonlySet<string> {
   const created = records.filter(

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parse as parseYaml } from 'yaml';
 import { CRON_JOBS, createArgs, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom, withDefaults } from '../support/run.ts';
@@ -101,35 +100,24 @@ describe('cron create', () => {
     expect((await service.bodies()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
   });
 
-  test('shows what --dry-run would do, and writes nothing', async () => {
+  test('shows what --dry-run would do, adopts what only the service has, and blocks if it has several', async () => {
     const service = await schedules();
     const dry = await service.create(['--dry-run', '-o', 'json']);
     expect(dry.json()).toMatchObject({ status: 'planned', cron_job_id: null, key: expect.any(String) });
-    expect(existsSync(service.state)).toBe(false);
-    await service.make({ name: 'daily', instructions: 'Sum up the day.' });
+    const id = await service.make({ name: 'daily', instructions: 'Sum up the day.' });
+    for (const name of ['twice', 'twice']) await service.make({ name });
     await service.forget();
     expect((await service.create(['--dry-run', '-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
-    expect((await service.create(['--dry-run', '--ensure', '-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
     expect(existsSync(service.state)).toBe(false);
-    expect(await service.posts()).toEqual([]);
-  });
-
-  test('adopts a job that only the service has, and blocks if several have the name', async () => {
-    const service = await schedules();
-    const id = await service.make({ name: 'daily', instructions: 'Sum up the day.' });
-    await service.forget();
     const ran = await service.create(['-o', 'json']);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject({ status: 'adopted', cron_job_id: id });
     expect(await service.records()).toEqual(['created']);
-    await service.make({ name: 'twice' });
-    await service.make({ name: 'twice' });
     const twice = await service.create(['--name', 'twice', '-o', 'json']);
     expect(twice.code).toBe(5);
-    expect(twice.error()).toMatchObject({
-      details: { reason: 'several', candidates: [expect.any(String), expect.any(String)] },
-    });
-    expect(await service.bodies()).toHaveLength(2);
+    const candidates = [expect.any(String), expect.any(String)];
+    expect(twice.error()).toMatchObject({ details: { reason: 'several', candidates } });
+    expect(await service.posts()).toEqual([]);
   });
 
   test.each([
@@ -158,19 +146,6 @@ describe('cron create', () => {
     expect(blocked.stdout).toMatch(/^JOB: +cron_\w+\nSTATUS: +blocked\n/);
     expect(blocked.stdout).not.toContain('NEXT RUNS');
     expect((await service.create(['--ensure', '-o', 'tsv'])).stdout.split('\t')).toHaveLength(7);
-  });
-});
-    expect(shown.stdout).toMatch(
-      /^JOB: +cron_\w+\nSTATUS: +created\nAGENT: +agt_\w+\nNAME: +daily\nSCHEDULE: +At 09:00, /,
-    );
-    expect(shown.stdout).toMatch(/NEXT RUNS: +\S+T09:00:00\+0[12]:00, /);
-    expect((await service.create(['--ensure'])).stdout).toMatch(/^JOB: +cron_\w+\nSTATUS: +exists\n/);
-    const row = await service.create(['--ensure', '-o', 'tsv']);
-    expect(row.stdout.split('\t')).toHaveLength(7);
-    const blocked = await service.create(['-o', 'table', '--color', 'never'], { columns: 100 });
-    expect(blocked.stdout).not.toContain('NEXT RUNS');
-    expect(parseYaml((await service.create(['--ensure', '-o', 'yaml'])).stdout)).toMatchObject({ status: 'exists' });
-    expect(JSON.parse((await service.create(['--ensure', '-o', 'ndjson'])).stdout)).toMatchObject({ status: 'exists' });
   });
 });
 
@@ -241,20 +216,29 @@ jobs:
   - { name: wire, instructions: x, schedule: { type: cron, data: { minute: '5', hour: '1' }, timezone: UTC } }
 `;
 
-  test('names the job whose agent or space does not exist', async () => {
+  test('posts nothing if an agent does not exist, a job is described twice, or there is a mistake', async () => {
     const service = await schedules();
     const file = write('jobs.yaml', MANY.replace('name: watch', 'name: watch\n    agent: name:Nobody'));
-    const ran = await service.cron(['create', '-f', file, '-o', 'json']);
-    expect(ran).toMatchObject({ code: 4, stdout: '' });
-    expect(ran.error()).toMatchObject({
-      type: 'not_found',
+    const unknown = await service.cron(['create', '-f', file, '-o', 'json']);
+    expect(unknown).toMatchObject({ code: 4, stdout: '' });
+    expect(unknown.error()).toMatchObject({
       message: 'No agent has the name "Nobody".',
       hint: expect.stringMatching(
         /^List all agents with: .*\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/,
       ),
       details: { source: `${file}:6`, candidates: [service.agent] },
     });
-    expect(await service.bodies()).toEqual([]);
+    const job = "name: daily, instructions: x, schedule: '@daily'";
+    const twice = `- { agent: ${service.agent}, ${job} }\n- { agent: name:Support, space: ext:acme, ${job} }\n`;
+    const ran = await service.cron(['create', '-f', write('jobs.yaml', twice)]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('is described twice.') });
+    const bad = write('bad.yaml', "- { agent: a, name: x, schedule: '0 9 1 * *' }\n---\n- { agent: a, when: 1 }\n");
+    const wrong = await service.cron(['create', '-f', write('jobs.yaml', MANY), '-f', bad]);
+    expect(wrong.code).toBe(2);
+    for (const said of ['bad.yaml:1:', 'bad.yaml:3:', 'unknown key "when"', 'the key "instructions" is missing']) {
+      expect(wrong.stderr).toContain(said);
+    }
+    expect(await service.posts()).toEqual([]);
   });
 
   test('creates all jobs and prints a JSON array in the order of the file', async () => {
@@ -307,32 +291,6 @@ jobs:
     expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
   });
 
-  test('reports all mistakes of all files with their positions, and sends nothing', async () => {
-    const service = await schedules();
-    const bad = write(
-      'bad.yaml',
-      "- { agent: a, name: x, instructions: y, schedule: '0 9 1 * *' }\n---\n- { agent: a, name: x, schedule: '99 9 * * *', when: 1 }\n",
-    );
-    const ran = await service.cron(['create', '-f', write('jobs.yaml', MANY), '-f', bad]);
-    expect(ran.code).toBe(2);
-    for (const place of ['bad.yaml:1:', 'bad.yaml:3:']) expect(ran.stderr).toContain(place);
-    expect(ran.stderr).toContain('unknown key "when"');
-    expect(ran.stderr).toContain('the key "instructions" is missing');
-    expect(await service.received()).toEqual([]);
-  });
-
-  test('rejects one job under its agent_id and its agent name before anything is posted', async () => {
-    const service = await schedules();
-    const job = "name: daily, instructions: x, schedule: '@daily'";
-    const file = write(
-      'jobs.yaml',
-      `- { agent: ${service.agent}, ${job} }\n- { agent: name:Support, space: ext:acme, ${job} }\n`,
-    );
-    const ran = await service.cron(['create', '-f', file]);
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('is described twice.') });
-    expect(await service.posts()).toEqual([]);
-  });
-
   test('stops at a 402 and skips the rest, even if the list is forbidden', async () => {
     const service = await schedules();
     await service.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status: 402, on: POST });
@@ -346,17 +304,8 @@ jobs:
     expect(await service.bodies()).toHaveLength(statuses.filter((each) => each === 'failed').length);
   });
 
-  test('accepts variables in a file, which --schema describes', async () => {
-    const service = await schedules();
-    const file = write(
-      'jobs.yaml',
-      `agent: ${service.agent}\njobs:\n  - { name: "\${NAME}", instructions: x, schedule: '@daily' }\n`,
-    );
-    const ran = await service.cron(['create', '-f', file, '--query', '[0].name', '-o', 'tsv'], {
-      env: { NAME: 'from outside' },
-    });
-    expect(ran).toMatchObject({ code: 0, stdout: 'from outside\n' });
-    const schema = await run(['cron', 'create', '--schema'], { random: tinyRandom });
+  test('is described by --schema', async () => {
+    const schema = await run(['cron', 'create', '--schema']);
     expect(schema.code).toBe(0);
     expect(schema.json()).toMatchObject({ title: 'partnerctl cron jobs' });
   });

@@ -122,16 +122,6 @@ describe('cron list', () => {
     expect(await service.cron(['list', '-o', 'table'])).toMatchObject(said);
   });
 });
-    expect(await service.cron(['list', '-o', 'table'])).toMatchObject({
-      stdout: '',
-      stderr: 'There are no scheduled jobs.\n',
-    });
-    expect(await service.cron(['list', '--local', '-o', 'table'])).toMatchObject({
-      stderr: 'The state knows no jobs.\n',
-    });
-    expect(await service.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  });
-});
 
 /** Agents of two customers, each with a job `daily`; that of the first is recorded by its name. */
 async function twoCustomers() {
@@ -165,17 +155,15 @@ describe('cron list with --agent or --space', () => {
   test('refuses an agent or a space that cannot be looked up', async () => {
     const { service } = await twoCustomers();
     await service.forget();
-    const refused = async (...args: string[]) => {
+    for (const [said, ...args] of [
+      ['--agent name:<name> needs --space.', '--agent', 'name:Support'],
+      ['--space can only be used with', '--agent', service.agent, '--space', 'ext:acme'],
+      ['not with --local', '--local', '--agent', 'name:Support', '--space', 'ext:acme'],
+      ['not with --local', '--local', '--space', service.space],
+    ] as const) {
       const ran = await service.cron(['list', ...args]);
-      expect(ran).toMatchObject({ code: 2, stdout: '' });
-      return ran.stderr;
-    };
-    expect(await refused('--space', '')).toContain('--space is empty.');
-    expect(await refused('--agent', '')).toContain('--agent is');
-    expect(await refused('--agent', 'name:Support')).toContain('--agent name:<name> needs --space.');
-    expect(await refused('--agent', service.agent, '--space', 'ext:acme')).toContain('--space can only be used with');
-    expect(await refused('--local', '--agent', 'name:Support', '--space', 'ext:acme')).toContain('not with --local');
-    expect(await refused('--local', '--space', service.space)).toContain('not with --local');
+      expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) });
+    }
     expect(await service.received()).toEqual([]);
   });
 
