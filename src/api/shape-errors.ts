@@ -29,7 +29,10 @@ export function bodyError(cause: unknown, text: string, response: ApiResponse): 
     if (text.trim() !== '') {
       const said = readErrorBody(text, response.headers['content-type']).message;
       const seen = cause instanceof NotUtf8 ? 'text that is not UTF-8' : (said ?? describeJson(text));
-      return new NotJsonError('The response is not JSON.', responseInfo(response, seen));
+      const info = responseInfo(response, seen);
+      const wrongAddress = `Check the base URL ${response.call.baseUrl}: it probably leads to a website, and not to the API.`;
+      const hint = said?.startsWith('an HTML page') ? wrongAddress : info.hint;
+      return new NotJsonError('The response is not JSON.', { ...info, hint });
     }
     const info = responseInfo(response, 'an empty body');
     const none = `If the service has no such list: partnerctl contract set ${operation.leaf} none`;

@@ -70,18 +70,6 @@ describe('a newest-first history', () => {
     },
   );
 
-  test('that continues with older messages after its last one is read completely', async () => {
-    const server = await historyServer();
-    server.add('s', 8);
-    server.behave(({ json, after }) => {
-      const all = (server.sessions.get('s') ?? []).toReversed();
-      const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
-      json(200, { results: rest.slice(0, 3), has_more: rest.length > 3 });
-    });
-    const { ids } = await tailUntil(server, [WHOLE], (shown) => shown.ids.length === 8);
-    expect(ids.toSorted()).toEqual(idsFrom(0, 7));
-  });
-
   test.each([
     ['over links', 4, 1],
     ['with timestamps in whole seconds', 20, 1000],
@@ -159,23 +147,6 @@ test('a history that is cut without saying so is read to its end before its last
   });
   expect(ids).toEqual(idsFrom(22, 25));
 });
-
-test.each(['links', 'the last message'])(
-  'a history that continues by %s over 3 pages is read with one request for each, and one more',
-  async (way) => {
-    const server = await historyServer();
-    server.add('s', 6);
-    server.behave(({ json, url }, wellBehaved) => {
-      const skip = Number(url.searchParams.get('skip') ?? 0);
-      const rest = wellBehaved().slice(skip);
-      const isMore = rest.length > 2;
-      const more = way === 'links' ? { next: isMore ? nextPath(url, 'skip', skip + 2) : null } : { has_more: isMore };
-      json(200, { results: rest.slice(0, 2), ...more });
-    });
-    await expectWhole(server, 0, 5);
-    expect(server.requests).toHaveLength(4);
-  },
-);
 
 test('links that leave out the parameters of the request lead to no message of another session', async () => {
   const server = await historyServer();

@@ -1,6 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { collect } from '../../cli/options.ts';
-import type { ProposedChange } from '../../openapi/import.ts';
+import { UsageError } from '../../errors.ts';
+import type { ContractImport, ProposedChange } from '../../openapi/import.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
@@ -17,6 +18,64 @@ const COLUMNS: readonly Column<ProposedChange>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', fit: 'below' },
 ];
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+function withStatus(changes: readonly ProposedChange[], wanted: ProposedChange['status']): readonly ProposedChange[] {
+  return changes.filter(({ status }) => status === wanted);
+}
+
+function conflictError(conflicts: readonly ProposedChange[]): UsageError {
+  const values = count(conflicts.length, 'value of the document contradicts', 'values of the document contradict');
+  return new UsageError(`${values} the specification. Nothing was written.`, {
+    why: conflicts.map(({ leaf: name, old, new: value }) => `${name}: ${old} → ${value}`).join('\n'),
+    hint: 'If the document is right, add --accept. To import only some of its values, add --only <leaf>.',
+    details: { conflicts },
+  });
+}
+
+interface Prompts {
+  notice(text: string): Promise<void>;
+  confirm(question: string): Promise<boolean>;
+}
+
+/** Shows the changes, and asks whether to write them. */
+async function ask(
+  prompts: Prompts,
+  changes: readonly ProposedChange[],
+  conflicts: readonly ProposedChange[],
+): Promise<boolean> {
+  for (const change of changes) {
+    const conflict = conflicts.includes(change) ? ' (contradicts the specification)' : '';
+    await prompts.notice(`${change.leaf}: ${change.old} → ${change.new}${conflict}`);
+  }
+  const contradicting = conflicts.length > 0 ? `, of which ${conflicts.length} contradict the specification` : '';
+  return await prompts.confirm(`Write ${count(changes.length, 'value', 'values')}${contradicting}?`);
+}
+
+/** The notices about an import: what the document leaves open, what was written, and which overrides hide it. */
+function noticesOf({ missing, questions, changes, confirmed }: ContractImport, isWritten: boolean): readonly string[] {
+  const conflicts = withStatus(changes, 'conflict').length;
+  const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';
+  const others =
+    confirmed.length > 0 ? `, and ${count(confirmed.length, 'that agrees', 'that agree')} with the contract` : '';
+  const values = count(changes.length, 'value', 'values');
+  const wrote = `Wrote ${values}${others}. All imported values: partnerctl contract show --source imported`;
+  const result = isWritten ? wrote : `Nothing was written. Add --yes to write ${values}${accept}.`;
+  const hidden = withStatus(changes, 'overridden').map(({ leaf: name }) => name);
+  return [
+    ...(missing.length > 0 ? [`open: the document has no operation for ${missing.join(', ')}`] : []),
+    ...questions.map(({ message }) => `open: ${message}`),
+    changes.length === 0 ? 'Nothing to change: the contract agrees with the document.' : result,
+    ...(hidden.length > 0
+      ? [
+          `Overrides stay in force. To use the document: ${hidden.map((name) => `partnerctl contract unset ${name}`).join('; ')}`,
+        ]
+      : []),
+  ];
+}
 
 export const importDocument = () =>
   leaf('import', "Read the wire format from the service's OpenAPI document", {
@@ -38,20 +97,21 @@ export const importDocument = () =>
     .option('--only <leaf>', 'import only this value; repeatable', collect, [])
     .action(
       run(async (context, typed, { yes = false, accept = false, only }) => {
-        const [{ refuseTokenOnStdin }, { findLeaf }, { readImport }, { parseSource }, { importNotices, mayWrite }] =
-          await Promise.all([
-            import('../../cli/input.ts'),
-            import('../../config/contract-settings.ts'),
-            import('../../openapi/import.ts'),
-            import('../../openapi/source.ts'),
-            import('./shared/import-questions.ts'),
-          ]);
+        const [{ refuseTokenOnStdin }, { findLeaf }, { readImport }, { parseSource }] = await Promise.all([
+          import('../../cli/input.ts'),
+          import('../../config/contract-settings.ts'),
+          import('../../openapi/import.ts'),
+          import('../../openapi/source.ts'),
+        ]);
         if (typed === '-') refuseTokenOnStdin(context.flags, 'document');
         const found = await readImport(context, parseSource(typed), only.map(findLeaf));
-        const written = await mayWrite(context, found, { yes, accept });
-        if (written) await found.write();
-        for (const notice of importNotices(found, written)) await context.notice(notice);
         const { document, changes, confirmed, missing, questions } = found;
+        const conflicts = accept ? [] : withStatus(changes, 'conflict');
+        if (yes && conflicts.length > 0) throw conflictError(conflicts);
+        const written =
+          yes || (changes.length > 0 && context.isInteractive && (await ask(context, changes, conflicts)));
+        if (written) await found.write();
+        for (const notice of noticesOf(found, written)) await context.notice(notice);
         return listResult(changes, COLUMNS, {
           empty: '',
           document: () => ({ document, written, changes, confirmed, missing, questions }),
