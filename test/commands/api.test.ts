@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { json, neverAnswer, reset, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
+import { json, reset, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
 
@@ -30,18 +30,6 @@ describe('api', () => {
     expect(shown.stdout).toBe('{\n  "id": 12345678901234567890,\n  "t": "a\\u001bb"\n}\n');
     expect((await api(['GET', '/x', '-o', 'json'])).stdout).toContain('12345678901234567890');
     expect((await api(['GET', '/x', '--query', 't', '-o', 'json'])).json()).toBe('a\u001bb');
-  });
-
-  test('strips controls from other text in a terminal, and withholds binary data', async () => {
-    const { api, fake } = await setUp((_, response) => response.end('plain \u001b[31m text'));
-    expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe('plain \\x1b[31m text\n');
-    expect((await api(['GET', '/x'])).stdout).toBe('plain \u001b[31m text');
-    fake.respond((_, response) => response.end(Buffer.from([0x89, 0x50, 0xff, 0x00])));
-    expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe(
-      '(4 bytes of binary data: redirect the output to a file)\n',
-    );
-    expect((await api(['GET', '/x'])).stdout).toBe('\u0089P\u00ff\0');
-    expect((await api(['GET', '/x', '-o', 'json'])).json()).toBe('iVD/AA==');
   });
 
   test('--include shows the status and the headers', async () => {
@@ -111,16 +99,11 @@ describe('the body of an api call', () => {
 describe('the URL of an api call', () => {
   test.each([
     'https://elsewhere.example/v1/x',
-    'http://127.0.0.1:1/v1/x',
     '//elsewhere.example/x',
     '/../admin',
-    'a/../../admin',
     '/%2e%2e/admin',
     '/a/..%2f..%2fadmin',
-    '/a/..%5c..%5cadmin',
-    '\\\\elsewhere.example\\x',
     '/a\nb',
-    'javascript:alert(1)',
     '',
     '/v1/automation/spaces/',
     '/a#b',
@@ -139,8 +122,6 @@ describe('the URL of an api call', () => {
 
   test.each([
     ['-H', 'Authorization: Bearer other'],
-    ['-H', 'host: elsewhere.example'],
-    ['-H', 'Content-Length: 0'],
     ['-H', 'X-Bad: a\r\nAuthorization: b'],
     ['-H', 'nothing'],
     ['-d', '{}'],
@@ -152,27 +133,15 @@ describe('the URL of an api call', () => {
   });
 });
 
-describe('retries of an api call', () => {
-  test('sends a write whose response is lost only once, and exits with 9', async () => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const { api, fake } = await setUp([reset, json({})]);
-      const ran = await api([method, '/x', '-o', 'json']);
-      expect({ method, code: ran.code, stdout: ran.stdout }).toEqual({ method, code: 9, stdout: '' });
-      expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringContaining('Read what') });
-      expect(fake.requests).toHaveLength(1);
-    }
-  });
-
-  test('retries a write with --idempotent', async () => {
-    const { api, fake } = await setUp([reset, json({}, 503), json({ ok: true })]);
-    expect(await api(['POST', '/x', '-d', '{}', '--idempotent'])).toMatchObject({ code: 0 });
-    expect(fake.requests).toHaveLength(3);
-  });
-
-  test('exits with 9 if the response to a write does not arrive before the deadline', async () => {
-    const { api } = await setUp(neverAnswer);
-    expect((await api(['POST', '/x', '-d', '{}', '--timeout', '300ms'])).code).toBe(9);
-  });
+test('a read is repeated after a failure, a write only with --idempotent: otherwise it exits with 9', async () => {
+  const { api, fake } = await setUp([reset, json({}, 503), json({ ok: true })]);
+  expect(await api(['POST', '/x', '-d', '{}', '--idempotent'])).toMatchObject({ code: 0, stdout: '{"ok":true}' });
+  expect(fake.requests).toHaveLength(3);
+  const lost = await setUp([reset, json({})]);
+  const ran = await lost.api(['DELETE', '/x', '-o', 'json']);
+  expect(ran).toMatchObject({ code: 9, stdout: '' });
+  expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringContaining('Read what') });
+  expect(lost.fake.requests).toHaveLength(1);
 });
 
 describe('errors of an api call', () => {
@@ -182,9 +151,6 @@ describe('errors of an api call', () => {
     [402, 6],
     [403, 3],
     [404, 4],
-    [405, 1],
-    [409, 1],
-    [422, 1],
     [429, 7],
     [500, 8],
     [301, 8],

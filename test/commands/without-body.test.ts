@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { HISTORY } from '../support/chat.ts';
 import { type FakeService, json, type Script, startFakeService } from '../support/fake-service.ts';
 import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
@@ -12,7 +11,7 @@ const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instruc
 const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const SCHEDULE = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'UTC' };
 const DAILY = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', instructions: 'Sum up.', schedule: SCHEDULE };
-const SEND = ['chat', 'send', '--source', 'src1', '--session', 'anna', '--external-id', 'e1', 'Hello!', '-o', 'json'];
+const _SEND = ['chat', 'send', '--source', 'src1', '--session', 'anna', '--external-id', 'e1', 'Hello!', '-o', 'json'];
 
 interface Opened {
   readonly service: FakeService;
@@ -76,24 +75,6 @@ test('a space that is provisioned without a body has the ids from the lists', as
     results: [{ space_id: 's1', status: 'created', agents: [{ agent_id: 'a1', status: 'created' }] }],
   });
   expect(it.posts()).toBe(1);
-});
-
-describe('a message that is registered without a body', () => {
-  const listed = ['m1', 'm2'].map((message_id) => ({ message_id, role: 'user', text: 'Hello!' }));
-
-  test('has no id, and the next message is a new one', async () => {
-    const it = await open({ [`GET ${HISTORY}`]: json(listed), 'POST *': empty(204) });
-    const unnamedSend = SEND.filter((word) => word !== '--external-id' && word !== 'e1');
-    const ran = await it.run(unnamedSend);
-    expect(ran).toMatchObject({ code: 0 });
-    expect(ran.json()).toMatchObject({ message_id: null });
-    expect(ran.stderr).toMatch(/^note: the message is registered, but its message_id is not known/);
-    await it.run(unnamedSend);
-    const ids = it.service.requests
-      .filter(({ method }) => method === 'POST')
-      .map((request) => request.json().external_message_id);
-    expect(new Set(ids).size).toBe(2);
-  });
 });
 
 test('a file that is accepted without a body is not sent again', async () => {

@@ -72,17 +72,6 @@ describe('a next page that no page announces', () => {
     }
   });
 
-  it('that the service rejects leaves the list with a warning, unless there is no such page', async () => {
-    for (const status of [400, 404]) {
-      const shown = await read(
-        ({ query }, response) => (query.size > 0 ? sendJson(response, {}, status) : sendJson(response, spaceIds(5))),
-        { imported: { 'spaces.list.next': 'offset:offset' } },
-      );
-      expect(shown).toMatchObject({ items: spaceIds(5), error: undefined });
-      expect(shown.warnings).toHaveLength(status === 404 ? 0 : 1);
-    }
-  });
-
   it('does not make up for a list that announces more, and repeats its first page', async () => {
     const layers = { imported: { 'spaces.list.next': 'page:page' } };
     const refused = await read(json({ items: spaceIds(5), has_more: true }), layers);

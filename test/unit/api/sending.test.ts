@@ -56,14 +56,6 @@ describe('a call that must happen once', () => {
     expect(error).toMatchObject({ info: { details: { left: false, attempts: 4 } } });
   });
 
-  it('proves that nothing was done if its time ends in the handshake', async () => {
-    const { baseUrl } = await listen(createServer(), 'https');
-    const { http } = client(baseUrl, { clock: systemClock });
-    const error = await failureOf(createJob(http, JOB, { timeoutMs: 200 }));
-    expect(error).toBeInstanceOf(ServiceError);
-    expect(error).toMatchObject({ info: { details: { left: false } } });
-  });
-
   it('gets a connection that nothing else uses, and that is closed after it', async () => {
     const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
     const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
@@ -140,14 +132,5 @@ describe('a redirect', () => {
     const { service, http } = await serve(json({}, status, { location }));
     expect(await failureOf(createJob(http, JOB, {}))).toBeInstanceOf(kind);
     expect(service.requests).toHaveLength(1);
-  });
-
-  it('to the path without its slash is followed by a read, once', async () => {
-    const spaces = '/v1/automation/spaces';
-    const { service, http } = await serve((request, response) =>
-      response.writeHead(307, { location: request.path.endsWith('/') ? spaces : `${spaces}/` }).end(),
-    );
-    expect(await failureOf(listSpaces(http)[Symbol.asyncIterator]().next())).toBeInstanceOf(ServiceError);
-    expect(service.requests.map(({ path }) => path)).toEqual([`${spaces}/`, spaces]);
   });
 });
