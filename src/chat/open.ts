@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, isCtrlC, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
 import { type ChatContext, followDeps, openPlaces } from './context.ts';
 import { Follower } from './follow.ts';
-import type { FollowDeps, SessionEvent } from './follow-session.ts';
+import type { SessionEvent } from './follow-session.ts';
+import type { Places } from './places.ts';
 import { resendCommand } from './send.ts';
 import type { SessionRef } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
@@ -24,16 +27,13 @@ export interface ChatPrompt {
   close(): void;
 }
 
-export interface OpenDeps extends FollowDeps {
+interface OpenParts {
+  readonly context: ChatContext;
+  readonly http: Http;
+  readonly places: Places;
   readonly prompt: ChatPrompt;
-  /** Creates an external_message_id. */
-  readonly newId: () => string;
-  /** The command that sends a message again under its external_message_id. */
-  readonly resendCommand: (message: NewMessage) => string;
   /** An error as one sentence. */
   readonly describeError: (error: PartnerctlError) => string;
-  /** Records a session that has messages, so that `chat watch` knows it. */
-  readonly remember: (session: SessionRef) => Promise<void>;
 }
 
 const HELP = [
@@ -46,8 +46,10 @@ const EARLIER_MESSAGES = 10;
 
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
-  private readonly deps: OpenDeps;
+  private readonly parts: OpenParts;
   private readonly session: SessionRef;
+  /** Aborts at an interrupt, and when the time of the command is up. */
+  private readonly signal: AbortSignal;
   private readonly follower: Follower;
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
@@ -57,14 +59,18 @@ class OpenChat {
   private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
-  constructor(deps: OpenDeps, session: SessionRef) {
-    this.deps = deps;
+  constructor(parts: OpenParts, session: SessionRef) {
+    const { context, http } = parts;
+    this.parts = parts;
     this.session = session;
-    this.follower = new Follower(deps);
+    this.signal = context.abortSignal;
+    this.follower = new Follower({ ...followDeps(context, http), signal: this.signal });
   }
 
+  /** @throws what ended the conversation, or kept messages from being sent */
   async run(): Promise<void> {
-    const { prompt, signal } = this.deps;
+    const { signal } = this;
+    const { prompt } = this.parts;
     const close = (): void => prompt.close();
     signal.addEventListener('abort', close, { once: true });
     if (signal.aborted) close();
@@ -93,8 +99,8 @@ class OpenChat {
     // The session of a registered message may still be being recorded.
     if (pending() === 0) return await this.sending;
     const subject = pending() === 1 ? 'a message is' : `${pending()} messages are`;
-    this.deps.prompt.say(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
-    const leaving = this.deps.prompt.nextLeaveKey().then(() => {
+    this.parts.prompt.say(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
+    const leaving = this.parts.prompt.nextLeaveKey().then(() => {
       if (pending() > 0) this.failure ??= { error: new InterruptedError('Interrupted.') };
     });
     await Promise.race([this.sending, leaving]);
@@ -107,7 +113,8 @@ class OpenChat {
     if (error === undefined) return;
     if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
     const [subject, them] = messages.length === 1 ? ['This message is', 'it'] : ['These messages are', 'them'];
-    const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
+    const { command } = this.parts.context;
+    const commands = messages.map((message) => resendCommand(command, message)).join('\n');
     throw withHint(error, {
       hint: `${subject} not confirmed. To send ${them} without duplicating ${them}:\n${commands}`,
       details: {
@@ -120,30 +127,30 @@ class OpenChat {
   /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
   private handle(entry: string): void {
     if (entry.startsWith('//')) this.send(entry.slice(1));
-    else if (/^\/help\b/.test(entry)) this.deps.prompt.say(HELP);
+    else if (/^\/help\b/.test(entry)) this.parts.prompt.say(HELP);
     else if (entry.startsWith('/')) {
-      this.deps.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. /help lists the commands.`);
+      this.parts.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. /help lists the commands.`);
     } else if (entry.trim() !== '') this.send(entry);
   }
 
   /** Sends messages one at a time, in the order they were typed. */
   private send(text: string): void {
-    const message = { ...this.session, external_message_id: this.deps.newId(), text };
+    const message = { ...this.session, external_message_id: randomUUID(), text };
     this.ownIds.add(message.external_message_id);
-    this.deps.prompt.setAwaiting(true);
+    this.parts.prompt.setAwaiting(true);
     this.unsent.set(message, undefined);
     this.sending = this.sending.then(() => this.sendNow(message));
   }
 
   private async sendNow(message: NewMessage): Promise<void> {
     try {
-      const { message_id } = await postMessage(this.deps.http, message);
+      const { message_id } = await postMessage(this.parts.http, message);
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
       this.follower.wake();
-      await this.deps.remember(message);
+      await this.parts.places.remember(message);
     } catch (error) {
-      this.deps.prompt.setAwaiting(false);
+      this.parts.prompt.setAwaiting(false);
       if (error instanceof PartnerctlError) this.handleUnsent(message, error);
       else this.failure ??= { error };
     }
@@ -151,14 +158,14 @@ class OpenChat {
 
   private handleUnsent(message: NewMessage, error: PartnerctlError): void {
     this.unsent.set(message, error);
-    if (this.hasLeft || this.deps.signal.aborted) return;
+    if (this.hasLeft || this.signal.aborted) return;
     const isLost = error instanceof ServiceError || error instanceof ShapeError;
     const next = 'When you leave, the command that sends it again is shown; it is registered once.';
-    this.deps.prompt.say(`${isLost ? 'Not confirmed' : 'Not sent'}: ${this.deps.describeError(error)}\n${next}`);
+    this.parts.prompt.say(`${isLost ? 'Not confirmed' : 'Not sent'}: ${this.parts.describeError(error)}\n${next}`);
   }
 
   private async follow(): Promise<void> {
-    const { prompt } = this.deps;
+    const { prompt } = this.parts;
     try {
       for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
         if (event.kind === 'message') await this.handleMessage(event);
@@ -171,31 +178,23 @@ class OpenChat {
   }
 
   private async handleMessage({ ref, message, isBacklog }: Extract<SessionEvent, { kind: 'message' }>): Promise<void> {
-    if (message.isReply) this.deps.prompt.setAwaiting(false);
+    if (message.isReply) this.parts.prompt.setAwaiting(false);
     const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
-    if (!isOwn || isBacklog) await this.deps.prompt.show(message);
-    await this.deps.remember(ref);
+    if (!isOwn || isBacklog) await this.parts.prompt.show(message);
+    await this.parts.places.remember(ref);
   }
 }
 
 /**
- * Runs a conversation at a prompt until the person leaves.
- * @throws PartnerctlError if it cannot continue (credentials, balance, --timeout), or if messages were not sent when the
- * person left
+ * Opens a conversation at a prompt, until the person leaves.
+ * @throws as `findSource`; PartnerctlError if it cannot continue (credentials, balance, --timeout), or if messages were not
+ *   sent when the person left
  */
-export function openChat(deps: OpenDeps, session: SessionRef): Promise<void> {
-  return new OpenChat(deps, session).run();
-}
-
-/** Opens a conversation at a prompt. @throws as `findSource` and `openChat` */
-export async function startChat(
+export async function openChat(
   context: ChatContext,
   source: SourceInput,
   session_id: string,
-  {
-    openPrompt,
-    ...deps
-  }: Pick<OpenDeps, 'newId' | 'describeError'> & { readonly openPrompt: () => Promise<ChatPrompt> },
+  { openPrompt, describeError }: Pick<OpenParts, 'describeError'> & { readonly openPrompt: () => Promise<ChatPrompt> },
 ): Promise<void> {
   const http = await context.http();
   const session = { source_id: await findSource(http, source, context.command), session_id };
@@ -203,13 +202,5 @@ export async function startChat(
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);
-  const parts: OpenDeps = {
-    ...deps,
-    ...followDeps(context, http),
-    signal: context.abortSignal,
-    prompt,
-    remember: (ref) => places.remember(ref),
-    resendCommand: (message) => resendCommand(context.command, message),
-  };
-  await openChat(parts, session);
+  await new OpenChat({ context, http, places, prompt, describeError }, session).run();
 }

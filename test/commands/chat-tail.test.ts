@@ -42,13 +42,6 @@ describe('a tail of an empty session', () => {
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     expect(ran.stderr.endsWith(notice)).toBe(true);
   });
-
-  test('names the start message if there is none after it', async () => {
-    const { env, of } = await startChat(1);
-    const [line] = linesOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout);
-    const ran = await run([...of, '--no-follow', '--after', line?.message_id ?? ''], { env, columns: 80 });
-    expect(ran.stderr).toBe(`No messages after ${line?.message_id} in session s1 yet.\n`);
-  });
 });
 
 test('a tail that follows says that its sessions are empty once, and not if one of them has messages', async () => {
@@ -177,14 +170,6 @@ describe('a tail writes to stderr', () => {
     const ran = await run([...of, '--no-follow'], { env });
     expect(ran).toMatchObject({ code: 4, stdout: '' });
     expect(ran.stderr).toContain('partnerctl contract set messages.history');
-  });
-
-  test('that a 404 about a source may mean that the service calls its parameters otherwise', async () => {
-    const fake = await startFakeService(json({ message: 'Source undefined not found' }, 404));
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
-    const ran = await run(['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'], { env });
-    expect(ran).toMatchObject({ code: 4, stdout: '' });
-    expect(ran.stderr).toContain(`partnerctl contract import ${fake.baseUrl}`);
   });
 
   test('that the connection is lost and restored, even with --quiet', async () => {

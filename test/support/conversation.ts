@@ -61,33 +61,22 @@ export async function addReplies({ service, chat, sessions }: Conversations, eac
 /** Parses the complete lines of an output. The last line of a killed process may be truncated. */
 export function parseLines(stdout: string): Line[] {
   const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
-  return whole
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  return whole.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
 }
 
 /** The ids of all messages by session, in the order of the service. */
 export async function messageIds({ chat, sessions }: Conversations): Promise<Map<string, string[]>> {
-  const ids = new Map<string, string[]>();
-  for (const session_id of sessions) {
+  const idsOf = async (session_id: string) => {
     const entries = await chat.history({ session_id, page_size: '1000' });
-    ids.set(
-      session_id,
-      entries.map(({ message_id }) => message_id),
-    );
-  }
-  return ids;
+    return [session_id, entries.map(({ message_id }) => message_id)] as const;
+  };
+  return new Map(await Promise.all(sessions.map(idsOf)));
 }
 
 /** The ids in lines of output by session, in the order of the lines. */
 export function shownIds({ sessions }: Conversations, lines: readonly Line[]): Map<string, string[]> {
-  return new Map(
-    sessions.map((session) => [
-      session,
-      lines.filter(({ session_id }) => session_id === session).map(({ message_id }) => message_id),
-    ]),
-  );
+  const idsOf = (session: string) => lines.flatMap((line) => (line.session_id === session ? line.message_id : []));
+  return new Map(sessions.map((session) => [session, idsOf(session)]));
 }
 
 /** Runs a tail until it has written `count` lines, and then sends it a signal. */

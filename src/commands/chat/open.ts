@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
@@ -21,7 +20,7 @@ export const open = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, { session: session_id = '', confirm, ...options }) => {
-        const [{ startChat }, { parseSource, sourceFlags }, { openChatPrompt }, { formatCause }] = await Promise.all([
+        const [{ openChat }, { parseSource, sourceFlags }, { openChatPrompt }, { formatCause }] = await Promise.all([
           import('../../chat/open.ts'),
           import('../../chat/source.ts'),
           import('./shared/chat-prompt.ts'),
@@ -35,8 +34,8 @@ export const open = () =>
             hint: `In a script: ${context.command(send)} 'text'`,
           });
         }
-        const parts = { openPrompt: () => openChatPrompt(context), describeError: formatCause, newId: randomUUID };
-        await startChat(context, source, session_id, parts);
+        const prompt = { openPrompt: () => openChatPrompt(context), describeError: formatCause };
+        await openChat(context, source, session_id, prompt);
         return { kind: 'none' };
       }),
     );

@@ -59,11 +59,6 @@ test('other paths, other methods, and long bodies are rejected, and never reach 
   expect(refused).toEqual(statuses);
 });
 
-test('a caller that fails causes a 500', async () => {
-  const { url } = await start({ onDelivery: () => Promise.reject(new Error('the disk is full')) });
-  expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(500);
-});
-
 test('close waits for the response to a delivery that has arrived, but not for silent connections', async () => {
   const arrivals = new EventEmitter();
   const arrived = once(arrivals, 'arrived');
