@@ -1,16 +1,16 @@
-import { escapeWorkflowCommands, isGitHubActions } from './cli/ci/workflow-commands.ts';
 import type { RuntimeDeps } from './cli/context.ts';
+import { RejectedLine } from './cli/leaf.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
-import { shouldUseColor } from './output/color.ts';
-import { createRedactor } from './output/redact.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 
 /** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
   const { formatError, formatErrorJson } = await import('./output/error-text.ts');
+  const { shouldUseColor } = await import('./output/color.ts');
+  const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/workflow-commands.ts');
   const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();
   const commandPath = tree.commandPath();
   if (output === 'json' || output === 'ndjson') return formatErrorJson(error, commandPath);
@@ -32,7 +32,11 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const { io, env, version } = deps;
   const stdout = outputSink(io.stdout);
   const stderr = outputSink(io.stderr, { isOptional: true });
-  const run: CommandRun = { redactor: createRedactor(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
+  let run: CommandRun | undefined;
+  const startRun = async (): Promise<CommandRun> => {
+    const { createRedactor } = await import('./output/redact.ts');
+    return { redactor: createRedactor(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
+  };
   let printed = '';
   const print = (text: string): void => {
     printed += text;
@@ -43,14 +47,18 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
     if (invocation) {
       // Help and --version need neither a service nor a format.
       const { runCommand } = await import('./cli/run.ts');
+      run = await startRun();
       return await runCommand(invocation, tree.globals(), deps, run);
     }
     await stdout.write(printed);
     return EXIT.ok;
-  } catch (error) {
-    if (isReaderGone(error)) return EXIT.ok;
-    const report = run.redactor.redact(await errorReport(error, tree, deps));
-    await waitForReader(stderr.write(report), run.abortSignal);
+  } catch (thrown) {
+    if (isReaderGone(thrown)) return EXIT.ok;
+    const isRejected = thrown instanceof RejectedLine;
+    const error = isRejected ? (await import('./cli/usage-error.ts')).toUsageError(thrown) : thrown;
+    const { redactor, abortSignal } = run ?? (await startRun());
+    const report = redactor.redact(await errorReport(error, tree, deps));
+    await waitForReader(stderr.write(report), abortSignal);
     // Do not read `signals` earlier: the getter starts listening for signals.
     const { reason } = deps.signals.interrupt;
     return exitCodeOf(error instanceof InterruptedError && reason instanceof InterruptedError ? reason : error);

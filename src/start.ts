@@ -1,6 +1,7 @@
 import pkg from '../package.json' with { type: 'json' };
 import { createSignals, type Signals } from './cli/signals.ts';
 import { EXIT } from './errors.ts';
+import { main } from './main.ts';
 import { flush, streamSink, waitForReader } from './output/sink.ts';
 import { systemClock } from './platform/clock.ts';
 import { lazyIo } from './platform/io.ts';
@@ -29,7 +30,6 @@ function createExit(): (code: number) => never {
 }
 
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
-  const { main } = await import('./main.ts');
   let signals: Signals | undefined;
   const code = await main(argv, {
     io: lazyIo(openStdin, streamSink(process.stdout), streamSink(process.stderr)),

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts';
 import { parseJson } from '../contract/json.ts';
-import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
+import type { HttpMethod, RawOperation } from '../contract/operations.ts';
 import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
 import type { StreamedBody } from './streamed-body.ts';
@@ -18,15 +18,6 @@ const OWN_HEADERS =
 /** Whether a call may change something at the service. */
 export function isWrite(method: HttpMethod): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method);
-}
-
-/** Parses a method, in lower or upper case. @throws UsageError */
-export function parseMethod(typed: string): HttpMethod {
-  const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
-  if (method) return method;
-  throw new UsageError(`${JSON.stringify(typed)} is not an HTTP method.`, {
-    hint: `Use one of: ${HTTP_METHODS.join(', ')}.`,
-  });
 }
 
 /** Parses lines such as `Accept: text/csv`. @returns the values by name in lower case @throws UsageError */

@@ -1,4 +1,4 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, type CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Scope } from '../contract/scopes.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
@@ -61,6 +61,18 @@ class Leaf extends Command {
 export interface Invocation {
   readonly command: CommandUnknownOpts;
   readonly run: (context: Context) => Promise<CommandResult>;
+}
+
+/** The error of commander about a command line. `toUsageError` says it in our words. */
+export class RejectedLine extends Error {
+  readonly error: CommanderError;
+  readonly command: CommandUnknownOpts;
+
+  constructor(error: CommanderError, command: CommandUnknownOpts) {
+    super(error.message);
+    this.error = error;
+    this.command = command;
+  }
 }
 
 /** The root of the tree. Its leaves do not run while commander parses: they leave here what is to be run. */

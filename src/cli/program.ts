@@ -1,10 +1,10 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES, type GlobalFlags } from '../config/global-flags.ts';
+import { UsageError } from '../errors.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import { markRequired, optionHelp, sectionsAfter } from './help.ts';
-import { type Invocation, Program, pathOf } from './leaf.ts';
+import { type Invocation, metaOf, Program, pathOf, RejectedLine } from './leaf.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
-import { refuseMissing, toUsageError } from './usage-error.ts';
 
 interface ProgramOptions {
   /** In the order of help. The program settles them, so they must be new. */
@@ -58,7 +58,7 @@ function settle(command: CommandUnknownOpts, program: Program): void {
   command
     .copyInheritedSettings(program)
     .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : toUsageError(error, command);
+      throw error.exitCode === 0 ? error : new RejectedLine(error, command);
     })
     .addHelpText('after', () => sectionsAfter(command));
   markRequired(command);
@@ -68,13 +68,31 @@ function settle(command: CommandUnknownOpts, program: Program): void {
   for (const each of command.commands) settle(each, program);
 }
 
+/** @throws UsageError that names every required option that is missing */
+function refuseMissing(command: CommandUnknownOpts): void {
+  const isGiven = (flag: string) => {
+    const option = command.options.find(({ long }) => long === flag);
+    const value: unknown = option && command.getOptionValue(option.attributeName());
+    return Array.isArray(value) ? value.length > 0 : value !== undefined;
+  };
+  const missing = (metaOf(command)?.required ?? []).filter(
+    ({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven),
+  );
+  if (missing.length === 0) return;
+  const names = missing.map(({ oneOf: [first = ''] }) => first);
+  const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
+  throw new UsageError(`${new Intl.ListFormat('en-US').format(names)} ${names.length === 1 ? 'is' : 'are'} missing.`, {
+    hint: [...hints].join('\n') || undefined,
+  });
+}
+
 /** The tree of all commands, and what a command line says in it. */
 export interface CommandTree {
   /**
    * Parses a command line, once.
    * @param argv the arguments, without node and the script
    * @returns what to run; undefined if commander has printed help or the version
-   * @throws UsageError for invalid arguments, with a suggestion if an existing name is similar
+   * @throws RejectedLine; UsageError for an invalid value, or if a required option is missing
    */
   parse(argv: readonly string[]): Invocation | undefined;
   /** The global options, as far as they are parsed, also after an error. */

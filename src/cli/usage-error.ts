@@ -1,9 +1,9 @@
-import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { HELP_TOPICS } from './help-topics.ts';
-import { leavesOf, lineageOf, metaOf, pathOf } from './leaf.ts';
+import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 
 /** What precedes a hint that helps: the name that was probably meant. */
 function didYouMean(word: string, names: readonly string[]): string {
@@ -92,25 +92,7 @@ const ERRORS: Readonly<Record<string, (command: CommandUnknownOpts) => UsageErro
 };
 
 /** Converts commander's error about a command to ours, others in its own words: `Option '--name <name>' argument missing.` */
-export function toUsageError({ code, message }: CommanderError, command: CommandUnknownOpts): UsageError {
+export function toUsageError({ error: { code, message }, command }: RejectedLine): UsageError {
   const text = toSentenceCase(message.replace(/^error: /, '').replace(/\.$/, ''));
   return ERRORS[code]?.(command) ?? new UsageError(`${text}.`, { hint: helpHint(command) });
-}
-
-/** @throws UsageError that names every required option that is missing */
-export function refuseMissing(command: CommandUnknownOpts): void {
-  const isGiven = (flag: string) => {
-    const option = command.options.find(({ long }) => long === flag);
-    const value: unknown = option && command.getOptionValue(option.attributeName());
-    return Array.isArray(value) ? value.length > 0 : value !== undefined;
-  };
-  const missing = (metaOf(command)?.required ?? []).filter(
-    ({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven),
-  );
-  if (missing.length === 0) return;
-  const names = missing.map(({ oneOf: [first = ''] }) => first);
-  const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
-  throw new UsageError(`${new Intl.ListFormat('en-US').format(names)} ${names.length === 1 ? 'is' : 'are'} missing.`, {
-    hint: [...hints].join('\n') || undefined,
-  });
 }

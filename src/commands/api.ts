@@ -1,13 +1,20 @@
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { FormPart } from '../api/form-body.ts';
-import { checkCall, isWrite, parseField, parseHeaders, parseMethod, type TypedField } from '../api/raw-call.ts';
+import type { TypedField } from '../api/raw-call.ts';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';
-import { HTTP_METHODS, type RawOperation } from '../contract/operations.ts';
+import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
+
+/** Parses a method, in lower or upper case. @throws InvalidArgumentError */
+function parseMethod(typed: string): HttpMethod {
+  const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
+  if (method) return method;
+  throw new InvalidArgumentError(`Use one of: ${HTTP_METHODS.join(', ')}.`);
+}
 
 /** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {
@@ -93,8 +100,10 @@ export const api = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, method, typedPath, { data, include, idempotent = false, unguarded = false, ...options }) => {
-        const [{ callRaw, isJobCreationPath, resolveTypedPath }, { parseTextArgument }, { redactHeaders }] =
-          await Promise.all([import('../api/raw-call.ts'), import('../cli/input.ts'), import('../output/redact.ts')]);
+        const { callRaw, checkCall, isJobCreationPath, isWrite, parseField, parseHeaders, resolveTypedPath } =
+          await import('../api/raw-call.ts');
+        const { parseTextArgument } = await import('../cli/input.ts');
+        const { redactHeaders } = await import('../output/redact.ts');
         const form = options.form.map(parseField);
         const headers = parseHeaders(options.header);
         checkCall(method, { data, form, headers, idempotent });
