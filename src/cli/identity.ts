@@ -20,17 +20,14 @@ export interface Identity {
   readonly overridden: readonly string[];
 }
 
-type TokenResult = Pick<Identity, 'token_status' | 'verified_by'> & { readonly error: PartnerctlError | undefined };
-
-async function verifyConfiguredToken({ http, progress }: Context): Promise<TokenResult> {
+async function verifyConfiguredToken({ http, progress }: Context) {
   try {
     const client = await http();
     progress.start('Verifying the token');
-    const { status, verified_by, error } = await verifyToken(client);
-    return { token_status: status, verified_by, error };
+    return await verifyToken(client);
   } catch (error) {
     // Nothing was sent: there is no token, or it is for another service.
-    if (error instanceof CredentialsError) return { token_status: 'none', verified_by: null, error };
+    if (error instanceof CredentialsError) return { status: 'none' as const, verified_by: null, error };
     throw error;
   } finally {
     progress.stop();
@@ -50,7 +47,7 @@ export async function identify(
   const { profile, baseUrl, token, shadowed } = resolveService(flags, env, profiles);
   // As in `confirmWrite`: if both service and token come from elsewhere, no profile is in use.
   const stored = namesServiceAndToken(flags, env) ? undefined : profiles.profiles[profile.value];
-  const { error, ...result } = await verifyConfiguredToken(context);
+  const { status, verified_by, error } = await verifyConfiguredToken(context);
   const identity = {
     profile: stored ? profile.value : null,
     profile_from: stored ? profile.from : null,
@@ -59,7 +56,8 @@ export async function identify(
     base_url_from: baseUrl.from,
     token_from: token?.from ?? null,
     overridden: shadowed,
-    ...result,
+    token_status: status,
+    verified_by,
   };
   return { identity, error };
 }

@@ -13,35 +13,29 @@ export function isLoopback(url: URL): boolean {
  * loopback)
  */
 export function parseBaseUrl(text: string, from: string): string {
+  const failure = (what: string, hint: string, why?: string) =>
+    new UsageError(`The base URL from ${from} ${what}`, { why, hint });
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new UsageError(`The base URL from ${from} is not an https URL.`, {
-      hint: 'Use a URL such as https://api.example.com/v1.',
-    });
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw failure('is not an https URL.', 'Use a URL such as https://api.example.com/v1.');
   }
-  if (url.username !== '' || url.password !== '') {
-    throw new UsageError(`The base URL from ${from} contains credentials.`, {
-      hint: 'Remove them. The token comes from PARTNER_TOKEN, --token-file, or a profile.',
-    });
+  const { origin, pathname, username, password, search, hash } = url;
+  if (username !== '' || password !== '') {
+    throw failure(
+      'contains credentials.',
+      'Remove them. The token comes from PARTNER_TOKEN, --token-file, or a profile.',
+    );
   }
-  if (url.search !== '' || url.hash !== '') {
-    throw new UsageError(`The base URL from ${from} has a query or a fragment.`, {
-      hint: `Use ${url.origin}${url.pathname}`,
-    });
-  }
-  const path = url.pathname.replace(/\/+$/, '');
+  if (search !== '' || hash !== '') throw failure('has a query or a fragment.', `Use ${origin}${pathname}`);
+  const path = pathname.replace(/\/+$/, '');
   if (!path.endsWith('/v1')) {
     // A path that ends in another version names the API already.
     const base = path.replace(/\/v\d+$/, '');
-    throw new UsageError(`The base URL from ${from} does not end in /v1: ${url.origin}${path}`, {
-      hint: `Did you mean ${url.origin}${base}/v1?`,
-    });
+    throw failure(`does not end in /v1: ${origin}${path}`, `Did you mean ${origin}${base}/v1?`);
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new UsageError(`The base URL from ${from} uses plain http: ${url.origin}${path}`, {
-      why: 'The token would travel unencrypted. Plain http works only for this machine. Nothing was sent.',
-      hint: `Use https://${url.host}${path}`,
-    });
+    const why = 'The token would travel unencrypted. Plain http works only for this machine. Nothing was sent.';
+    throw failure(`uses plain http: ${origin}${path}`, `Use https://${url.host}${path}`, why);
   }
-  return url.origin + path;
+  return origin + path;
 }

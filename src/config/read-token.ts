@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { CredentialsError, describeFileError } from '../errors.ts';
@@ -60,12 +59,6 @@ function commandFailed(what: string, why: string): CredentialsError {
   });
 }
 
-/** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
-async function waitForSuccess(child: ChildProcess, what: string, signal: AbortSignal): Promise<void> {
-  const [code, killedBy] = await once(child, 'exit', { signal });
-  if (code !== 0) throw commandFailed(what, killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
-}
-
 /**
  * Runs a shell command and returns the first line of its output.
  * @param what names the command in messages: `profile "acme"'s token_command`
@@ -86,8 +79,11 @@ export async function runSecretCommand(
   try {
     // Closing the pipe after the first line would make the command fail.
     const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
+    const success = once(child, 'exit', { signal: ended }).then(([code, killedBy]) => {
+      if (code !== 0) throw commandFailed(what, killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+    });
     // Do not wait for the end of the output: a background process can keep the pipe open.
-    const [token] = await Promise.all([line, waitForSuccess(child, what, ended)]);
+    const [token] = await Promise.all([line, success]);
     return token;
   } catch (error) {
     child.kill();

@@ -39,22 +39,24 @@ export function resolveProfileName(flags: GlobalFlags, env: Environment, profile
   return { value: profiles.current, from: 'the current profile' };
 }
 
+function namesService(flags: GlobalFlags, env: Environment): boolean {
+  return flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
+}
+
 /**
  * Returns the profile whose contract applies: for a service that a flag or the environment names without a profile, the
  * default profile, whichever profile is current.
  */
 export function contractProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
   const { value, from } = resolveProfileName(flags, env, profiles);
-  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-  return from === 'the current profile' && namesService ? DEFAULT_PROFILE : value;
+  return from === 'the current profile' && namesService(flags, env) ? DEFAULT_PROFILE : value;
 }
 
 /** Whether the flags and the environment determine both the service and the token, without a profile. */
 export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
-  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
   const namesToken = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
-  return !namesProfile && namesService && namesToken;
+  return !namesProfile && namesService(flags, env) && namesToken;
 }
 
 /** Whether two base URLs have the same origin, so that the token for one may go to the other. */

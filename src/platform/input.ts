@@ -9,25 +9,17 @@ export type TextSource =
   | { readonly from: 'file'; readonly path: string };
 
 /**
- * Reads a stream chunk by chunk, and closes it when the caller stops early.
+ * Reads a stream, such as standard input, chunk by chunk, and closes it when the caller stops early.
  * @throws the signal's reason when the signal aborts
  */
-async function* readStream(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+export async function* readStdin(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  signal.throwIfAborted();
   addAbortSignal(signal, stream);
   try {
     yield* stream;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   }
-}
-
-/**
- * Reads standard input chunk by chunk.
- * @throws the signal's reason when the signal aborts
- */
-export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
-  signal.throwIfAborted();
-  yield* readStream(stdin, signal);
 }
 
 /**
@@ -56,7 +48,7 @@ async function openStream(path: string): Promise<Readable> {
  */
 export async function* readFileChunks(path: string, signal: AbortSignal): AsyncGenerator<Buffer | string> {
   signal.throwIfAborted();
-  yield* readStream(await openStream(path), signal);
+  yield* readStdin(await openStream(path), signal);
 }
 
 /**
