@@ -1,9 +1,10 @@
 import {
+  Composer,
   type Document,
   type ErrorCode,
   isCollection,
   isScalar,
-  parseAllDocuments,
+  Parser,
   type Scalar,
   visit,
   type YAMLMap,
@@ -157,14 +158,18 @@ function isEmpty({ contents }: Document.Parsed): boolean {
  * syntax error; else all its duplicate keys, undefined aliases, tags, and variables without a value.
  * @param lookup the value of a variable; without it, `${` is plain text
  */
-export function loadDocuments(source: SourceText, problems: ProblemList, lookup?: Lookup): YamlDocument[] {
+export function* loadDocuments(
+  source: SourceText,
+  problems: ProblemList,
+  lookup?: Lookup,
+): Generator<YamlDocument, void, void> {
   const options = { merge: true, stringKeys: true, uniqueKeys: false, resolveKnownTags: false } as const;
-  const documents = parseAllDocuments(source.text, { ...options, prettyErrors: false, logLevel: 'silent' });
-  const loaded: YamlDocument[] = [];
-  const written = [...documents].filter((document) => document.errors.length > 0 || !isEmpty(document));
-  if (written.length === 0)
-    problems.add([0, 0], 'this source contains no document', 'write one, or leave the file out');
-  for (const document of written) {
+  const composer = new Composer({ ...options, prettyErrors: false, logLevel: 'silent' });
+  let isWritten = false;
+  // One at a time: the nodes of thousands of documents take hundreds of megabytes.
+  for (const document of composer.compose(new Parser().parse(source.text))) {
+    if (document.errors.length === 0 && isEmpty(document)) continue;
+    isWritten = true;
     const before = problems.size;
     // An error may be the consequence of the one before it.
     const [error] = document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
@@ -172,18 +177,19 @@ export function loadDocuments(source: SourceText, problems: ProblemList, lookup?
     if (error) reportSyntaxError(error, document, source, problems);
     else prepare(content, lookup);
     if (problems.size > before) continue;
+    let value: unknown;
     try {
-      loaded.push(new YamlDocument(document.toJS({ maxAliasCount: MAX_ALIASES }), content));
+      value = document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (failure) {
       const isBomb = failure instanceof ReferenceError;
+      const what = isBomb ? 'its aliases stand for too many values' : '"<<" takes a mapping, or a list of mappings';
       const [start] = rangeOf(document.contents);
-      problems.add(
-        [start, start],
-        isBomb ? 'its aliases stand for too many values' : '"<<" takes a mapping, or a list of mappings',
-      );
+      problems.add([start, start], what);
+      continue;
     }
+    yield new YamlDocument(value, content);
   }
-  return loaded;
+  if (!isWritten) problems.add([0, 0], 'this source contains no document', 'write one, or leave the file out');
 }
 
 /**
@@ -194,7 +200,7 @@ export function loadDocuments(source: SourceText, problems: ProblemList, lookup?
 export function readDocument(given: YamlSource, consequence: string): YamlDocument {
   const source = toSourceText(given);
   const problems = new ProblemList(source);
-  const [document, second] = loadDocuments(source, problems);
+  const [document, second] = [...loadDocuments(source, problems)];
   second?.report([], 'a second document', 'give a file with one document');
   if (document === undefined || problems.size > 0) throw problemsError(problems.sorted(), consequence);
   return document;
