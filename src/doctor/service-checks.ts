@@ -45,27 +45,20 @@ function checkConnection(facts: Facts): Check {
   );
 }
 
-/** The failure of a list although the first call succeeded, unless another check explains it. */
-function laterFailure({ lists }: Answered): PartnerctlError | undefined {
-  const isExplained = (error: PartnerctlError) =>
-    isUnexpectedShape(error) || isMissing(error) || [402, 403].includes(error.info.status ?? 0);
-  return lists.find(({ error }) => error !== undefined && !isExplained(error))?.error;
-}
-
 /** Checks that the base URL leads to this API. The token, its scopes, and the balance have their own checks. */
-function checkService(facts: Facts, probe: Answered): Check {
-  const { status, error } = probe;
+function checkService(facts: Facts, { status, error, lists }: Answered): Check {
   if (error instanceof NotJsonError) {
     return failed('service', error, `Something else responds there, such as a gateway. ${baseUrlHint(facts)}`);
   }
   if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
-    const later = laterFailure(probe);
+    const isExplained = (each: PartnerctlError) =>
+      isUnexpectedShape(each) || isMissing(each) || [402, 403].includes(each.info.status ?? 0);
+    const later = lists.find((list) => list.error !== undefined && !isExplained(list.error))?.error;
     return later ? failed('service', later) : ok('service', `responds with ${status}`);
   }
   if (status === 429) return warning('service', error.message, error.info.hint);
-  const isElsewhere = status === 404 || status === 405 || (status >= 300 && status < 400);
-  const hint = isElsewhere ? `${baseUrlHint(facts)} ${error.info.hint ?? ''}`.trim() : error.info.hint;
-  return failed('service', error, hint);
+  const isElsewhere = isMissing(error) || (status >= 300 && status < 400);
+  return failed('service', error, isElsewhere ? `${baseUrlHint(facts)} ${error.info.hint ?? ''}`.trim() : undefined);
 }
 
 function formatSkew(ms: number): string {
@@ -74,15 +67,14 @@ function formatSkew(ms: number): string {
 }
 
 /** Compares this machine's clock with the Date header of the response. */
-function checkClock(_: Facts, { headers, at, ms }: Answered): Check {
-  const { date, age } = headers;
-  const serviceTime = date === undefined ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(serviceTime) || age !== undefined)
+function checkClock(_: Facts, { headers: { date = '', age }, at, ms }: Answered): Check {
+  const skew = at - Date.parse(date);
+  // A cache sends an old date.
+  if (Number.isNaN(skew) || age !== undefined)
     return skipped('clock', "not checked: the response does not show the service's time");
-  const skew = at - serviceTime;
   if (Math.abs(skew) - ms <= MAX_SKEW_MS) return ok('clock', `within ${MAX_SKEW_MS / 1000} s of the service`);
   const message = `This machine's clock is ${formatSkew(skew)} ${skew > 0 ? 'ahead of' : 'behind'} the service's.`;
-  const hint = `Turn on time synchronization, or set this machine's clock to ${new Date(serviceTime).toISOString()}.`;
+  const hint = `Turn on time synchronization, or set this machine's clock to ${new Date(date).toISOString()}.`;
   return warning('clock', message, hint);
 }
 
