@@ -369,36 +369,6 @@ describe('the reads of a plan', () => {
     expect(ran.code).toBe(12);
   });
 
-  test.each([404])(
-    'plan all agents of a space that the state does not know if its agents fail with %i, as the call is safe to repeat',
-    async (status) => {
-      const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'no' }, status) });
-      const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
-      expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
-      expect(ran.json()).toMatchObject({
-        spaces: [{ space_id: 's1', action: 'change', actions: [{ op: 'install_agent', name: 'Support' }] }],
-      });
-      expect(ran.code).toBe(12);
-    },
-  );
-
-  test.each([405])('report jobs that fail with %i once, and jobs are planned from the state', async (status) => {
-    const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ detail: 'no' }, status) });
-    const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }, { name: z, instructions: y, schedule: '0 9 * * *' }] }\n`;
-    const ran = await planWith(envOf(it), write('acme.yaml', text));
-    expect(ran.stderr.match(/list of jobs/g)).toHaveLength(1);
-    expect(ran.json()).toMatchObject({
-      spaces: [
-        {
-          actions: [
-            { op: 'create_job', name: 'x' },
-            { op: 'create_job', name: 'z' },
-          ],
-        },
-      ],
-    });
-  });
-
   test('end the plan if they fail, and the error names the space and its file', async () => {
     const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'broken' }, 500) });
     const path = write('acme.yaml', manifest('acme'));

@@ -6,7 +6,7 @@ import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
-const PROVISION = 'POST /automation/agent-templates/provision-space/';
+const _PROVISION = 'POST /automation/agent-templates/provision-space/';
 const SETUP = 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/';
 
 /** A document with one agent per line, each with additional fields. */
@@ -117,39 +117,6 @@ describe('a chat that cannot be set up', () => {
       results: [{ agents: Array.from({ length: 3 }, () => ({ status: 'unchanged', source_id: expect.any(String) })) }],
     });
     expect(await paths(it)).toEqual([expect.stringMatching(/api-chat\/$/), expect.stringMatching(/api-chat\/$/)]);
-  });
-
-  test('stops the run on a 402 (exit 6), and on any failure with --fail-fast', async () => {
-    for (const [status, flags, code] of [
-      [402, [], 6],
-      [422, ['--fail-fast'], 1],
-    ] as const) {
-      const it = await service();
-      await it.faults({ kind: 'status', status, on: SETUP });
-      const path = write('two.yaml', `${document('one')}---\n${document('two')}`);
-      const ran = await provision([path, '--concurrency', '1', ...flags], it);
-      expect(ran.code).toBe(code);
-      expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 1 });
-      expect(await it.spaces()).toHaveLength(1);
-    }
-  });
-
-  test('is set up once, and each agent installed once, if both responses are lost', async () => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
-    await it.faults(
-      { kind: 'reset', stage: 'after', on: PROVISION, times: 1 },
-      { kind: 'status', status: 503, stage: 'after', on: SETUP, times: 2 },
-      { kind: 'cut', on: SETUP, skip: 3, times: 1 },
-    );
-    const ran = await provision([write('acme.yaml', document('acme'))], it);
-    expect(ran.code).toBe(0);
-    const [result] = ran.json<Answer>().results;
-    const listed: readonly unknown[] = await it.agents(result?.space_id ?? '');
-    expect(listed).toHaveLength(3);
-    expect(result?.agents.map(({ source_id }) => source_id)).toEqual(
-      listed.map((agent) => Object(agent).integrations.api_chat.source_id),
-    );
   });
 });
 

@@ -188,21 +188,6 @@ describe('a job that cannot be created', () => {
     expect(Object(details).why).toMatch(/^The job "daily" of .*\nThe job "hourly" of /);
   });
 
-  test('ends the run on a 402: no job is created, and the spaces are there', async () => {
-    const service = await startService();
-    await service.faults({ kind: 'status', status: 402, on: POST_JOB });
-    const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], service);
-    expect(await listed(service)).toEqual([]);
-    expect(ran.code).toBe(6);
-    expect(ran.json()).toMatchObject({
-      results: [
-        { status: 'failed', error: { status: 402 } },
-        { status: expect.any(String), space_id: expect.any(String) },
-      ],
-    });
-  });
-
   test('is not posted if the state file cannot be written, even if the space is complete', async () => {
     const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));

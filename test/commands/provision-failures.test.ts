@@ -138,24 +138,6 @@ describe('a failure', () => {
   });
 
   test.each([
-    ['a reset after it was processed', { kind: 'reset', stage: 'after' }],
-    ['a response that is not JSON', { kind: 'garbage', stage: 'after' }],
-    ['a 429', { kind: 'status', status: 429, retry_after: 0.01 }],
-  ])('(%s) is retried after a read, and nothing is installed twice', async (_, fault) => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
-    await it.faults({ ...fault, on: POST, times: 2 });
-    const ran = await provision([many(3)], it);
-    expect(ran.code).toBe(0);
-    const { summary, results } = ran.json<Answer>();
-    expect(summary).toEqual({ ...SUMMARY, created: 3 });
-    const spaces = await it.spaces();
-    expect(spaces).toHaveLength(3);
-    for (const { space_id } of spaces) expect(await it.agents(space_id)).toHaveLength(1);
-    expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
-  });
-
-  test.each([
     ['a 401', { kind: 'status', status: 401 }, 3],
     ['a response that is not JSON', { kind: 'garbage' }, 8],
   ])('with a lost response is an unknown outcome if every read then fails with %s', async (_, fault, code) => {
