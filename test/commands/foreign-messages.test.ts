@@ -74,16 +74,6 @@ describe('a history that ignores which session is requested', () => {
   ])('is contradicted by contract check, with messages that name the session with %s', async (_, name) => {
     expect(await (await serve(historyBy('sess', name))).check()).toEqual([8, 'contradicted']);
   });
-
-  test('is refused with the name of the field in the place where the contract puts the session', async () => {
-    const post = `POST ${HISTORY}`;
-    const service = await startFakeService({ [post]: json([{ id: 'm2', text: 'CONFIDENTIAL', session_id: 't-2' }]) });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
-    await run(['contract', 'set', 'messages.history', post, FIELD, 'body:sess'], { env });
-    const ran = await run(['chat', 'tail', '--source', 'src', '--session', 't-1', '--no-follow'], { env });
-    expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.stderr).toContain(`contract set ${FIELD} body:session_id`);
-  });
 });
 
 describe('a history that heeds the session', () => {

@@ -65,29 +65,3 @@ test.each<[string, Respell]>([
   expect(provisioned.json()).toMatchObject({ results: [{ status: 'unchanged', agents: [{ agent_id: 'a1' }] }] });
   expect(posts()).toEqual([]);
 });
-
-test.each<[string, readonly string[], Respell, string]>([
-  ['an id that is null', ['spaces', 'list'], (space) => ({ ...space, space_id: null }), "space.id '<path>'"],
-  [
-    'an external id',
-    ['agents', 'list', 'ext:acme'],
-    ({ external_space_id, ...rest }, type) => (type === 'space' ? { ...rest, customerRef: external_space_id } : rest),
-    'space.external_space_id customerRef',
-  ],
-  ['an agent', CREATE_DAILY, ({ agent_id, ...rest }) => ({ ...rest, botRef: agent_id }), 'cron_job.agent_id botRef'],
-  ['the name of a job', CREATE_DAILY, ({ name, ...rest }) => ({ ...rest, jobTag: name }), "cron_job.name '<path>'"],
-  ['two ids', ['spaces', 'list'], (space) => ({ ...space, SpaceId: 's2' }), 'space.id space_id'],
-])('%s that cannot be read fails with the command that settles it', async (_, argv, respell, fix) => {
-  const { posts, on } = await serve(respell);
-  const refused = await on([...argv, '-o', 'json']);
-  expect(refused.code).toBe(8);
-  const [leaf = '', value = ''] = fix.split(' ');
-  expect(refused.error()).toMatchObject({
-    hint: expect.stringContaining(`partnerctl contract set ${fix}`),
-    details: { leaf },
-  });
-  expect(posts()).toEqual([]);
-  if (fix.includes('<')) return;
-  expect((await on(['contract', 'set', leaf, value])).code).toBe(0);
-  expect((await on(argv)).code).toBe(0);
-});

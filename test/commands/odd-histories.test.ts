@@ -137,17 +137,6 @@ describe('a history of which the service sends the newest messages, the oldest o
   });
 });
 
-test('a history that is cut without saying so is read to its end before its last messages are shown', async () => {
-  const server = await historyServer();
-  server.add('s', 25);
-  server.behave(({ json }, wellBehaved) => json(200, wellBehaved().slice(0, 4)));
-  const { ids } = await tailUntil(server, ['--tail', '3'], (shown) => {
-    if (shown.ids.length === 3 && server.sessions.get('s')?.length === 25) server.add('s', 1);
-    return shown.ids.length === 4;
-  });
-  expect(ids).toEqual(idsFrom(22, 25));
-});
-
 test('links that leave out the parameters of the request lead to no message of another session', async () => {
   const server = await historyServer();
   server.add('other', 9);
@@ -172,18 +161,6 @@ test.each(['heeds', 'ignores'])('a link back to itself ends the read, if the ser
     json(200, { results, next: url.pathname + url.search });
   });
   expect((await readAll(server, WHOLE)).ids).toEqual(idsFrom(0, 2));
-});
-
-test('a reply that is announced without a text is waited for', async () => {
-  const server = await historyServer();
-  server.add('s', 1, 'user');
-  const reply = { message_id: 's-1', role: 'assistant', text: '', status: 'pending' } as const;
-  server.behave(({ json, after }) => {
-    const written = server.requests.length < 4 ? reply : { ...reply, text: 'Here it is.', status: 'done' };
-    json(200, { results: after === 's-1' ? [] : [written] });
-  });
-  const { stdout } = await tailUntil(server, ['--after', 's-0'], ({ ids }) => ids.length > 0);
-  expect(JSON.parse(stdout)).toMatchObject({ text: 'Here it is.' });
 });
 
 describe('a history without times', () => {

@@ -14,7 +14,6 @@ export function openApi(paths: Data, schemas: Data = {}, more: Data = {}): Data 
 }
 
 export const text = { type: 'string' };
-export const flag = { type: 'boolean' };
 export const ref = (name: string): Data => ({ $ref: `#/components/schemas/${name}` });
 export const list = (items: Data): Data => ({ type: 'array', items });
 

@@ -37,8 +37,3 @@ describe('the source of a listed agent', () => {
     expect(read({ name: 'Support', api_chat }).source).toMatchObject({ name: 'Helpdesk', routing_mode: 'agent_inbox' });
   });
 });
-
-it('the template of an agent may be an object', () => {
-  expect(read({ template: { id: 't', name: 'Support' } }).template_id).toBe('t');
-  expect(read({ template: 'Support', template_id: 't' }).template_id).toBe('t');
-});

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { readChatSource } from '../../../src/contract/chat-source.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readAcknowledgement } from '../../../src/contract/messages.ts';
 import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
@@ -91,13 +90,6 @@ it('an acknowledgement has the id under the name of the spec, too, where another
   const chosen = new Contract({ override: { 'message.id': 'ts' } });
   expect(readAcknowledgement({ ok: true, message_id: 'm1' }, chosen).message_id).toBe('m1');
   expect(readAcknowledgement({ ts: '1.2', message_id: 'm1' }, chosen).message_id).toBe('1.2');
-});
-
-it('a source is read with its settings, and with its object as the service sent it', () => {
-  const settings = { name: 'Chat', reply_capable: true, routing_mode: 'agent_inbox' };
-  const source = { source_id: 's1', ...settings };
-  const body = { id: 'envelope', api_chat: source, created: false };
-  expect(readChatSource(body, CONTRACT)).toEqual({ source_id: 's1', ...settings, created: false, raw: source });
 });
 
 describe('the response to provisioning', () => {

@@ -155,11 +155,6 @@ describe('a contract that says how the next page is requested', () => {
   ])('is followed, though the page announces nothing: %s', (value, expected) => {
     expect(read({ empty: '' }, by(value))).toEqual(expected);
   });
-
-  it('counts on from the number that the page states, and does not make up for one that announces more', () => {
-    expect(read({ page: 0 }, by('page:p'))).toEqual(['page:p=1?']);
-    expect(read({ has_more: true }, by('link:paging.next'))).toEqual(['has_more']);
-  });
 });
 
 it.each([

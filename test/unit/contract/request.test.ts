@@ -54,20 +54,6 @@ describe('a request built from the contract', () => {
     });
   });
 
-  it('can have parameters of the query in a body or in the path', () => {
-    const contract = withOverride({
-      'messages.history': 'POST /chat/{session_id}/history',
-      'messages.history.source_id': 'body:filter.source',
-      'messages.history.after_message_id': 'query:after',
-    });
-    const request = { source_id: 's1', session_id: 'a b', after_message_id: 'm1' };
-    expect(buildRequest(contract, 'messages.history', request)).toEqual({
-      method: 'POST',
-      path: '/chat/a%20b/history?after=m1',
-      json: { filter: { source: 's1' } },
-    });
-  });
-
   it('has a query without the values that are undefined, and a body only where the contract puts something into it', () => {
     const request = { source_id: 'x&y=z é', session_id: '', after_message_id: undefined };
     expect(buildRequest(new Contract(), 'messages.history', request)).toEqual({
@@ -87,11 +73,6 @@ describe('a request built from the contract', () => {
   ])('ends with a slash %s: %s', (slash, operation, path) => {
     const contract = withOverride({ 'paths.trailing_slash': slash, 'spaces.list': operation });
     expect(buildRequest(contract, 'spaces.list').path).toBe(path);
-  });
-
-  it('may have a parameter in the query of its path, and a slash before that', () => {
-    const contract = withOverride({ 'agents.list': 'GET /agents?space={space_id}', 'paths.trailing_slash': 'always' });
-    expect(buildRequest(contract, 'agents.list', { space_id: 'a&b' }).path).toBe('/agents/?space=a%26b');
   });
 
   it('is not built for an operation that the service lacks', () => {

@@ -3,7 +3,6 @@ import { DEFAULTS } from '../../../src/contract/leaves.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import {
   type Data,
-  flag,
   list,
   object,
   openApi,
@@ -41,24 +40,6 @@ describe('The responses of a document are read', () => {
     expect(await read({ '/automation/spaces': { get } }, { SpaceOut: space })).toEqual({
       changes: { 'spaces.list': 'GET /automation/spaces', 'spaces.list.items': '$', 'spaces.list.next': 'offset:skip' },
       questions: [],
-    });
-  });
-
-  test('as Spring writes them: camel case, pages from zero, a base class, any media type', async () => {
-    const page = {
-      totalPages: { type: 'integer' },
-      content: list(ref('Space')),
-      last: flag,
-      sort: object({ sorted: flag }),
-    };
-    const get = {
-      parameters: query({ page: { type: 'integer', default: 0 } }, { size: { type: 'integer' } }),
-      responses: { '200': { content: { '*/*': { schema: object(page) } } } },
-    };
-    const Space = { allOf: [object('id', 'createdAt'), object('externalSpaceId', 'displayName')] };
-    expect((await read({ [SPACES]: { get } }, { Space })).changes).toEqual({
-      'spaces.list.items': 'content',
-      'spaces.list.next': 'page:page:0',
     });
   });
 
