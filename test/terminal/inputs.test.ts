@@ -68,19 +68,3 @@ test('a directory may contain more manifests than a process may open files', asy
   });
   expect(JSON.parse(ran.stdout).results).toHaveLength(200);
 });
-
-test.each([
-  ['--timeout', 1],
-  ['SIGTERM', 143],
-])('%s ends a token_command and its child processes', async (way, exitCode) => {
-  const pipe = await namedPipe();
-  // The pipe ends when neither the shell nor its child keeps it open.
-  const command = `exec 3> ${pipe}; sleep 600 & wait`;
-  const limit = way === '--timeout' ? ['--timeout', '1s'] : [];
-  const child = start(['login', '--token-command', command, ...limit], { env, detached: true });
-  const reader = await open(pipe, 'r');
-  if (way === 'SIGTERM') child.kill('SIGTERM');
-  expect(await child).toMatchObject({ exitCode, stdout: '' });
-  expect(await reader.readFile('utf8')).toBe('');
-  await reader.close();
-});
