@@ -23,7 +23,7 @@ import { TimeLimitReached } from './transport-failure.ts';
 export interface TokenOrigin {
   /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
   readonly from: string;
-  /** How to provide a valid one. */
+  /** How to provide a valid token. */
   readonly fixHint: string;
 }
 

@@ -170,7 +170,7 @@ class FollowedSession {
     yield { kind: 'gap', ref, evidence, isCertain: unexplained !== undefined } as const;
   }
 
-  /** @throws PartnerctlError that no further poll can mend, or after an outage of `maxOutageMs` */
+  /** @throws PartnerctlError that polling again cannot resolve, or after an outage of `maxOutageMs` */
   private async *handleFailure(
     error: PartnerctlError,
     cursor: string | undefined,
@@ -238,7 +238,7 @@ class FollowedSession {
 /**
  * Follows a session: yields each message once, oldest first, until the signal aborts or the time is up or, with `once`, until
  * everything that exists was read. Failures of the network and the service are outages, not the end.
- * @throws PartnerctlError that no further poll can mend: 401, 402, 403 and, before a first page was read, most of what the
+ * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most of what the
  *   service answers; ServiceError or RateLimitError after an outage of `maxOutageMs`
  */
 export function followSession(polling: Polling, ref: SessionRef, start: FollowStart): Events {

@@ -50,7 +50,9 @@ function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings)
 async function explain(settings: ServiceSettings, { flags, writeLine }: ClientDeps): Promise<void> {
   const { baseUrl, token, shadowed, overridingVariables: names, profile } = settings;
   if (flags.verbose || flags.debug) {
-    await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${token?.from ?? 'nowhere'}`);
+    await writeLine(
+      `* service ${baseUrl.value} from ${baseUrl.from}, ${token ? `token from ${token.from}` : 'no token'}`,
+    );
     for (const line of shadowed) await writeLine(`* ${line}`);
   }
   if (flags.quiet || names.length === 0) return;

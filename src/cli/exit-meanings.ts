@@ -9,7 +9,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   usage: 'invalid input; nothing was sent',
   credentials: 'no token, or the service rejects it (401, 403)',
   notFound: 'not found',
-  duplicate: 'duplicate blocked: the job exists',
+  duplicate: 'duplicate blocked: it exists or may exist',
   balance: 'the balance is too low (402)',
   rateLimited: 'rate limited (429)',
   service: 'the service or the network failed',

@@ -30,14 +30,16 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   // Such as in a shell of `sandbox run`.
   const isOther = isInteractive && !isSameService(PARTNER_BASE_URL, baseUrl);
   if (PARTNER_TOKEN && !isOther) {
-    await notice('Storing the token from PARTNER_TOKEN. To store another one, unset it or add --token-file <path>.');
-    const fixHint = 'Set a valid one, or unset it to store another token.';
+    await notice(
+      'Storing the token from PARTNER_TOKEN. To store another token, unset PARTNER_TOKEN or add --token-file <path>.',
+    );
+    const fixHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';
     return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
   }
   if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${PARTNER_BASE_URL} (PARTNER_BASE_URL).`);
   if (isInteractive) {
     const value = await context.askSecret(`Partner token for ${baseUrl}`);
-    return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
+    return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid token.' };
   }
   if (!io.stdin.isTTY) return tokenFileSource('-');
   const isForbidden = !flags.input || env.CI;

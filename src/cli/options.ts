@@ -50,12 +50,12 @@ export function confirmOption() {
   );
 }
 
-/** Writes a report for the page of a CI run; `runCommand` does it. */
+/** Writes a summary to the page of a CI run; `runCommand` does it. */
 export function summaryOption() {
   return new Option('--summary', 'write a summary in Markdown to the page of the run; the default in GitHub Actions');
 }
 
-/** Where the report goes instead; for other systems than GitHub Actions. */
+/** Where the summary goes instead; for other systems than GitHub Actions. */
 export function summaryFileOption() {
   return new Option('--summary-file <path>', 'write the summary to this file');
 }

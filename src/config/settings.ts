@@ -14,7 +14,7 @@ export interface Sourced<Value> {
 /** A token, a file that holds it (`-` for standard input), or a shell command that prints it. */
 export interface TokenSource extends Sourced<string> {
   readonly kind: 'text' | 'file' | 'command';
-  /** How to provide a valid one there. One sentence. */
+  /** How to provide a valid token there. One sentence. */
   readonly fixHint: string;
   /** The profile that stores it; undefined for one from a flag or the environment. */
   readonly profile?: string;
@@ -68,15 +68,15 @@ export function isSameService(one: string, other: string): boolean {
 export function tokenFileSource(path: string, orElse = ''): TokenSource {
   const [from, fix] =
     path === '-'
-      ? ['standard input', 'Pipe a valid one to standard input']
-      : [`--token-file ${path}`, `Put a valid one into ${path}`];
+      ? ['standard input', 'Pipe a valid token to standard input']
+      : [`--token-file ${path}`, `Put a valid token into ${path}`];
   return { kind: 'file', value: path, from, fixHint: `${fix}${orElse}.` };
 }
 
 function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
   const login = `partnerctl login --profile ${shellQuote(profile)}`;
   if (command) {
-    const fixHint = `Make it print a valid one (${command}), or store a token with: ${login}`;
+    const fixHint = `Make it print a valid token (${command}), or store a token with: ${login}`;
     return { kind: 'command', value: command, from: `${nameProfile(profile)}'s token_command`, fixHint, profile };
   }
   if (!token) return undefined;
@@ -84,7 +84,7 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
     kind: 'text',
     value: token,
     from: nameProfile(profile),
-    fixHint: `Store a valid one with: ${login}`,
+    fixHint: `Store a valid token with: ${login}`,
     profile,
   };
 }
@@ -98,7 +98,7 @@ function tokenSources(
 ): readonly TokenSource[] {
   const orElse = (drop: string, next: TokenSource | undefined) => (next ? `, or ${drop} to use ${next.from}` : '');
   const usable = isForeign ? undefined : stored;
-  const fixHint = `Set a valid one${orElse('unset it', usable)}.`;
+  const fixHint = `Set a valid token${orElse('unset it', usable)}.`;
   const variable: TokenSource | undefined = PARTNER_TOKEN
     ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint }
     : undefined;

@@ -10,7 +10,7 @@ import {
   UsageError,
 } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { outlive } from '../state/lease.ts';
+import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
@@ -68,7 +68,7 @@ async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected)
   const current = await select(log, { key });
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
   if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
-  throw new DuplicateError('The records of this job changed while you were asked.', {
+  throw new DuplicateError('The records of this job have changed since this command read them.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
     details: { key },
   });
@@ -116,7 +116,7 @@ export async function adoptJob(
   // One that recorded an unknown outcome has sent its request, and the key stays blocked.
   const isAwaited = ({ isUnknown }: JobReservation) => !isUnknown;
   const of = standing.open.map(({ id }) => id);
-  await outlive(deps, JOBS, new Set(of), { isAwaited, onWait: deps.onWait });
+  await waitOutLeases(deps, JOBS, new Set(of), { isAwaited, onWait: deps.onWait });
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
   const recorded = standing.objects.find(({ object }) => object === cronJobId) ?? standing.open[0];
@@ -152,7 +152,7 @@ export async function forgetJob(
     throw unknownJobError(named);
   }
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
-  await outlive(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
+  await waitOutLeases(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
   await deps.confirm(forgetQuestion(job, standing));
   await refuseIfChanged(deps, selected);
   await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
@@ -174,7 +174,7 @@ async function changeDeps(context: CronContext, yes: boolean): Promise<ForgetDep
         });
       }
       if (await context.confirm(question)) return;
-      throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
+      throw new UsageError('Not confirmed. Nothing was changed.');
     },
     onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
   };
@@ -192,7 +192,7 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
   });
   context.progress.stop();
   if (typeof list === 'string') {
-    await context.warn(`cannot check whether the service has ${cronJobId}: ${list}`);
+    await context.warn(`Cannot check whether the service has ${cronJobId}: ${list}`);
     return undefined;
   }
   const job = list.jobs.get(cronJobId);

@@ -1,6 +1,6 @@
 import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { outlive } from '../state/lease.ts';
+import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { Item, Result, SendOptions } from '../state/once.ts';
 import { standingOf, standings } from '../state/standing.ts';
@@ -194,7 +194,7 @@ class CreateRun {
     const ids = new Set([...lost.values()].flatMap((reservation) => reservation?.id ?? []));
     if (ids.size === 0) return [...lost.keys()];
     const isAwaited = ({ isUnknown }: JobReservation): boolean => !isUnknown;
-    const open = await outlive(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
+    const open = await waitOutLeases(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
     return [...lost].flatMap(([wanted, reservation]) => {
       const stillOpen = open.find(({ id }) => id === reservation?.id);
       if (!stillOpen) return [wanted];
@@ -229,8 +229,8 @@ class CreateRun {
         return;
       case 'unknown': {
         const { error, reservation } = result;
-        const { lookUp } = await import('./reconcile.ts');
-        const found = await lookUp(this.deps, reservation, error);
+        const { findLostJob } = await import('./reconcile.ts');
+        const found = await findLostJob(this.deps, reservation, error);
         this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
       }
     }

@@ -88,9 +88,9 @@ function parseItem(field: FieldName, piece: Piece): ParsedField {
   const text = toNumbers(field, piece).replace(/\d+/g, (digits) => String(Number(digits)));
   const fault = (what: string, hint = describeAllowedValues(field)) => new ScheduleError(field, what, { piece, hint });
   const [isValid, all, from, to, by] = /^(?:(\*)|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/.exec(text) ?? [];
-  if (isValid === undefined) throw fault(`is not valid: ${allowed}`);
+  if (isValid === undefined) throw fault(`is not valid (${allowed})`);
   const [low, high] = all ? [0, size - 1] : [Number(from), Number(to ?? from)];
-  if (Math.max(low, high) > highest) throw fault(`is out of range: ${allowed}`);
+  if (Math.max(low, high) > highest) throw fault(`is out of range (${allowed})`);
   if (low > high) throw fault('runs backwards');
   const step = Number(by ?? 1);
   if (step < 1 || step > size) throw fault(`needs a step from 1 to ${size} after the "/"`);

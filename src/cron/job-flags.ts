@@ -144,7 +144,7 @@ async function findSpaceAgents(http: Http, space: string): Promise<OwnerAgents> 
 
 /**
  * The agents that --agent and --space name; undefined if neither is given.
- * @param http undefined to look nothing up
+ * @param connect opens the client; undefined to look nothing up
  * @throws UsageError for invalid values, and for what has to be looked up; NotFoundError as `resolveSpaceId` and `resolveAgentId` do
  */
 export async function findOwnerAgents(

@@ -27,7 +27,7 @@ const fields = {
   day_of_week: v.exactOptional(
     cronField(
       'Day of the week',
-      'Days, 0 to 6 (0 and 7 are Sunday) or sun to sat: *, lists, ranges, and steps. Default: every day.',
+      'Days, 0 to 7 (0 and 7 are Sunday) or sun to sat: *, lists, ranges, and steps. Default: every day.',
     ),
   ),
 };
@@ -166,7 +166,7 @@ export function checkUniqueName(
   if (first === undefined) places.set(key, document.location(at));
   else {
     const job = document.variables(at).length > 0 ? 'job of this name' : `job ${quoted(name)}`;
-    document.report(at, `this agent already has a ${job}, at ${first}`, 'give each job of an agent its own name');
+    document.report(at, `this agent already has a ${job} at ${first}`, 'give each job of an agent its own name');
   }
 }
 

@@ -180,7 +180,7 @@ function failedError(
   const { job, command } = context;
   if (!(error instanceof PartnerctlError)) return error;
   if (!isBlocked && saysJobExists(error)) {
-    return new DuplicateError(`The service refused ${describeJob(job)}, because it has such a job (409).`, {
+    return new DuplicateError(`${describeJob(job)} already exists, says the service (409).`, {
       ...error.info,
       hint: `The job was not created. Look for the existing one: ${command(['cron', 'list'])}\nIf it is there: ${adoptLine('<cron_job_id>', job.agent_id, context)}`,
       details: { key, reason: 'refused', cause: error.info.details ?? null },

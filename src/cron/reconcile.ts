@@ -1,7 +1,7 @@
 import type { ListedCronJob } from '../contract/cron.ts';
 import { isWithoutId, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { outlive } from '../state/lease.ts';
+import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
@@ -92,7 +92,7 @@ export interface ReconcileDeps {
  * Looks for the jobs of open reservations in the list, and adopts those that are certain; the others stay unknown. Reads the log
  * after the list: every listed job was reserved before it was created.
  */
-async function look(
+async function matchListed(
   { log, origin, readList }: ReconcileDeps,
   ids: ReadonlySet<string>,
 ): Promise<readonly Reconciled[]> {
@@ -135,10 +135,10 @@ export async function reconcileJobs(
   );
   if (wanted.length === 0) return [];
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
-  const first = await look(deps, new Set(wanted));
+  const first = await matchListed(deps, new Set(wanted));
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
-  const open = await outlive(deps, JOBS, new Set(missing), { onWait });
-  const second = open.length === 0 ? [] : await look(deps, new Set(open.map(({ id }) => id)));
+  const open = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
+  const second = open.length === 0 ? [] : await matchListed(deps, new Set(open.map(({ id }) => id)));
   const results: Reconciled[] = first.filter((found) => !isMissing(found));
   for (const found of second) {
     const { reservation } = found;
@@ -154,7 +154,7 @@ export async function reconcileJobs(
  * @param error the failure of the request
  * @returns undefined if it is not certain which it is, or if the list or the state fails
  */
-export async function lookUp(
+export async function findLostJob(
   { log, origin, lists }: { readonly log: Log; readonly origin: string; readonly lists: JobLists },
   reservation: JobReservation,
   error: unknown,

@@ -116,6 +116,10 @@ interface ListHints {
   readonly refusal?: string;
 }
 
+/**
+ * Creates the list of a command's jobs, which is read again when it is too old. One that is not available is not asked for again.
+ * Its readings throw a PartnerctlError if a later one may succeed.
+ */
 export function createJobLists(source: JobSource, hints: ListHints): JobLists {
   let wasRead = false;
   const wasReadBefore = async () => wasRead || (await source.wasReadBefore());

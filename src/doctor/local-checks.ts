@@ -59,7 +59,7 @@ export function checkSettings(facts: Facts): Check {
   const others = shadowed.length === 0 ? '' : ` (${shadowed.join('; ')})`;
   const isStored = profiles.value.names.includes(profile.value);
   const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
-  const message = `${baseUrl.value} from ${baseUrl.from}, token from ${token?.from ?? 'nowhere'}, ${named}${others}`;
+  const message = `${baseUrl.value} from ${baseUrl.from}, ${token ? `token from ${token.from}` : 'no token'}, ${named}${others}`;
   if (overridden === undefined) return ok('settings', message);
   return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts));
 }

@@ -30,7 +30,7 @@ export interface SpaceView {
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
 async function readJobs(context: CronContext, agents: OwnerAgents): Promise<readonly JobRow[] | undefined> {
   const onLeftOut = (count: number) =>
-    context.warn(`the service does not say which agent runs ${count} of the jobs: they are not shown.`);
+    context.warn(`The service does not say which agent runs ${count} of the jobs: they are not shown.`);
   const jobs: JobRow[] = [];
   try {
     const hooks = { readSpaces: readAgentSpaces, onLeftOut };
@@ -40,7 +40,7 @@ async function readJobs(context: CronContext, agents: OwnerAgents): Promise<read
     const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: jobs.length > 0 });
     const isUnavailable = failure instanceof ListUnavailable || error instanceof NoOperationError;
     if (!(error instanceof PartnerctlError) || !isUnavailable) throw error;
-    await context.warn(`the jobs cannot be listed: ${error.message}`);
+    await context.warn(`The jobs cannot be listed: ${error.message}`);
     return undefined;
   }
 }

@@ -13,7 +13,7 @@ export const REQUEST_MS = 30_000;
 export const PATIENCE_MS = 30_000;
 /** How long an owner may act on its reservation. */
 export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
-/** How long `outlive` waits before it reads the log again, at first and at most. */
+/** How long `waitOutLeases` waits before it reads the log again, at first and at most. */
 const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
 
 /**
@@ -25,7 +25,7 @@ const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
  * @returns those that are still open
  * @throws LocalError; the reason of the signal
  */
-export async function outlive<Data>(
+export async function waitOutLeases<Data>(
   { log, clock, signal }: { readonly log: Log; readonly clock: Clock; readonly signal: AbortSignal },
   kind: OnceKind<Data>,
   ids: ReadonlySet<string>,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone, stopsRun } from '../errors.ts';
-import { outlive } from '../state/lease.ts';
+import { waitOutLeases } from '../state/lease.ts';
 import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
 import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
 import type { LocalFile } from './files.ts';
@@ -154,7 +154,7 @@ class UploadRun {
     await this.createAll(wanted);
     if (owned.size > 0) {
       // An owner that finishes has made a copy. One that has not within a lease never sends anything.
-      await outlive(this.deps, UPLOADS, owned, { onWait: this.deps.onWait });
+      await waitOutLeases(this.deps, UPLOADS, owned, { onWait: this.deps.onWait });
       for (const id of owned) this.ended.add(id);
     }
     return [...this.lost.splice(0), ...blocked];

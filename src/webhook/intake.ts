@@ -35,6 +35,9 @@ interface IntakeDeps {
   warn(text: string): Promise<void>;
 }
 
+/** How many deliveries are remembered. Then the oldest is forgotten, and a repeat of it is a delivery. */
+const MAX_REMEMBERED = 100_000;
+
 const NOT_FORWARDED = { forwarded: null, forwardStatus: null, saved: null };
 
 /**
@@ -72,6 +75,8 @@ export class Intake {
     }
     const answer = this.accept(delivery);
     this.answers.set(delivery_id, answer);
+    const [oldest] = this.answers.keys();
+    if (this.answers.size > MAX_REMEMBERED && oldest !== undefined) this.answers.delete(oldest);
     let isDone = false;
     try {
       const status = await answer;

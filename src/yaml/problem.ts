@@ -132,8 +132,8 @@ export function problemsError(
   limit: number = MAX_PROBLEMS,
 ): InputError {
   const number = `${problems.length < limit ? '' : 'at least '}${problems.length}`;
-  const count = problems.length === 1 ? 'a mistake' : `${number} mistakes`;
-  return new InputError(`The input has ${count}; ${consequence}.`, {
+  const count = problems.length === 1 ? '' : `: ${number} mistakes`;
+  return new InputError(`Invalid input${count}; ${consequence}.`, {
     why: problems.map(formatProblem).join('\n\n'),
     ...(problems.length > MANY_PROBLEMS && { hint: `Correct all of the ${problems.length} mistakes above.` }),
     details: { problems },

@@ -175,7 +175,7 @@ describe('invalid rows', () => {
     const path = write('rows.ndjson', mistakes.map(([row]) => row).join('\n'));
     const ran = await run(['chat', 'send', '--rows', path, '--source', 'src_1'], { env });
     expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain('The input has 7 mistakes; nothing was sent.');
+    expect(ran.stderr).toContain('Invalid input: 7 mistakes; nothing was sent.');
     for (const [index, [, column, message]] of mistakes.entries()) {
       expect(ran.stderr).toContain(`${path}:${index + 1}:${column}: `);
       expect(ran.stderr).toMatch(message);

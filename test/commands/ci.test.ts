@@ -39,7 +39,7 @@ describe('annotations in GitHub Actions', () => {
     expect(annotations(ran.stderr)).toEqual([
       '::error file=acme.yaml,line=5,col=1,title=partnerctl provision::unknown key "colour"%0Ahint: valid keys: external_space_id, space, agents',
     ]);
-    expect(ran.stderr).toContain('error: The input has a mistake; nothing was sent.');
+    expect(ran.stderr).toContain('error: Invalid input; nothing was sent.');
     expect(await it.received()).toEqual([]);
   });
 
@@ -224,7 +224,7 @@ describe('--summary', () => {
     const env = actions(path, { GITHUB_STEP_SUMMARY: '/dev/full' });
     const ran = await runIn(it, ['plan', path, '--summary'], env);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('The report /dev/full cannot be written: ');
+    expect(ran.stderr).toContain('The summary /dev/full cannot be written: ');
   });
 
   test.each([

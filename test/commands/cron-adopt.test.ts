@@ -58,7 +58,7 @@ describe('cron adopt', () => {
     await service.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await service.cron(['adopt', 'cron_x', '--agent', service.agent, '--name', 'daily', '--yes']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('cannot check whether the service has cron_x');
+    expect(ran.stderr).toContain('Cannot check whether the service has cron_x');
     expect((await service.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
   });
 
@@ -86,7 +86,7 @@ describe('cron adopt', () => {
     });
     const ran = await run(['cron', 'adopt', job?.cron_job_id ?? '', '--key', key, '--yes', '-o', 'json']);
     expect(ran.code).toBe(5);
-    expect(ran.stderr).toContain('changed while you were asked');
+    expect(ran.stderr).toContain('have changed since this command read them');
     expect(await jobRecordKinds(path)).not.toContain('created');
   });
 

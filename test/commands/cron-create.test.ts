@@ -169,7 +169,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--schedule', '0 9 1 * *'), '--schedule: "1" is a day of the month, but must be *'],
     [
       changed('--schedule', '0 24 * * *'),
-      '--schedule: hour: "24" is out of range: 0 to 23\nhint: Hour: 0 to 23, such as',
+      '--schedule: hour: "24" is out of range (0 to 23)\nhint: Hour: 0 to 23, such as',
     ],
     [changed('--timezone', 'Europe/Berln'), '--timezone: "Europe/Berln" is not an IANA time zone name'],
     [changed('--instructions', '@/nowhere.md'), 'cannot be read from /nowhere.md'],
@@ -180,7 +180,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],
     [['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
     [['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
-    [changed('--summary-file', 'x.md'), '--summary can only be used with -f.'],
+    [changed('--summary-file', write('x.md', '')), '--summary-file can only be used with -f.'],
     [['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
   ];
   for (const [args, said] of refused) {

@@ -373,7 +373,7 @@ describe('doctor', () => {
     machine.env.PARTNER_TOKEN = TOKEN;
     const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 200 });
     expect(ran.stdout).toMatch(
-      /^token +failed +The service rejected the token from PARTNER_TOKEN \(401\)\..*\n +Set a valid one, or unset it to use profile "acme"/m,
+      /^token +failed +The service rejected the token from PARTNER_TOKEN \(401\)\..*\n +Set a valid token, or unset it to use profile "acme"/m,
     );
     expect(ran.stdout).not.toMatch(/skipped|not checked/);
     expect(ran.stderr).toContain('error: 1 check failed: token.');

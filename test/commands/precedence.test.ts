@@ -121,29 +121,29 @@ describe('settings', () => {
 });
 
 describe('the hint for a rejected token names its source, and works', () => {
-  test('PARTNER_TOKEN: set a valid one, or unset it to use the profile if that is for the same service', async () => {
+  test('PARTNER_TOKEN: set a valid token, or unset it to use the profile if that is for the same service', async () => {
     const { env } = await setUp();
     const ran = await run(LIST, { env: { ...env, PARTNER_TOKEN: TOKEN } });
     expect(ran).toMatchObject({ code: 3 });
     expect(ran.stderr).toContain('error: The service rejected the token from PARTNER_TOKEN (401).\n');
-    expect(hintOf(ran)).toBe('Set a valid one, or unset it to use profile "acme".');
+    expect(hintOf(ran)).toBe('Set a valid token, or unset it to use profile "acme".');
     const malformed = await run(LIST, { env: { ...env, PARTNER_TOKEN: 'two words' } });
     expect(hintOf(malformed)).toBe(hintOf(ran));
     expect((await run(LIST, { env })).code).toBe(0);
     const other = await service();
     const elsewhere = { ...env, PARTNER_BASE_URL: other.sandbox.baseUrl, PARTNER_TOKEN: TOKEN };
-    expect(hintOf(await run(LIST, { env: elsewhere }))).toBe('Set a valid one.');
+    expect(hintOf(await run(LIST, { env: elsewhere }))).toBe('Set a valid token.');
   });
 
-  test('--token-file: put a valid one into the file or pipe, or omit the flag', async () => {
+  test('--token-file: put a valid token into the file or pipe, or omit the flag', async () => {
     const { env, file, token } = await setUp();
     const ran = await run([...LIST, '--token-file', file], { env });
     expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
-    expect(hintOf(ran)).toBe(`Put a valid one into ${file}, or omit --token-file to use profile "acme".`);
+    expect(hintOf(ran)).toBe(`Put a valid token into ${file}, or omit --token-file to use profile "acme".`);
     writeFileSync(file, token);
     expect((await run([...LIST, '--token-file', file], { env })).code).toBe(0);
     const piped = await run([...LIST, '--token-file', '-'], { env, stdin: TOKEN });
-    expect(hintOf(piped)).toBe('Pipe a valid one to standard input, or omit --token-file to use profile "acme".');
+    expect(hintOf(piped)).toBe('Pipe a valid token to standard input, or omit --token-file to use profile "acme".');
     const missing = await run([...LIST, '--token-file', `${file}.missing`], { env });
     expect(missing.stderr).toContain(`The token file ${file}.missing cannot be read.`);
     expect(hintOf(missing)).toContain('omit --token-file');
@@ -154,11 +154,11 @@ describe('the hint for a rejected token names its source, and works', () => {
     await storeProfile(home, 'customers of acme', sandbox.baseUrl, TOKEN);
     const ran = await run([...LIST, '--profile', 'customers of acme'], { env });
     expect(ran.stderr).toContain('error: The service rejected the token from profile "customers of acme" (401).\n');
-    expect(hintOf(ran)).toBe("Store a valid one with: partnerctl login --profile 'customers of acme'");
+    expect(hintOf(ran)).toBe("Store a valid token with: partnerctl login --profile 'customers of acme'");
     expect((await run(['login', '--profile', 'customers of acme'], { env, stdin: token })).code).toBe(0);
   });
 
-  test('token_command: print a valid one, or store one', async () => {
+  test('token_command: print a valid token, or store one', async () => {
     const { env, file, sandbox, token } = await setUp();
     const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl];
     const rejected = await run([...login, '--token-command', `cat ${file}`], { env });
@@ -167,7 +167,7 @@ describe('the hint for a rejected token names its source, and works', () => {
     const ran = await run([...LIST, '--profile', 'vault'], { env });
     expect(ran.stderr).toContain(`error: The service rejected the token from profile "vault"'s token_command (401).\n`);
     expect(hintOf(ran)).toBe(
-      `Make it print a valid one (cat ${file}), or store a token with: partnerctl login --profile vault`,
+      `Make it print a valid token (cat ${file}), or store a token with: partnerctl login --profile vault`,
     );
     writeFileSync(file, token);
     expect((await run([...LIST, '--profile', 'vault'], { env })).code).toBe(0);

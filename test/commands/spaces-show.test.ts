@@ -56,7 +56,7 @@ test('spaces show says that jobs are not known where the token may not list them
   });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
   const ran = await run(['spaces', 'show', 's1'], { env });
-  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('the jobs cannot be listed') });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('The jobs cannot be listed') });
   expect(ran.stdout).toContain('jobs: not known');
   expect((await run(['spaces', 'show', 's1', '-o', 'json'], { env })).json<Shown>().cron).toBeNull();
 });

@@ -169,7 +169,7 @@ it('All mistakes in all files are reported at once', async () => {
   const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
   const second = write('second.yaml', GOOD('b').replace('session_workflow', 'sessions'));
   const { stderr } = await run(['provision', first, second], { env });
-  expect(stderr).toContain('The input has 3 mistakes; nothing was sent.');
+  expect(stderr).toContain('Invalid input: 3 mistakes; nothing was sent.');
   expect(stderr).toContain(`${first}:8:1: `);
   expect(stderr).toContain(`${second}:7:28: `);
   expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);

@@ -228,7 +228,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     refused.stdin?.write('\r');
     const shown = withoutColor((await refused).stdout).replace(/\s+/g, ' ');
     expect(shown).toContain('keeps running at the service; this only lets a job of that name be created again.');
-    expect(shown).toContain('error: Nothing was changed.');
+    expect(shown).toContain('error: Not confirmed. Nothing was changed.');
     expect((await refused).exitCode).toBe(2);
     expect(await jobs.records()).toEqual(before);
     const child = inTerminal(args, { env: jobs.env, columns: 60 });

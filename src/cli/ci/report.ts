@@ -142,7 +142,7 @@ export class CiReport {
       await this.writeSummary(this.summary, error);
     } catch (failure) {
       // The command's own outcome is more important.
-      await warn(`The report ${this.summary.path} cannot be written: ${describeFileError(failure)}`);
+      await warn(`The summary ${this.summary.path} cannot be written: ${describeFileError(failure)}`);
     }
   }
 

@@ -53,7 +53,7 @@ async function readJob(
     import('../../cron/job-flags.ts'),
   ]);
   const source = parseTextArgument('--instructions', instructions);
-  if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
+  if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'instructions');
   const text = await readText(source, 'The instructions', () => context.io.stdin, context.abortSignal);
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {
@@ -73,15 +73,15 @@ async function readFiles(context: Context, files: readonly string[]): Promise<re
     import('../../cli/input.ts'),
     import('../../cron/job-file.ts'),
   ]);
-  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
+  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'jobs');
   return await readJobFiles(context, files);
 }
 
 /** Explains what Ctrl-C waits for while a request is in flight. */
-function explainInterrupt({ signals: { interrupt }, notice }: Context, posting: Promise<string>): void {
+function explainInterrupt({ signals: { interrupt }, notice, command }: Context, posting: Promise<string>): void {
   const explain = (): void => {
     void notice(
-      'The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
+      `The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, find out whether the job exists with: ${command(['cron', 'reconcile'])}`,
     );
   };
   interrupt.addEventListener('abort', explain, { once: true });
@@ -154,6 +154,13 @@ async function toBatchResult(results: AsyncIterable<CronResult>, interruption: (
   });
 }
 
+/** @throws UsageError if a flag is given that only files can have */
+function refuseSummary(flags: Readonly<Record<string, unknown>>): void {
+  for (const [flag, value] of Object.entries(flags)) {
+    if (value) throw new UsageError(`${flag} can only be used with -f.`);
+  }
+}
+
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
 const JOBS_FILE = `jobs:
@@ -211,7 +218,7 @@ export const create = () =>
         const isBatch = files.length > 0;
         const [typed] = Object.entries({ ...job, instructions: options.instructions }).filter(([, value]) => value);
         if (isBatch && typed) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
-        if (!isBatch && (summary || summaryFile)) throw new UsageError('--summary can only be used with -f.');
+        if (!isBatch) refuseSummary({ '--summary': summary, '--summary-file': summaryFile });
         const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
         const reading = parsed ? readJob(context, parsed, instructions) : readFiles(context, files);

@@ -91,10 +91,10 @@ describe('a mistake in a file of jobs is reported:', () => {
 `);
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
-      'a.yaml:5:17 "jobs[0].schedule": hour: "25" is out of range: 0 to 23',
+      'a.yaml:5:17 "jobs[0].schedule": hour: "25" is out of range (0 to 23)',
       'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA time zone name',
       'a.yaml:7:5 the key "agent" is missing in "jobs[1]"',
-      'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range: 0 to 59',
+      'a.yaml:9:25 "jobs[1].schedule.minute" "75" is out of range (0 to 59)',
       'a.yaml:9:51 "jobs[1].schedule.day_of_week" "fri-mon" runs backwards',
       expect.stringMatching(/^a\.yaml:10:\d+ the time zone is set twice, first at a\.yaml:10:\d+$/),
     ]);
@@ -149,8 +149,8 @@ describe('a mistake in a file of jobs is reported:', () => {
       `${JOB}---\n${changed('agent: agent_1', named)}---\n${changed('agent: agent_1', named.replace('acme', 'other'))}`,
     );
     expect(said(reading)).toEqual([
-      'b.yaml:2:7 this agent already has a job "Report", at a.yaml:2:7',
-      'b.yaml:8:7 this agent already has a job "Report", at a.yaml:8:7',
+      'b.yaml:2:7 this agent already has a job "Report" at a.yaml:2:7',
+      'b.yaml:8:7 this agent already has a job "Report" at a.yaml:8:7',
     ]);
     expect(reading.problems[0]?.hint).toBe('give each job of an agent its own name');
   });

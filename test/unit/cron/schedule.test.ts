@@ -57,12 +57,12 @@ describe('a cron expression', () => {
   });
 
   test.each([
-    ['75 9 * * *', 'minute: "75" is out of range: 0 to 59', '75', 'minute: 0 to 59, such as'],
+    ['75 9 * * *', 'minute: "75" is out of range (0 to 59)', '75', 'minute: 0 to 59, such as'],
     ['99999999999999999999 9 * * *', 'is out of range', '99999999999999999999', ''],
     ['0 9 * * fri-mon', 'day of week: "fri-mon" runs backwards', 'fri-mon', 'mon-fri'],
     ['*/0 9 * * *', 'minute: "*/0" needs a step from 1 to 60 after the "/"', '*/0', ''],
     ['5/15 9 * * *', 'minute: "5/15" has a step after a single value', '5/15', 'write 5-59/15'],
-    ['1,,2 9 * * *', 'minute: "" is not valid: 0 to 59', '', ''],
+    ['1,,2 9 * * *', 'minute: "" is not valid (0 to 59)', '', ''],
     ['0 9 * * 1,wednsday', 'is not a day', 'wednsday', 'did you mean "wednesday"?'],
     ['0 9 1 * *', 'schedule: "1" is a day of the month, but must be *', '1', 'run it daily'],
     ['0 0 9 * * *', 'has 6 fields, not five', '0 0 9 * * *', 'write five fields'],

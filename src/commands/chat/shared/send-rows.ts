@@ -86,7 +86,7 @@ async function* withNote(context: Context, rows: AsyncIterable<RowResult>): Asyn
  * @throws InputError that shows the mistakes in the file; nothing was sent then
  */
 export async function sendRows(context: Context, input: RowsInput): Promise<CommandResult> {
-  if (input.path === '-') refuseTokenOnStdin(context.flags, 'input');
+  if (input.path === '-') refuseTokenOnStdin(context.flags, 'rows');
   if (input.path === '-' && context.io.stdin.isTTY) {
     await context.notice('Reading standard input. Press Ctrl-D to finish.');
   }
