@@ -31,7 +31,8 @@ export class Follower {
   private readonly limit = pLimit(MAX_CONCURRENT_POLLS);
   private readonly paces: Pace[] = [];
   private readonly stopping = new AbortController();
-  private readonly signal: AbortSignal;
+  /** Aborts when following ends. */
+  readonly signal: AbortSignal;
 
   constructor(deps: FollowDeps, options: FollowOptions = {}) {
     this.deps = deps;

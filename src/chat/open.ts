@@ -77,7 +77,7 @@ class OpenChat {
     const following = this.follow();
     try {
       for await (const entry of prompt.entries) {
-        if (/^\/quit\b/.test(entry)) break;
+        if (/^\/quit(?!\S)/.test(entry)) break;
         this.handle(entry);
       }
       this.hasLeft = true;
@@ -127,7 +127,7 @@ class OpenChat {
   /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
   private handle(entry: string): void {
     if (entry.startsWith('//')) this.send(entry.slice(1));
-    else if (/^\/help\b/.test(entry)) this.parts.prompt.say(HELP);
+    else if (/^\/help(?!\S)/.test(entry)) this.parts.prompt.say(HELP);
     else if (entry.startsWith('/')) {
       this.parts.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. /help lists the commands.`);
     } else if (entry.trim() !== '') this.send(entry);

@@ -140,8 +140,8 @@ export async function* watch(
   }
 
   async function* tick(): AsyncGenerator<WatchEvent, void, void> {
-    for (let ticks = 1; !signal.aborted && remainingMs() > 0; ticks += 1) {
-      await clock.sleep(Math.min(TICK_MS, remainingMs()), signal).catch(() => undefined);
+    for (let ticks = 1; !follower.signal.aborted && remainingMs() > 0; ticks += 1) {
+      await clock.sleep(Math.min(TICK_MS, remainingMs()), follower.signal).catch(() => undefined);
       yield { kind: 'tick' };
       if (ticks % TICKS_BETWEEN_LOOKS === 0) yield* findSessions();
     }

@@ -17,7 +17,7 @@ interface LoginOptions {
 
 /** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
-  const { flags, env, io, isInteractive, notice } = context;
+  const { flags, env, io, isInteractive, notice, warn } = context;
   if (command !== undefined && flags.tokenFile !== undefined) {
     throw new UsageError('--token-command and --token-file cannot be combined.');
   }
@@ -26,17 +26,19 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
     return { kind: 'command', value: command, from: '--token-command', fixHint };
   }
   if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
-  const { PARTNER_TOKEN, PARTNER_BASE_URL = baseUrl } = env;
+  const { PARTNER_TOKEN } = env;
+  const serviceOfToken = env.PARTNER_BASE_URL || baseUrl;
   // Such as in a shell of `sandbox run`.
-  const isOther = isInteractive && !isSameService(PARTNER_BASE_URL, baseUrl);
+  const isOther = isInteractive && !isSameService(serviceOfToken, baseUrl);
   if (PARTNER_TOKEN && !isOther) {
-    await notice(
+    // A piped token is not read, and may be the one that is meant.
+    await (io.stdin.isTTY ? notice : warn)(
       'Storing the token from PARTNER_TOKEN. To store another token, unset PARTNER_TOKEN or add --token-file <path>.',
     );
     const fixHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';
     return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
   }
-  if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${PARTNER_BASE_URL} (PARTNER_BASE_URL).`);
+  if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${serviceOfToken} (PARTNER_BASE_URL).`);
   if (isInteractive) {
     const value = await context.askSecret(`Partner token for ${baseUrl}`);
     return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid token.' };

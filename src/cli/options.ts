@@ -18,6 +18,8 @@ export function integer(min: number, max: number): ValueParser<number> {
   return Object.assign(parse, { type: 'integer' as const });
 }
 
+/** As much as a timer of Node takes. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** A duration of more than 0 such as `500ms`, `30s`, `2m`, `1.5h`, in milliseconds. */
@@ -25,7 +27,8 @@ export const duration: ValueParser<number> = Object.assign(
   (text: string): number => {
     const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
     const value = Number(count) * (UNITS[unit] ?? 0);
-    if (value > 0) return value;
+    if (value > 0 && value <= MAX_DURATION_MS) return value;
+    if (value > 0) throw new InvalidArgumentError(`takes at most 596h, not ${JSON.stringify(text)}`);
     throw new InvalidArgumentError(`takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}`);
   },
   { type: 'duration' as const },

@@ -53,12 +53,24 @@ function addGlobalOptions(program: Program) {
   return withOptions;
 }
 
+/** Refuses a command that a group does not have: for one with --help, commander shows the help of the group. */
+function refuseUnknownCommand(group: CommandUnknownOpts): void {
+  const [word = '-'] = group.args;
+  if (group.commands.length === 0 || word.startsWith('-') || group.commands.some((each) => each.name() === word))
+    return;
+  throw new RejectedLine(new CommanderError(2, 'commander.unknownCommand', word), group);
+}
+
 /** Applies the settings of the program to a command and to all below it. */
 function settle(command: CommandUnknownOpts, program: Program): void {
   command
     .copyInheritedSettings(program)
     .exitOverride((error) => {
       throw error.exitCode === 0 ? error : new RejectedLine(error, command);
+    })
+    .addHelpText('before', () => {
+      refuseUnknownCommand(command);
+      return '';
     })
     .addHelpText('after', () => sectionsAfter(command));
   markRequired(command);

@@ -65,10 +65,12 @@ class Renderer {
   }
 
   private list({ items, ordered, start }: Tokens.List, width: number): string {
-    const lines = items.map(({ tokens }, index) => {
+    const lines = items.map(({ tokens, task, checked }, index) => {
       const mark = ordered ? `${(Number(start) || 1) + index}. ` : '• ';
-      const body = tokens.map((token) => this.block(token, width - mark.length)).filter((text) => text !== '');
-      return indentLines(body.join('\n'), mark, ' '.repeat(mark.length));
+      const box = task ? `[${checked ? 'x' : ' '}] ` : '';
+      const blocks = tokens.filter(({ type }) => type !== 'checkbox');
+      const body = blocks.map((token) => this.block(token, width - mark.length)).filter((text) => text !== '');
+      return indentLines(box + body.join('\n'), mark, ' '.repeat(mark.length));
     });
     return lines.join('\n');
   }

@@ -1,6 +1,7 @@
+import pLimit from 'p-limit';
 import { setUpChatSource } from '../api/calls.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
-import { emitted, mapConcurrent } from '../platform/emitted.ts';
+import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, stopsProvisioning, unrecordedError } from './failures.ts';
@@ -135,6 +136,9 @@ class Provisioner {
   }
 }
 
+/** How many spaces may wait for their records. */
+const MAX_UNRECORDED = 64;
+
 /**
  * Creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of all documents. Yields the
  * plan of each document when nothing more is to be done for it; failures are in it. Runs to the end even if nobody reads the
@@ -146,19 +150,22 @@ export function applyManifests(
   options: ApplyOptions,
 ): AsyncGenerator<SpacePlan> {
   const provisioner = new Provisioner(deps, options);
-  const concurrency = options.failFast ? 1 : options.concurrency;
   return emitted(async (emit) => {
     const withJobs: SpacePlan[] = [];
-    const endings: Promise<void>[] = [];
+    const endings = new Set<Promise<void>>();
     const end = async (plan: SpacePlan): Promise<void> => {
       await provisioner.record(plan);
       if (plan.error === undefined && plannedSteps(plan, 'create_job').length > 0) withJobs.push(plan);
       else emit(plan);
     };
-    for await (const plan of mapConcurrent(documents, concurrency, (document) => provisioner.apply(document))) {
-      // The records of spaces share a write. The next space need not wait for it.
-      endings.push(end(plan));
-    }
+    const limit = pLimit(options.failFast ? 1 : options.concurrency);
+    const apply = async (document: ManifestDocument): Promise<void> => {
+      const ending = end(await provisioner.apply(document)).finally(() => endings.delete(ending));
+      endings.add(ending);
+      // Records share a write, so that the next space need not wait for this one. But a state that fails stops the run soon.
+      if (options.failFast || endings.size >= MAX_UNRECORDED) await Promise.all(endings);
+    };
+    await Promise.all(documents.map((document) => limit(() => apply(document))));
     await Promise.all(endings);
     await provisioner.createJobs(withJobs);
     for (const plan of withJobs) emit(plan);

@@ -38,12 +38,13 @@ function retirementDifferences(subject: Subject, { retirement }: Pick<PresentSpa
 }
 
 /** The differences of a space, without those of its agents. */
-export function spaceDifferences({ space }: Manifest, present: PresentSpace): Difference[] {
+export function spaceDifferences({ external_space_id, space }: Manifest, present: PresentSpace): Difference[] {
   const subject = { resource: 'space', name: space.name } as const;
   // A service may trim a description, and list an empty one or none in place of the other.
   const listed = space.description === '' ? (present.description ?? '') : present.description;
   const isSame = listed?.trim() === space.description?.trim();
   return [
+    ...differing(subject, 'external_space_id', present.external_space_id ?? undefined, external_space_id),
     ...differing(subject, 'name', present.name, space.name),
     ...differing(subject, 'description', isSame ? space.description : listed, space.description),
     ...(typeof present.is_org_wide === 'boolean'

@@ -22,10 +22,8 @@ export interface Observation {
 }
 
 /** The spaces of a list, by external id and by space_id. */
-interface SpaceList {
-  readonly byExternalId: ReadonlyMap<string, ListedSpace>;
-  readonly byId: ReadonlyMap<string, ListedSpace>;
-}
+/** The spaces of the documents, by the external id in the manifest. */
+type SpaceList = ReadonlyMap<string, ListedSpace>;
 
 /** @throws ShapeError for a list whose items lack the field by which the tool knows what exists */
 function refuseItem({ contract }: Http, list: 'listSpaces' | 'listAgents', item: JsonObject): never {
@@ -49,6 +47,7 @@ function refuseItem({ contract }: Http, list: 'listSpaces' | 'listAgents', item:
  */
 export class Observer {
   private readonly http: Http;
+  private readonly wanted: ReadonlySet<string>;
   private readonly facts: ReadonlyMap<string, SpaceFact>;
   private readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
   private spaces: Promise<SpaceList | undefined> | undefined;
@@ -56,10 +55,12 @@ export class Observer {
   /** @param onUnavailable is told of a list that cannot be read, and why */
   constructor(
     http: Http,
+    documents: readonly ManifestDocument[],
     facts: ReadonlyMap<string, SpaceFact>,
     onUnavailable: (list: string, reason: Error) => Promise<void>,
   ) {
     this.http = http;
+    this.wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
     this.facts = facts;
     this.onUnavailable = onUnavailable;
   }
@@ -83,15 +84,9 @@ export class Observer {
     const spaces = await this.listedSpaces();
     const fact = this.facts.get(external_space_id);
     // Without a list, the state alone tells which space it is.
-    const space = spaces ? this.find(spaces, external_space_id) : fact && { space_id: fact.space_id };
+    const space = spaces ? spaces.get(external_space_id) : fact && { space_id: fact.space_id };
     if (!space) return { space, agents: [], fact };
     return { space, agents: await this.listAgents(space.space_id), fact };
-  }
-
-  /** A space that is listed without its external id is known by its recorded space_id. */
-  private find({ byExternalId, byId }: SpaceList, externalId: string): ListedSpace | undefined {
-    const recorded = byId.get(this.facts.get(externalId)?.space_id ?? '');
-    return byExternalId.get(externalId) ?? (typeof recorded?.external_space_id === 'string' ? undefined : recorded);
   }
 
   private listedSpaces(): Promise<SpaceList | undefined> {
@@ -101,29 +96,40 @@ export class Observer {
 
   /** Undefined if spaces cannot be listed. */
   private async readSpaces(): Promise<SpaceList | undefined> {
-    const byId = new Map<string, ListedSpace>();
-    const byExternalId = new Map<string, ListedSpace>();
+    const found = new Map<string, ListedSpace>();
+    const recorded = new Map([...this.wanted].map((id) => [this.facts.get(id)?.space_id, id]));
+    // Those that are listed without their external id, or with another spelling of it.
+    const listedByRecord = new Map<string, ListedSpace>();
     let unnamed: JsonObject | undefined;
     let hasExternalIds = false;
+    let isEmpty = true;
     try {
       for await (const space of listSpaces(this.http)) {
         const { space_id, external_space_id: id } = space;
-        byId.set(space_id, space);
+        isEmpty = false;
         if (id === undefined) unnamed ??= space.item;
         else hasExternalIds = true;
-        if (typeof id !== 'string') continue;
-        const earlier = byExternalId.get(id);
+        const mine = recorded.get(space_id);
+        if (mine !== undefined) listedByRecord.set(mine, space);
+        if (typeof id !== 'string' || !this.wanted.has(id)) continue;
+        const earlier = found.get(id);
         // Pages that shift while spaces are created show one twice.
         if (earlier && earlier.space_id !== space_id) {
           throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
         }
-        byExternalId.set(id, space);
+        found.set(id, space);
       }
     } catch (error) {
-      return await this.withoutList(error, 'spaces', byId.size > 0);
+      return await this.withoutList(error, 'spaces', !isEmpty);
     }
     if (unnamed && !hasExternalIds) refuseItem(this.http, 'listSpaces', unnamed);
-    return { byExternalId, byId };
+    for (const [id, space] of listedByRecord) if (!found.has(id) && !this.isAnother(space)) found.set(id, space);
+    return found;
+  }
+
+  /** Whether a recorded space is now known by the external id of another document, or of another record. */
+  private isAnother({ external_space_id: id, space_id }: ListedSpace): boolean {
+    return typeof id === 'string' && (this.wanted.has(id) || this.facts.get(id)?.space_id === space_id);
   }
 
   /**

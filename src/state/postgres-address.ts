@@ -48,7 +48,7 @@ async function readSsl({ sslmode, sslrootcert }: typeof PARAMETERS, host: string
   }
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const ssl = { rejectUnauthorized: mode === 'verify-full', ...servername };
-  if (sslrootcert === '') return ssl;
+  if (sslrootcert === '' || sslrootcert === 'system') return ssl;
   try {
     return { ...ssl, ca: await readFile(sslrootcert, 'utf8') };
   } catch (error) {
@@ -111,6 +111,10 @@ export async function postgresTarget({ location, env, addSecret, readPassword }:
   }
   const parameters = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
   const host = parameters.host || decodeURIComponent(url.hostname) || 'localhost';
+  // The library splits a host at its colons.
+  if (host.includes(':')) {
+    throw new UsageError('The address of the state has an IPv6 address.', { hint: 'Write the name of the host.' });
+  }
   const user = decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1));
   if (user === '' || database === '') {

@@ -104,6 +104,8 @@ class UploadRun {
         if (left.length > 0) all = await this.readLog();
       }
     } catch (error) {
+      // Nothing more becomes of what another process reserved.
+      this.lost = [];
       for (const upload of this.pending) this.fail(upload, error);
     }
   }

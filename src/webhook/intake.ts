@@ -27,6 +27,8 @@ interface IntakeDeps {
   readonly directory: string | undefined;
   /** Where to forward deliveries; undefined for nowhere. */
   readonly target: Target | undefined;
+  /** How many deliveries to accept. */
+  readonly exitAfter: number | undefined;
   /** Changes a text that contains a secret of this tool. */
   redact(text: string): string;
   /** Called for each delivery, but not for repeats of an accepted one. */
@@ -50,6 +52,8 @@ export class Intake {
   private readonly answers = new Map<string, Promise<number>>();
   /** How many deliveries were accepted. */
   accepted = 0;
+  /** How many are being handled. */
+  private pending = 0;
 
   constructor(deps: IntakeDeps) {
     this.deps = deps;
@@ -57,7 +61,7 @@ export class Intake {
 
   /** Handles a request. @returns the status for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<number> {
-    const { clock, verifier, idHeader, redact, onDelivery, notice } = this.deps;
+    const { clock, verifier, idHeader, exitAfter, redact, onDelivery, notice } = this.deps;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
     const headers = sent.filter(([, value]) => redact(value) === value);
@@ -73,6 +77,9 @@ export class Intake {
       await notice(`Dropped a repeat of delivery ${delivery_id}.`);
       return await earlier;
     }
+    // One more would be cut off when the last of them ends the command. It comes again.
+    if (exitAfter !== undefined && this.accepted + this.pending >= exitAfter) return 503;
+    this.pending += 1;
     const answer = this.accept(delivery);
     this.answers.set(delivery_id, answer);
     const [oldest] = this.answers.keys();
@@ -83,6 +90,7 @@ export class Intake {
       isDone = status < 300;
       return status;
     } finally {
+      this.pending -= 1;
       if (isDone) this.accepted += 1;
       else this.answers.delete(delivery_id);
     }

@@ -131,6 +131,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
     idHeader: idHeaderOf(scheme),
     directory,
     target,
+    exitAfter,
   });
   /** A wrong address at the sender repeats itself. */
   const refused = new Set<number>();

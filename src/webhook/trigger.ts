@@ -105,7 +105,12 @@ async function callSandbox(
 ): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const post = body !== undefined && { method: 'POST', body: JSON.stringify(body) };
-  const response = await fetch(`${url.origin}${url.pathname}${path}`, { headers, signal, ...post }).catch((error) => {
+  const call = async () => {
+    const response = await fetch(`${url.origin}${url.pathname}${path}`, { headers, signal, ...post });
+    const answer: unknown = await response.json();
+    return { response, answer };
+  };
+  const { response, answer } = await call().catch((error: unknown) => {
     signal.throwIfAborted();
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
       why: error instanceof Error ? error.message : String(error),
@@ -113,7 +118,6 @@ async function callSandbox(
       cause: error,
     });
   });
-  const answer: unknown = await response.json();
   if (response.ok) return answer;
   throw toError(response.status, answer);
 }

@@ -20,6 +20,8 @@ describe('wrong arguments', () => {
   test.each([
     [['spaces', 'lst'], 'Unknown command "lst".\nhint: Did you mean list? Run `partnerctl spaces --help`'],
     [['prov', 'a.yaml'], 'Did you mean provision?'],
+    [['cron', 'crate', '--help'], 'Did you mean create?'],
+    [['spaces', 'list', '--timeout', '1000h'], '--timeout takes at most 596h'],
     [['cron', 'ls'], 'Did you mean list?'],
     [['provision', 'a.yaml', '--conc', '2'], 'Did you mean --concurrency?'],
     [['spaces', 'list', '--outptu', 'json'], 'Did you mean --output?'],

@@ -313,6 +313,15 @@ describe('the end of webhook listen', () => {
     expect(listening.events).toHaveLength(3);
   });
 
+  test('never cuts off another delivery that is being forwarded: the sender gets a 503, and repeats it', async () => {
+    const target = await startReceiver([200]);
+    const listening = await startListening(['--forward-to', target.url, '--exit-after', '1']);
+    const sent = await Promise.all(['one', 'two'].map((body) => post(listening.url, body)));
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([200, 503]);
+    expect(await listening.exited).toBe(0);
+    expect(target.received).toHaveLength(1);
+  });
+
   test('exits with 11 if --timeout ends before enough deliveries; without --exit-after, the limit is a normal end', async () => {
     const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
     expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });

@@ -62,7 +62,7 @@ export async function openProvisioning(
   progress.start('Reading the spaces');
   const facts = readFacts(await log.read(), http.baseUrl);
   let isReported = false;
-  const observer = new Observer(http, facts, async (list, reason) => {
+  const observer = new Observer(http, documents, facts, async (list, reason) => {
     if (isReported) return;
     isReported = true;
     const known = isPlan

@@ -1,5 +1,6 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
+import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
@@ -45,6 +46,11 @@ export const show = () =>
     .option('--key <key>', 'only records of this key')
     .action(
       run(async (context, { type, key }) => {
+        if (type !== undefined && !/^(space|(cron|upload)(\.[a-z]+)?)$/.test(type)) {
+          throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, {
+            hint: 'The types are space, cron, and upload, and events such as cron.created.',
+          });
+        }
         const { damageWarnings } = await import('../../state/log.ts');
         const log = await context.log();
         const entries = await log.inspect();
