@@ -17,7 +17,7 @@ interface LoginOptions {
 
 /** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
-  const { flags, env, io, isInteractive, notice, warn } = context;
+  const { flags, env, io, isInteractive, notice } = context;
   if (command !== undefined && flags.tokenFile !== undefined) {
     throw new UsageError('--token-command and --token-file cannot be combined.');
   }
@@ -31,8 +31,7 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   // Such as in a shell of `sandbox run`.
   const isOther = isInteractive && !isSameService(serviceOfToken, baseUrl);
   if (PARTNER_TOKEN && !isOther) {
-    // A piped token is not read, and may be the one that is meant.
-    await (io.stdin.isTTY ? notice : warn)(
+    await notice(
       'Storing the token from PARTNER_TOKEN. To store another token, unset PARTNER_TOKEN or add --token-file <path>.',
     );
     const fixHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';

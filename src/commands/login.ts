@@ -4,7 +4,7 @@ import { objectResult } from '../output/command-result.ts';
 export const login = () =>
   leaf('login', 'Store a service and its token in a profile', {
     description:
-      "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also stores where the state is.",
+      "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is.",
     exits: ['credentials', 'rateLimited', 'service'],
     examples: [
       ['partnerctl login --base-url https://api.example.com/v1', 'ask for the token'],

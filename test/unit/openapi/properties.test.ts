@@ -62,10 +62,7 @@ test('A reference into the prototypes of objects leads to nothing, and changes n
   expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('get');
 });
 
-test('A document may have more properties than a call has room for arguments, and references that multiply', async () => {
-  const properties = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`p${index}`, text]));
-  const wide = openApi({ '/automation/spaces/': { get: operation(list({ properties })) } });
-  expect((await proposeFromOpenApi(wide, '/v1')).proposals.map(({ leaf }) => leaf)).toContain('spaces.list.items');
+test('A document whose references multiply is refused', async () => {
   const twice = (index: number): Data => ({ allOf: [ref(`S${index}`), ref(`S${index}`)] });
   const schemas = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`S${index}`, twice(index + 1)]));
   const deep = openApi({ '/automation/spaces/': { get: operation(list(ref('S0'))) } }, { ...schemas, S30: text });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LocalError, StateUnavailableError } from '../../../src/errors.ts';
 import { Log, type LogDriver } from '../../../src/state/log.ts';
-import { createOnce } from '../../../src/state/once.ts';
+import { createOnce, type Result } from '../../../src/state/once.ts';
 import type { OnceKind } from '../../../src/state/standing.ts';
 import { fastClock } from '../../support/run.ts';
 
@@ -17,9 +17,9 @@ const full = new LocalError('The disk is full.');
 const gone = new StateUnavailableError('The database cannot be reached.');
 
 it.each([
-  ['is released in case it arrived, if the log refuses it', full, ['reserved', 'reserved', 'released', 'released']],
-  ['is left to block its key, if the log cannot be reached', gone, ['reserved', 'reserved']],
-])('A reservation that may not have been written sends nothing, and %s', async (_, failure, expected) => {
+  ['is released in case it arrived, if the log refuses it', full, ['reserved', 'reserved', 'released', 'released'], []],
+  ['is reported as left, if the log cannot be reached', gone, ['reserved', 'reserved'], [gone, gone]],
+])('A reservation that may not have been written sends nothing, and %s', async (_, failure, expected, left) => {
   const lines: string[] = [];
   let writes = 0;
   const none = async (): Promise<undefined> => undefined;
@@ -36,13 +36,16 @@ it.each([
   const author = { user: 'ada', host: 'laptop', pid: 1, version: '0.0.0' };
   const log = new Log({ driver, author, clock: { now: () => 0 }, redact: (text) => text });
   let calls = 0;
-  const count = async (): Promise<string> => {
+  const act = async (): Promise<string> => {
     calls += 1;
     return `id_${calls}`;
   };
+  const results: Result<Named>[] = [];
+  const settled = (_item: unknown, result: Result<Named>): void => void results.push(result);
   const items = ['a', 'b'].map((name) => ({ data: { name } }));
   const deps = { log, clock: fastClock(), signal: new AbortController().signal };
-  await expect(createOnce(deps, KIND, items, { act: count, settled: () => void count() })).rejects.toBe(failure);
+  await expect(createOnce(deps, KIND, items, { act, settled })).rejects.toBe(failure);
   expect(calls).toBe(0);
+  expect(results).toEqual(left.map((error) => ({ kind: 'failed', error, unrecorded: error })));
   expect(lines.map((line) => JSON.parse(line).type)).toEqual(expected.map((kind) => `cron.${kind}`));
 });
