@@ -9,13 +9,16 @@ import type { Cell } from './command-result.ts';
 // Zl and Zp: line and paragraph separators. Cs: lone surrogates.
 const ANY_HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 
+// Scripts that need joiners for correct spelling: Persian, Hindi, Sinhala, …
+const JOINING = `[${['Arab', 'Syrc', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh'].map((name) => `\\p{Script=${name}}`).join('')}]`;
+
 /**
- * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, letters of scripts that need
- * joiners for correct spelling (Persian, Hindi, Sinhala, …), and variants of Han. A literal in a function is compiled at its first
- * use: the emoji alone take 20 ms, which few calls need.
+ * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, joined letters, and variants
+ * of Han. Not a literal: V8 would read the list of emoji (20 ms) whenever it parses this module, and few texts need it.
  */
 function legitimateOrHarmful(): RegExp {
-  return /(\p{RGI_Emoji}|[\p{Script=Arab}\p{Script=Syrc}\p{Script=Deva}\p{Script=Beng}\p{Script=Guru}\p{Script=Gujr}\p{Script=Orya}\p{Script=Taml}\p{Script=Telu}\p{Script=Knda}\p{Script=Mlym}\p{Script=Sinh}][\u200c\u200d](?=[\p{Script=Arab}\p{Script=Syrc}\p{Script=Deva}\p{Script=Beng}\p{Script=Guru}\p{Script=Gujr}\p{Script=Orya}\p{Script=Taml}\p{Script=Telu}\p{Script=Knda}\p{Script=Mlym}\p{Script=Sinh}])|\p{Script=Han}[\u{e0100}-\u{e01ef}])|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gv;
+  const legitimate = `\\p{RGI_Emoji}|${JOINING}[\\u200c\\u200d](?=${JOINING})|\\p{Script=Han}[\\u{e0100}-\\u{e01ef}]`;
+  return new RegExp(`(${legitimate})|${ANY_HARMFUL.source}`, 'gv');
 }
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '\b': '\\b' };
