@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run } from '../support/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
 /** Colors, a title, a link, C1 controls, line ends, bidi controls, and what a terminal draws wider or narrower than its length. */
@@ -28,7 +28,9 @@ test('A hostile name of the service is escaped in tables and exact for scripts',
       return ran.stdout;
     };
     for (const columns of [120, 30]) expect(await print('table', columns)).not.toContain('\t');
-    expect((await print('tsv')).split('\n')).toHaveLength(2);
+    const rows = (await print('tsv')).split('\n');
+    expect(rows).toHaveLength(2);
+    expect(rows[0]?.split('\t')).toHaveLength(args[0] === 'spaces' ? 5 : 3);
     expect(JSON.parse(await print('json'))).toMatchObject([{ name: NAME }]);
     expect(JSON.parse(await print('ndjson'))).toMatchObject({ name: NAME });
     expect(parseYaml(await print('yaml'))).toMatchObject([{ name: NAME }]);
@@ -61,4 +63,12 @@ test('Hostile file names, flags, and errors of the service are shown escaped', a
   ] as const) {
     expect(await run(args, { env })).toMatchObject({ code, stderr: expect.not.stringMatching(CONTROLS) });
   }
+});
+
+test('A warning is one line, even if the path contains line feeds', async () => {
+  const state = write('state\nerror: forged.jsonl', 'broken\n', tempDirectory());
+  const shown = await run(['state', 'show', '--state', state], { env: {} });
+  expect(shown.stderr).toContain('warning: ');
+  expect(shown.stderr).toContain('state\\nerror: forged.jsonl:1 cannot be used');
+  expect(shown.stderr).not.toMatch(/^error: /m);
 });
