@@ -48,15 +48,3 @@ export function sectionsAfter(command: CommandUnknownOpts): string {
   const lines = examples.map(([line, does]) => `  # ${does}\n  $ ${line}`);
   return `${GLOBAL_OPTIONS_LINE}${scopesText}${formatExits(exits)}\nExamples:\n${lines.join('\n\n')}\n${topics}`;
 }
-
-/** The help of a command, as `--help` prints it. */
-export function helpText(command: CommandUnknownOpts): string {
-  let text = '';
-  command.configureOutput({
-    writeOut: (part) => {
-      text += part;
-    },
-  });
-  command.outputHelp();
-  return text;
-}
