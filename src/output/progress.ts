@@ -108,9 +108,15 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     await clock.sleep(SECOND_MS, started.ended.signal);
     const { default: ora } = await import('ora');
     if (started.ended.signal.aborted) return;
-    // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
-    const look = { hideCursor: false, discardStdin: false, color: false } as const;
-    started.spinner = ora({ stream, isEnabled: true, ...look, text: describe(started) });
+    started.spinner = ora({
+      stream,
+      isEnabled: true,
+      color: false,
+      text: describe(started),
+      // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
+      hideCursor: false,
+      discardStdin: false,
+    });
     if (pauses === 0) started.spinner.start();
   };
 
