@@ -27,7 +27,7 @@ export function optionHelp(option: Option): string {
   return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
 }
 
-/** Adds to the descriptions of required options that they are. Those of their alternatives say it themselves. */
+/** Adds `(required)` to the descriptions of required options. An alternative says itself what it replaces. */
 export function markRequired(command: CommandUnknownOpts): void {
   for (const { oneOf, unless = [] } of metaOf(command)?.required ?? []) {
     const option = command.options.find(({ long }) => long === oneOf[0]);

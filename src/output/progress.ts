@@ -29,7 +29,7 @@ interface ProgressOptions {
   readonly enabled: boolean;
   readonly clock: Clock;
   /** Redacts texts, because the spinner bypasses the redacting sinks. */
-  readonly redact?: (text: string) => string;
+  readonly redact: (text: string) => string;
 }
 
 /** A note that follows the text, with the time left if it counts down; '' for none. */
@@ -63,7 +63,7 @@ function formatLeft(ms: number): string {
  * @param stream the terminal
  */
 export function createProgress(stream: NodeJS.WritableStream, options: ProgressOptions): Progress {
-  const { enabled, clock, redact = (text: string) => text } = options;
+  const { enabled, clock, redact } = options;
   if (!enabled) return SILENT;
 
   let current: Activity | undefined;
