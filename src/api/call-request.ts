@@ -26,7 +26,7 @@ export interface CallOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * Asked in the tick that writes a request, after its connection stands (design §6). If it returns false, nothing is
+   * Asked in the tick that writes a request, after its connection stands. If it returns false, nothing is
    * sent, and the call throws `NotSentError`.
    */
   readonly maySend?: () => boolean;

@@ -113,8 +113,8 @@ export function createClients(deps: ClientDeps): Clients & { close(): Promise<vo
       const name = contractProfile(flags, env, profiles);
       return open(baseUrl.value, name, await readToken(token, readers), token);
     },
-    async httpTo(baseUrl, token, origin) {
-      return open(baseUrl, contractProfile(flags, env, await config.read()), token, origin);
+    async httpTo(baseUrl, token, tokenOrigin) {
+      return open(baseUrl, contractProfile(flags, env, await config.read()), token, tokenOrigin);
     },
     async fetchDocument(url) {
       const { fetchDocument } = await import('../api/fetch-document.ts');

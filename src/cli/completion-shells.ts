@@ -1,19 +1,9 @@
 import type { Candidate, Offer } from './completion.ts';
 
 /** The shells that have a script in completions/. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+export type Shell = 'bash' | 'zsh' | 'fish' | 'powershell';
 
-export type Shell = (typeof SHELLS)[number];
-
-/** The script of each shell. */
-export const SCRIPTS: Readonly<Record<Shell, string>> = {
-  bash: 'partnerctl.bash',
-  zsh: '_partnerctl',
-  fish: 'partnerctl.fish',
-  powershell: 'partnerctl.ps1',
-};
-
-/** What is typed before the cursor, without quotes. */
+/** The words that are typed before the cursor, without quotes. */
 export interface Typed {
   readonly before: readonly string[];
   readonly current: string;

@@ -22,7 +22,7 @@ type LiveKind = 'space' | 'agent' | 'job' | 'key' | 'profile' | 'leaf';
 /** Finds live values. */
 export type FindLive = (kind: LiveKind) => Promise<readonly Candidate[]>;
 
-/** What is typed before the cursor. */
+/** What the words before the cursor say. */
 interface Line {
   /** The command or the group that the words name. */
   command: CommandUnknownOpts;

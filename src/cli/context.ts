@@ -67,8 +67,8 @@ export interface Clients {
    * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
    */
   http(): Promise<Http>;
-  /** Creates a client for a service and a token that are not configured. @param origin where the token comes from */
-  httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
+  /** Creates a client for a service and a token that are not configured. */
+  httpTo(baseUrl: string, token: string, tokenOrigin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */
   fetchDocument(url: URL): Promise<string>;
 }
@@ -115,7 +115,7 @@ export interface Context extends Surroundings, ContextParts, Prompts, Clients {
   /** Returns the path of this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
   /**
-   * Opens the log of what must happen once (design §6), once for each address. Connects when it is first used.
+   * Opens the log of what must happen at most once: one log for each address. Connects when it is first used.
    * @param address overrides the configured place
    * @throws UsageError if the place is invalid
    */

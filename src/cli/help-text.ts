@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
-import { helpText, optionHelp } from './help.ts';
+import { optionHelp } from './help.ts';
 import { findTopic, type HelpTopic } from './help-topics.ts';
 import { findCommand } from './leaf.ts';
 import { readAsset } from './read-asset.ts';
@@ -53,6 +53,18 @@ async function formatMarkdown(
   return `${await renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
 }
 
+/** The help of a command, as `--help` prints it. */
+function commandHelp(command: CommandUnknownOpts): string {
+  let text = '';
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part;
+    },
+  });
+  command.outputHelp();
+  return text;
+}
+
 /**
  * Returns the help that `partnerctl help` shows people.
  * @param words a topic, or the path of a command or a group; the program without one
@@ -67,5 +79,5 @@ export async function formatHelp(
   if (topic) return formatMarkdown(topicText(topic, program), screen);
   const found = findCommand(words, program);
   if (!found) throw unknownTopic(words, program);
-  return helpText(found);
+  return commandHelp(found);
 }

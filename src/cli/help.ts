@@ -27,7 +27,7 @@ export function optionHelp(option: Option): string {
   return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
 }
 
-/** Adds to the descriptions of required options that they are. Those of their alternatives say it themselves. */
+/** Adds `(required)` to the descriptions of required options. An alternative says itself what it replaces. */
 export function markRequired(command: CommandUnknownOpts): void {
   for (const { oneOf, unless = [] } of metaOf(command)?.required ?? []) {
     const option = command.options.find(({ long }) => long === oneOf[0]);
@@ -47,16 +47,4 @@ export function sectionsAfter(command: CommandUnknownOpts): string {
     scopes.length === 0 ? '' : `\nScopes of the token:\n${scopes.map((each) => `  ${each}\n`).join('')}`;
   const lines = examples.map(([line, does]) => `  # ${does}\n  $ ${line}`);
   return `${GLOBAL_OPTIONS_LINE}${scopesText}${formatExits(exits)}\nExamples:\n${lines.join('\n\n')}\n${topics}`;
-}
-
-/** The help of a command, as `--help` prints it. */
-export function helpText(command: CommandUnknownOpts): string {
-  let text = '';
-  command.configureOutput({
-    writeOut: (part) => {
-      text += part;
-    },
-  });
-  command.outputHelp();
-  return text;
 }

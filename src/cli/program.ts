@@ -7,7 +7,7 @@ import { type Invocation, metaOf, Program, pathOf, RejectedLine } from './leaf.t
 import { checkOptionValues, duration, integer } from './options.ts';
 
 interface ProgramOptions {
-  /** In the order of help. The program settles them, so they must be new. */
+  /** In the order of help. The program changes them, so they must be new. */
   readonly commands: readonly CommandUnknownOpts[];
   readonly version: string;
   /** The width to wrap help at, in columns. */
@@ -62,7 +62,7 @@ function refuseUnknownCommand(group: CommandUnknownOpts): void {
 }
 
 /** Applies the settings of the program to a command and to all below it. */
-function settle(command: CommandUnknownOpts, program: Program): void {
+function applySettings(command: CommandUnknownOpts, program: Program): void {
   command
     .copyInheritedSettings(program)
     .exitOverride((error) => {
@@ -77,7 +77,7 @@ function settle(command: CommandUnknownOpts, program: Program): void {
   checkOptionValues(command, (problem) => {
     program.problem ??= problem;
   });
-  for (const each of command.commands) settle(each, program);
+  for (const each of command.commands) applySettings(each, program);
 }
 
 /** @throws UsageError that names every required option that is missing */
@@ -133,7 +133,7 @@ export function createCommandTree({ commands, version, columns, print }: Program
     .version(version, '--version', 'show the version');
   const globals = addGlobalOptions(program);
   for (const command of commands) program.addCommand(command);
-  settle(program, program);
+  applySettings(program, program);
   return {
     globals: () => globals.opts(),
     commandPath: () => program.invocation && pathOf(program.invocation.command),

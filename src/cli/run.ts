@@ -72,6 +72,7 @@ export async function runCommand(
 ): Promise<number> {
   const { add: addSecret, remove: revealSecret, redact } = run.redactor;
   const { io, env, clock, terminal } = deps;
+  const format = chooseFormat(flags, env);
   // A terminal without a window, such as in a container, reports 0 columns: no room for a spinner.
   const hasWidth = !('columns' in terminal) || terminal.columns !== 0;
   const progress = createProgress(terminal, {
@@ -105,7 +106,6 @@ export async function runCommand(
       await page(result.text);
       return EXIT.ok;
     }
-    const format = chooseFormat(flags, env);
     const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
     const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
     await renderForReader(result, options, { stdout: out, stderr, redact, page });
@@ -116,7 +116,6 @@ export async function runCommand(
     return code ?? EXIT.ok;
   };
   try {
-    const format = chooseFormat(flags, env);
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     const rawStderr = open(io.stderr, redact);
     const annotate = (lines: string) => rawStderr.write(lines);

@@ -5,7 +5,7 @@ import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 
-/** What precedes a hint that helps: the name that was probably meant. */
+/** The start of a hint: the name that was probably meant; '' if none is close. */
 function didYouMean(word: string, names: readonly string[]): string {
   const near = suggest(word, names);
   return near === undefined ? '' : `Did you mean ${near}? `;

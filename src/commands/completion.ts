@@ -1,8 +1,16 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FindLive } from '../cli/completion.ts';
-import { SHELLS } from '../cli/completion-shells.ts';
+import type { Shell } from '../cli/completion-shells.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
+
+/** The scripts in completions/. */
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: 'partnerctl.bash',
+  zsh: '_partnerctl',
+  fish: 'partnerctl.fish',
+  powershell: 'partnerctl.ps1',
+};
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
 function createFinder(context: Context, options: ReadonlyMap<string, string>): FindLive {
@@ -43,16 +51,16 @@ export const completion = () =>
       ['partnerctl completion powershell > completion.ps1', 'a script to dot-source in $PROFILE'],
     ],
   })
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))
     .argument('[word...]', 'what the script passes, after --')
     .action(
       run(async (context, shell, words, ...[, command]) => {
-        const { formatOffer, readTyped, SCRIPTS } = await import('../cli/completion-shells.ts');
         if (words.length === 0) {
           const { readAsset } = await import('../cli/read-asset.ts');
           return { kind: 'text', text: readAsset(`../completions/${SCRIPTS[shell]}`) };
         }
         const { complete, readLine } = await import('../cli/completion.ts');
+        const { formatOffer, readTyped } = await import('../cli/completion-shells.ts');
         const typed = readTyped(shell, words);
         const line = readLine(programOf(command), typed.before);
         const offer = typed.isRedirected

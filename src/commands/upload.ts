@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
+import { batchResult } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
 import type { UploadResult } from '../upload/result.ts';
 
@@ -58,12 +59,11 @@ export const upload = () =>
         const source = { paths: files, recursive, exclude, filename: checkSource(files, options) };
         if (contentType !== undefined) checkContentType(contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
-        const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, view, { batchResult }] = await Promise.all([
+        const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, view] = await Promise.all([
           import('../cli/input.ts'),
           import('../cli/warn-unshared.ts'),
           import('./upload/shared/transfer.ts'),
           import('./upload/shared/result-view.ts'),
-          import('../output/batch-result.ts'),
         ]);
         if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         if (!dryRun) await warnIfUnshared(context, 'uploads');

@@ -34,7 +34,7 @@ function mayBelongTo(listed: ListedCronJob, { data }: JobReservation): boolean {
 }
 
 /**
- * Finds the job that a request created whose response was lost (design §6): the one job of this agent and name that is not
+ * Finds the job that a request created whose response was lost: the one job of this agent and name that is not
  * recorded and was not there before. Never guesses among several.
  * @param recorded ids of jobs that other requests created
  * @returns the one that it is, or else all that it may be

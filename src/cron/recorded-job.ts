@@ -32,7 +32,7 @@ function decode({ origin, agent_id, name, schedule: given, instructions_hash, co
   return { origin, agent_id, name, schedule, instructions_hash, content_hash };
 }
 
-/** Jobs in the state (design §6). */
+/** Jobs in the state. */
 export const JOBS: OnceKind<JobData> = {
   type: 'cron',
   decode,

@@ -29,7 +29,7 @@ interface ProgressOptions {
   readonly enabled: boolean;
   readonly clock: Clock;
   /** Redacts texts, because the spinner bypasses the redacting sinks. */
-  readonly redact?: (text: string) => string;
+  readonly redact: (text: string) => string;
 }
 
 /** A note that follows the text, with the time left if it counts down; '' for none. */
@@ -63,7 +63,7 @@ function formatLeft(ms: number): string {
  * @param stream the terminal
  */
 export function createProgress(stream: NodeJS.WritableStream, options: ProgressOptions): Progress {
-  const { enabled, clock, redact = (text: string) => text } = options;
+  const { enabled, clock, redact } = options;
   if (!enabled) return SILENT;
 
   let current: Activity | undefined;
@@ -108,9 +108,15 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     await clock.sleep(SECOND_MS, started.ended.signal);
     const { default: ora } = await import('ora');
     if (started.ended.signal.aborted) return;
-    // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
-    const look = { hideCursor: false, discardStdin: false, color: false } as const;
-    started.spinner = ora({ stream, isEnabled: true, ...look, text: describe(started) });
+    started.spinner = ora({
+      stream,
+      isEnabled: true,
+      color: false,
+      text: describe(started),
+      // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
+      hideCursor: false,
+      discardStdin: false,
+    });
     if (pauses === 0) started.spinner.start();
   };
 

@@ -45,7 +45,7 @@ function base64Sources(secret: string): string[] {
 }
 
 /** Creates a redactor. It finds secrets that are raw, escaped for JSON or a URL, or in base64, alone or within other text. */
-export function createRedactor(secrets: Iterable<string> = []): Redactor {
+export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>();
   let pattern: RegExp | undefined;
   const compile = (): RegExp => {

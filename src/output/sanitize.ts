@@ -10,7 +10,8 @@ import type { Cell } from './command-result.ts';
 const ANY_HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 
 // Scripts that need joiners for correct spelling: Persian, Hindi, Sinhala, …
-const JOINING = `[${['Arab', 'Syrc', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh'].map((name) => `\\p{Script=${name}}`).join('')}]`;
+const SCRIPTS = ['Arab', 'Syrc', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh'];
+const JOINING = `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join('')}]`;
 
 /**
  * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, joined letters, and variants

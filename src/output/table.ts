@@ -43,11 +43,11 @@ function toTextRow(
   columns: readonly ColumnLayout[],
   { redact, now, isWide = false }: LayoutOptions,
 ): TextRow {
-  const shown = cells.filter((_, at) => isWide || !columns[at]?.isWide);
-  const times = columns.filter((column) => isWide || !column.isWide).map(({ isTime }) => isTime);
-  const texts = shown.map(({ value }, at) => {
+  const placed = cells.map((cell, at) => ({ ...cell, column: columns[at] }));
+  const shown = placed.filter(({ column }) => isWide || !column?.isWide);
+  const texts = shown.map(({ value, column }) => {
     const text = cellText(value, redact);
-    return now !== undefined && times[at] ? withRelativeTimes(text, now) : text;
+    return now !== undefined && column?.isTime ? withRelativeTimes(text, now) : text;
   });
   return { texts, tones: shown.map(({ tone }) => tone) };
 }

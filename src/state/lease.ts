@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 import { type OnceKind, type Reservation, standings } from './standing.ts';
 
 /*
- * The observer's lease (design §6). No clock or process id of another process is trusted: before ending the reservation of
+ * The observer's lease. No clock or process id of another process is trusted: before ending the reservation of
  * another process, watch it for as long as its owner may act on it.
  */
 

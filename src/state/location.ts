@@ -108,7 +108,7 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
 
 /**
  * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl` in
- * the platform's state directory (design §6). An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as
+ * the platform's state directory. An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as
  * the XDG specification requires.
  * @throws UsageError if the flag is empty, if the address is of no known kind, or if no setting names a directory and the
  *   user has no home directory

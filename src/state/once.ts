@@ -7,7 +7,7 @@ import type { Log } from './log.ts';
 import { type OnceKind, type Reservation, standingOf, standings } from './standing.ts';
 
 /*
- * Creates objects at most once (design §6). The law: the first open reservation of a key owns the key. A run that dies at any
+ * Creates objects at most once. The law: the first open reservation of a key owns the key. A run that dies at any
  * instruction leaves nothing, or a reservation that blocks its key until somebody looks.
  *
  * An owner sends nothing once less than the time of one request is left of its lease, which began before it reserved.

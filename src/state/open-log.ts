@@ -74,7 +74,7 @@ async function openDriver(deps: OpenDeps): Promise<LogDriver> {
 }
 
 /**
- * Opens the log at a location (design §6). Reads and connects only when it is first used; the caller closes it.
+ * Opens the log at a location. Reads and connects only when it is first used; the caller closes it.
  * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
  */
 export async function openLog(deps: OpenDeps): Promise<Log> {

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
 /*
- * A record is one line of JSON (design §6). It begins with its version and its length, and ends with a checksum of
+ * A record is one line of JSON. It begins with its version and its length, and ends with a checksum of
  * everything before it:
  *
  *   {"v":2,"bytes":<length of what follows the comma>,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}
@@ -112,7 +112,7 @@ const VERSION_1 = new Map([
   ['upload', { kinds: { sent: 'reserved', done: 'created', adopted: 'created' }, of: 'sent', object: 'upload_id' }],
 ]);
 
-/** Converts what version 1 recorded of jobs and uploads (design §6). Leaves other records as they are: nobody reads them. */
+/** Converts what version 1 recorded of jobs and uploads. Leaves other records as they are: nobody reads them. */
 function fromVersion1(record: LogRecord): LogRecord {
   const [feature = '', old = ''] = record.type.split('.');
   const form = VERSION_1.get(feature);

@@ -33,7 +33,10 @@ export interface SummaryOptions {
   readonly summaryFile?: string;
 }
 
-/** GitHub shows a summary on the page of the run, so that it is written there without a flag. @throws UsageError if --summary has no file */
+/**
+ * Finds the file for the summary. In GitHub Actions, that is the one for the page of the run, even without a flag.
+ * @throws UsageError if --summary has no file
+ */
 function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environment): SummaryFile | undefined {
   const collected = env.GITHUB_STEP_SUMMARY || undefined;
   if (summaryFile !== undefined) return { path: summaryFile, isShared: summaryFile === collected };

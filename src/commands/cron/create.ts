@@ -5,6 +5,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { TypedJob } from '../../cron/job-flags.ts';
 import type { CronResult, WantedJob } from '../../cron/result.ts';
 import { InputError, InterruptedError, UsageError } from '../../errors.ts';
+import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -141,10 +142,7 @@ async function toOneResult(results: AsyncIterable<CronResult>, interruption: () 
 
 /** The results of the jobs of files: rows. */
 async function toBatchResult(results: AsyncIterable<CronResult>, interruption: () => unknown): Promise<CommandResult> {
-  const [{ batchResult }, { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
-    import('../../output/batch-result.ts'),
-    import('./shared/result-view.ts'),
-  ]);
+  const { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs } = await import('./shared/result-view.ts');
   return batchResult(results, COLUMNS, {
     empty: 'No jobs to create.',
     json: cronResultJson,

@@ -2,7 +2,7 @@ import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
 import { cronResultJson } from '../cron/shared/result-view.ts';
 
-/* The steps of documents in JSON (design §3): before, as a plan, and after, as what provision did. */
+/* The steps of documents in JSON: before, as a plan, and after, as what provision did. */
 
 export type Action = 'create' | 'change' | 'none' | 'blocked';
 export type Status = 'created' | 'reused' | 'unchanged' | 'planned' | 'failed' | 'skipped';

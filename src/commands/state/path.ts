@@ -1,6 +1,7 @@
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { LocalError } from '../../errors.ts';
+import { joinSentences } from '../../output/sentences.ts';
 
 /** Finds out whether the state exists and can be written. A place that cannot be used is an answer, not an error. */
 async function inspect(context: Context) {
@@ -25,10 +26,7 @@ export const path = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ joinSentences }, { textResult }] = await Promise.all([
-        import('../../output/sentences.ts'),
-        import('./shared/text-result.ts'),
-      ]);
+      const { textResult } = await import('./shared/text-result.ts');
       const { address, from } = await context.stateLocation();
       const inspection = await inspect(context);
       const { problem, hint } = inspection;
