@@ -16,7 +16,7 @@ import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
 import { AgentFinder, type JobSelection } from './job-flags.ts';
-import { JOBS, type JobReservation, type JobStanding, unknownJobError } from './recorded-job.ts';
+import { JOBS, type JobStanding, unknownJobError } from './recorded-job.ts';
 import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
 /** What `forgetJob` needs. */
@@ -113,10 +113,8 @@ export async function adoptJob(
   const listed = await deps.fetchListed(cronJobId);
   refuseOtherJob(job, listed);
   await refuseRecordedForOther(deps, key, cronJobId);
-  // One that recorded an unknown outcome has sent its request, and the key stays blocked.
-  const isAwaited = ({ isUnknown }: JobReservation) => !isUnknown;
   const of = standing.open.map(({ id }) => id);
-  await waitOutLeases(deps, JOBS, new Set(of), { isAwaited, onWait: deps.onWait });
+  await waitOutLeases(deps, JOBS, new Set(of), { skipUnknown: true, onWait: deps.onWait });
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
   const recorded = standing.objects.find(({ object }) => object === cronJobId) ?? standing.open[0];

@@ -193,8 +193,7 @@ class CreateRun {
     this.lost.clear();
     const ids = new Set([...lost.values()].flatMap((reservation) => reservation?.id ?? []));
     if (ids.size === 0) return [...lost.keys()];
-    const isAwaited = ({ isUnknown }: JobReservation): boolean => !isUnknown;
-    const open = await waitOutLeases(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
+    const open = await waitOutLeases(deps, JOBS, ids, { skipUnknown: true, onWait: deps.onWait });
     return [...lost].flatMap(([wanted, reservation]) => {
       const stillOpen = open.find(({ id }) => id === reservation?.id);
       if (!stillOpen) return [wanted];
