@@ -20,7 +20,7 @@ import { JOBS, type JobStanding, unknownJobError } from './recorded-job.ts';
 import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
 /** What `forgetJob` needs. */
-export interface ForgetDeps {
+export interface ForgetDeps extends Pick<CronContext, 'command'> {
   readonly log: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -39,8 +39,6 @@ export interface AdoptDeps extends ForgetDeps {
    * @throws NotFoundError if the list does not contain it; PartnerctlError if reading the list may succeed later
    */
   readonly fetchListed: (cronJobId: string) => Promise<ListedCronJob | undefined>;
-  /** Returns the command line to type, with the global flags that this command was given. */
-  readonly command: (words: readonly string[]) => string;
 }
 
 /** The job whose record is changed: by its key or its id, or by what identifies it. */
@@ -64,12 +62,12 @@ async function select(log: Log, target: Target): Promise<Selected> {
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
-async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected): Promise<void> {
+async function refuseIfChanged({ log, command }: ForgetDeps, { key, standing }: Selected): Promise<void> {
   const current = await select(log, { key });
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
   if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
   throw new DuplicateError('The records of this job have changed since this command read them.', {
-    hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
+    hint: `Nothing was changed. Look at the job again: ${command(['cron', 'list'])}`,
     details: { key },
   });
 }
@@ -108,7 +106,7 @@ export async function adoptJob(
   const selected = await select(log, target);
   const { key, standing } = selected;
   const job = 'key' in target ? selected.data : target;
-  if (job?.origin !== origin) throw unknownJobError(`with the key ${key}`);
+  if (job?.origin !== origin) throw unknownJobError(deps, `with the key ${key}`);
   const { agent_id, name } = job;
   const listed = await deps.fetchListed(cronJobId);
   refuseOtherJob(job, listed);
@@ -147,7 +145,7 @@ export async function forgetJob(
   if (!job) {
     const named =
       'key' in target ? `with the key or id ${key}` : `${JSON.stringify(target.name)} of agent ${target.agent_id}`;
-    throw unknownJobError(named);
+    throw unknownJobError(deps, named);
   }
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
   await waitOutLeases(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
@@ -158,11 +156,12 @@ export async function forgetJob(
 }
 
 async function changeDeps(context: CronContext, yes: boolean): Promise<ForgetDeps> {
-  const { clock, abortSignal: signal, progress, isInteractive } = context;
+  const { clock, abortSignal: signal, command, progress, isInteractive } = context;
   return {
     log: await context.log(),
     clock,
     signal,
+    command,
     async confirm(question) {
       progress.stop();
       if (yes) return;
@@ -196,7 +195,7 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
   const job = list.jobs.get(cronJobId);
   if (job) return job;
   throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
-    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
+    hint: `Nothing was changed. To see the jobs that the service has: ${context.command(['cron', 'list'])}`,
   });
 }
 
@@ -208,7 +207,7 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
   // Nothing else checks the id if the list cannot be read.
   if (!/^\S+$/.test(cronJobId)) {
     throw new UsageError(`${JSON.stringify(cronJobId)} is not the id of a job.`, {
-      hint: '`partnerctl cron list` shows the ids.',
+      hint: `To see the ids: ${context.command(['cron', 'list'])}`,
     });
   }
   const http = await context.http();
@@ -216,7 +215,6 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
     ...(await changeDeps(context, yes)),
     origin: http.baseUrl,
     fetchListed: (id: string) => fetchListed(context, http, id),
-    command: context.command,
   };
   return await adoptJob(deps, cronJobId, await findTarget(context, selection, http.baseUrl));
 }

@@ -5,6 +5,7 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
+import type { CronContext } from './context.ts';
 import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
 import { JOBS, type JobReservation, openReservations, recordedIds, unknownJobError } from './recorded-job.ts';
@@ -74,7 +75,7 @@ export interface Reconciled {
 }
 
 /** What `reconcileJobs` needs. */
-export interface ReconcileDeps {
+export interface ReconcileDeps extends Pick<CronContext, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly log: Log;
@@ -129,7 +130,7 @@ export async function reconcileJobs(
 ): Promise<readonly Reconciled[]> {
   const { log, origin, confirm, onWait } = deps;
   const records = await log.read();
-  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(`with the key ${key}`);
+  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(deps, `with the key ${key}`);
   const wanted = openJobs(records, origin).flatMap(({ reservation }) =>
     key === undefined || reservation.key === key ? [reservation.id] : [],
   );

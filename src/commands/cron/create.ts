@@ -116,7 +116,7 @@ async function* createAll(
     http,
     log,
     describe: createScheduleDescriber(),
-    lists: createJobLists(jobSourceOf(http, log, clock), createHints(options)),
+    lists: createJobLists(jobSourceOf(http, log, clock), createHints(context, options.dryRun)),
     onPost: (posting: Promise<string>) => explainInterrupt(context, posting),
   };
   let count = 0;

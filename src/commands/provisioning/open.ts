@@ -70,7 +70,7 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const lists = createJobLists(jobSourceOf(http, log, clock), createHints({ dryRun: isPlan }));
+  const lists = createJobLists(jobSourceOf(http, log, clock), createHints(context, isPlan));
   const describe = createScheduleDescriber();
   const warnOfSchedule = createScheduleWarner(context);
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
