@@ -14,8 +14,9 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
+import { findAgent } from './find-agent.ts';
 import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
-import { AgentFinder, type JobSelection } from './job-flags.ts';
+import type { JobSelection } from './job-flags.ts';
 import { JOBS, type JobStanding, unknownJobError } from './recorded-job.ts';
 import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
@@ -223,11 +224,9 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
 async function findTarget(context: CronContext, selection: JobSelection, origin: string | undefined): Promise<Target> {
   if ('key' in selection) return selection;
   if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
-  const { agent, name } = selection;
-  if (agent.by === 'id') return { origin, agent_id: agent.value, name };
-  const agent_id = await new AgentFinder(await context.http(), context.progress).find(selection);
+  const agent_id = await findAgent(context, selection);
   context.progress.stop();
-  return { origin, agent_id, name };
+  return { origin, agent_id, name: selection.name };
 }
 
 /** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */
