@@ -113,12 +113,12 @@ class OnceRun<Data, Each extends Item<Data>> {
     const attempts = await this.reserve(items);
     const mine = attempts.filter(({ isOwner }) => isOwner);
     const taken = attempts.filter(({ isOwner }) => !isOwner);
-    const settling = [this.giveUp(taken), ...mine.map((attempt) => this.settle(attempt, elapsed))];
+    const running = [this.giveUp(taken), ...mine.map((attempt) => this.create(attempt, elapsed))];
     // Wait for all of them, so that each request that was sent has its record.
-    const settled = await Promise.allSettled(settling);
-    const failure = settled.find((each) => each.status === 'rejected');
+    const ended = await Promise.allSettled(running);
+    const failure = ended.find((each) => each.status === 'rejected');
     if (failure) throw failure.reason;
-    return settled.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
+    return ended.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
   }
 
   /** Reserves, and reads the log back. @throws LocalError, and nothing was sent. What it may have left is released */
@@ -168,8 +168,8 @@ class OnceRun<Data, Each extends Item<Data>> {
     for (const { item } of taken) await this.steps.settled(item, { kind: 'taken' });
   }
 
-  /** @returns the item if nothing was sent in time */
-  private async settle({ item, reservation }: Attempt<Data, Each>, elapsed: () => number): Promise<Each | undefined> {
+  /** Sends the request, and records its outcome. @returns the item if nothing was sent in time */
+  private async create({ item, reservation }: Attempt<Data, Each>, elapsed: () => number): Promise<Each | undefined> {
     const { key, id } = reservation;
     const sent = await this.limit(() => this.send(item, reservation, elapsed));
     const of = sent.kind === 'created' && item.replaces?.length ? [id, ...item.replaces] : id;
