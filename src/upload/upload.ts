@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone, stopsRun } from '../errors.ts';
@@ -37,10 +37,7 @@ const UPLOADS: OnceKind<UploadIdentity> = {
     return { origin, kind, sha256, filename };
   },
   keyOf: ({ origin, kind, sha256, filename }) =>
-    createHash('sha256')
-      .update(JSON.stringify([origin, kind, sha256, filename]))
-      .digest('hex')
-      .slice(0, KEY_LENGTH),
+    hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, KEY_LENGTH),
 };
 
 export interface UploadOptions extends Pick<StartOptions, 'as' | 'contentType'> {
