@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
+import type { CronContext } from './context.ts';
 import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
 
@@ -41,6 +42,7 @@ export type JobSelection = { readonly key: string } | (AgentInput & { readonly n
 
 /** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
 export function parseJobSelection(
+  { command }: Pick<CronContext, 'command'>,
   { name, ...agent }: AgentOptions & { readonly name?: string | undefined },
   key: string | undefined,
 ): JobSelection {
@@ -49,7 +51,7 @@ export function parseJobSelection(
   if (key) return { key };
   if (!isNamed) {
     throw new UsageError('No job is named.', {
-      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
+      hint: `Give its key, or --agent and --name. To see the keys: ${command(['cron', 'list', '--local', '-o', 'json'])}`,
     });
   }
   if (name === undefined) throw new UsageError('--name is missing.');
