@@ -35,7 +35,7 @@ export function createState(
     const profile = address === undefined && !env.PARTNER_STATE ? (await readProfile()).value?.state : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
-  async function openLog(address: string | undefined): Promise<Log> {
+  async function open(address: string | undefined): Promise<Log> {
     const { openLog } = await import('../state/open-log.ts');
     const location = await stateLocation(address);
     const own = { location, env, clock, random, version, signal: parts.abortSignal };
@@ -43,7 +43,7 @@ export function createState(
   }
   return {
     log(address) {
-      const opened = logs.get(address) ?? openLog(address);
+      const opened = logs.get(address) ?? open(address);
       logs.set(address, opened);
       return opened;
     },

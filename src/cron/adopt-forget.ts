@@ -14,13 +14,14 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
+import { findAgent } from './find-agent.ts';
 import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
-import { AgentFinder, type JobSelection } from './job-flags.ts';
-import { JOBS, type JobReservation, type JobStanding, unknownJobError } from './recorded-job.ts';
+import type { JobSelection } from './job-flags.ts';
+import { JOBS, type JobStanding, unknownJobError } from './recorded-job.ts';
 import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
 /** What `forgetJob` needs. */
-export interface ForgetDeps {
+export interface ForgetDeps extends Pick<CronContext, 'command'> {
   readonly log: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -39,8 +40,6 @@ export interface AdoptDeps extends ForgetDeps {
    * @throws NotFoundError if the list does not contain it; PartnerctlError if reading the list may succeed later
    */
   readonly fetchListed: (cronJobId: string) => Promise<ListedCronJob | undefined>;
-  /** Returns the command line to type, with the global flags that this command was given. */
-  readonly command: (words: readonly string[]) => string;
 }
 
 /** The job whose record is changed: by its key or its id, or by what identifies it. */
@@ -64,12 +63,12 @@ async function select(log: Log, target: Target): Promise<Selected> {
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
-async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected): Promise<void> {
+async function refuseIfChanged({ log, command }: ForgetDeps, { key, standing }: Selected): Promise<void> {
   const current = await select(log, { key });
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
   if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
   throw new DuplicateError('The records of this job have changed since this command read them.', {
-    hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
+    hint: `Nothing was changed. Look at the job again: ${command(['cron', 'list'])}`,
     details: { key },
   });
 }
@@ -108,15 +107,13 @@ export async function adoptJob(
   const selected = await select(log, target);
   const { key, standing } = selected;
   const job = 'key' in target ? selected.data : target;
-  if (job?.origin !== origin) throw unknownJobError(`with the key ${key}`);
+  if (job?.origin !== origin) throw unknownJobError(deps, `with the key ${key}`);
   const { agent_id, name } = job;
   const listed = await deps.fetchListed(cronJobId);
   refuseOtherJob(job, listed);
   await refuseRecordedForOther(deps, key, cronJobId);
-  // One that recorded an unknown outcome has sent its request, and the key stays blocked.
-  const isAwaited = ({ isUnknown }: JobReservation) => !isUnknown;
   const of = standing.open.map(({ id }) => id);
-  await waitOutLeases(deps, JOBS, new Set(of), { isAwaited, onWait: deps.onWait });
+  await waitOutLeases(deps, JOBS, new Set(of), { skipUnknown: true, onWait: deps.onWait });
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   await refuseIfChanged(deps, selected);
   const recorded = standing.objects.find(({ object }) => object === cronJobId) ?? standing.open[0];
@@ -149,7 +146,7 @@ export async function forgetJob(
   if (!job) {
     const named =
       'key' in target ? `with the key or id ${key}` : `${JSON.stringify(target.name)} of agent ${target.agent_id}`;
-    throw unknownJobError(named);
+    throw unknownJobError(deps, named);
   }
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
   await waitOutLeases(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
@@ -160,11 +157,12 @@ export async function forgetJob(
 }
 
 async function changeDeps(context: CronContext, yes: boolean): Promise<ForgetDeps> {
-  const { clock, abortSignal: signal, progress, isInteractive } = context;
+  const { clock, abortSignal: signal, command, progress, isInteractive } = context;
   return {
     log: await context.log(),
     clock,
     signal,
+    command,
     async confirm(question) {
       progress.stop();
       if (yes) return;
@@ -198,7 +196,7 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
   const job = list.jobs.get(cronJobId);
   if (job) return job;
   throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
-    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
+    hint: `Nothing was changed. To see the jobs that the service has: ${context.command(['cron', 'list'])}`,
   });
 }
 
@@ -210,7 +208,7 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
   // Nothing else checks the id if the list cannot be read.
   if (!/^\S+$/.test(cronJobId)) {
     throw new UsageError(`${JSON.stringify(cronJobId)} is not the id of a job.`, {
-      hint: '`partnerctl cron list` shows the ids.',
+      hint: `To see the ids: ${context.command(['cron', 'list'])}`,
     });
   }
   const http = await context.http();
@@ -218,7 +216,6 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
     ...(await changeDeps(context, yes)),
     origin: http.baseUrl,
     fetchListed: (id: string) => fetchListed(context, http, id),
-    command: context.command,
   };
   return await adoptJob(deps, cronJobId, await findTarget(context, selection, http.baseUrl));
 }
@@ -227,11 +224,9 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
 async function findTarget(context: CronContext, selection: JobSelection, origin: string | undefined): Promise<Target> {
   if ('key' in selection) return selection;
   if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
-  const { agent, name } = selection;
-  if (agent.by === 'id') return { origin, agent_id: agent.value, name };
-  const agent_id = await new AgentFinder(await context.http(), context.progress).find(selection);
+  const agent_id = await findAgent(context, selection);
   context.progress.stop();
-  return { origin, agent_id, name };
+  return { origin, agent_id, name: selection.name };
 }
 
 /** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */

@@ -61,7 +61,7 @@ class CreateRun {
   private readonly stop = new AbortController();
   private readonly outcomes = new Map<number, CreateOutcome>();
   /** The jobs to decide about again, because another process reserved them, with its reservation. */
-  private readonly lost = new Map<Wanted, JobReservation | undefined>();
+  private readonly taken = new Map<Wanted, JobReservation | undefined>();
   private isUnavailable = false;
 
   constructor(deps: CreateDeps, options: CreateOptions) {
@@ -183,19 +183,18 @@ class CreateRun {
       if (!dryRun) await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
       this.settle(wanted, outcome);
     } else if (dryRun) this.settle(wanted, outcomeOfReserved(key, decision.reservation, clock.now()));
-    else this.lost.set(wanted, decision.reservation);
+    else this.taken.set(wanted, decision.reservation);
   }
 
   /** Waits for the jobs that others are creating. @returns those to decide about again */
   private async waitForOthers(): Promise<readonly Wanted[]> {
     const { deps } = this;
-    const lost = new Map(this.lost);
-    this.lost.clear();
-    const ids = new Set([...lost.values()].flatMap((reservation) => reservation?.id ?? []));
-    if (ids.size === 0) return [...lost.keys()];
-    const isAwaited = ({ isUnknown }: JobReservation): boolean => !isUnknown;
-    const open = await waitOutLeases(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
-    return [...lost].flatMap(([wanted, reservation]) => {
+    const taken = new Map(this.taken);
+    this.taken.clear();
+    const ids = new Set([...taken.values()].flatMap((reservation) => reservation?.id ?? []));
+    if (ids.size === 0) return [...taken.keys()];
+    const open = await waitOutLeases(deps, JOBS, ids, { skipUnknown: true, onWait: deps.onWait });
+    return [...taken].flatMap(([wanted, reservation]) => {
       const stillOpen = open.find(({ id }) => id === reservation?.id);
       if (!stillOpen) return [wanted];
       this.settle(wanted, { key: wanted.key, status: 'unknown', since: stillOpen.at });
@@ -224,8 +223,8 @@ class CreateRun {
         return this.settle(wanted, { key, status: 'created', cron_job_id: result.id, unrecorded: result.unrecorded });
       case 'failed':
         return this.settleFailed(wanted, result.error, result.unrecorded !== undefined);
-      case 'lost':
-        this.lost.set(wanted, undefined);
+      case 'taken':
+        this.taken.set(wanted, undefined);
         return;
       case 'unknown': {
         const { error, reservation } = result;

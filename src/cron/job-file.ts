@@ -8,8 +8,8 @@ import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts
 import { choice, identifier } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
+import { AgentFinder } from './find-agent.ts';
 import { cronKey } from './job.ts';
-import { AgentFinder } from './job-flags.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
 import type { WantedJob } from './result.ts';
 import type { CronSchedule } from './schedule.ts';

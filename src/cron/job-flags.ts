@@ -1,13 +1,4 @@
-import { agentsOf } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
-import {
-  type AgentReference,
-  parseAgentReference,
-  parseReference,
-  resolveAgentId,
-  resolveSpaceId,
-} from '../api/references.ts';
-import { comparableAgent } from '../contract/values.ts';
+import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
@@ -30,7 +21,7 @@ export interface AgentOptions {
 }
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
-function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
+export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
   if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
@@ -51,6 +42,7 @@ export type JobSelection = { readonly key: string } | (AgentInput & { readonly n
 
 /** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
 export function parseJobSelection(
+  { command }: Pick<CronContext, 'command'>,
   { name, ...agent }: AgentOptions & { readonly name?: string | undefined },
   key: string | undefined,
 ): JobSelection {
@@ -59,7 +51,7 @@ export function parseJobSelection(
   if (key) return { key };
   if (!isNamed) {
     throw new UsageError('No job is named.', {
-      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
+      hint: `Give its key, or --agent and --name. To see the keys: ${command(['cron', 'list', '--local', '-o', 'json'])}`,
     });
   }
   if (name === undefined) throw new UsageError('--name is missing.');
@@ -97,74 +89,4 @@ export function parseJobOptions(options: JobOptions): TypedJob {
   const problem = name.trim() === '' ? 'is empty' : identifierProblem(name);
   if (problem !== undefined) throw new UsageError(`--name ${problem}.`);
   return { ...parseJobAgent(options), name, schedule: parseSchedule(options) };
-}
-
-/** Resolves agent references, each only once. */
-export class AgentFinder {
-  private readonly http: Http;
-  private readonly progress: CronContext['progress'];
-  private readonly found = new Map<string, Promise<string>>();
-
-  constructor(http: Http, progress: CronContext['progress']) {
-    this.http = http;
-    this.progress = progress;
-  }
-
-  /** The agent's id. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
-  async find({ agent, space = '' }: AgentInput): Promise<string> {
-    if (agent.by === 'id') return agent.value;
-    this.progress.start('Looking up the agent');
-    const { http } = this;
-    const spaceId = await this.once(space, () => resolveSpaceId(http, parseReference(space)));
-    return await this.once(JSON.stringify([spaceId, agent.value]), () => resolveAgentId(http, spaceId, agent));
-  }
-
-  private once(key: string, find: () => Promise<string>): Promise<string> {
-    const found = this.found.get(key) ?? find();
-    this.found.set(key, found);
-    return found;
-  }
-}
-
-/** The agents whose jobs are meant. */
-export interface OwnerAgents {
-  /** As `comparableAgent` gives them. */
-  readonly ids: ReadonlySet<string>;
-  /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
-  readonly external_space_id?: string;
-}
-
-async function findSpaceAgents(http: Http, space: string): Promise<OwnerAgents> {
-  const ids = new Set<string>();
-  const { by, value } = parseReference(space);
-  const spaceId = await resolveSpaceId(http, { by, value });
-  for await (const { agent_id } of agentsOf(http, spaceId)) ids.add(comparableAgent(agent_id));
-  return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
-}
-
-/**
- * The agents that --agent and --space name; undefined if neither is given.
- * @param connect opens the client; undefined to look nothing up
- * @throws UsageError for invalid values, and for what has to be looked up; NotFoundError as `resolveSpaceId` and `resolveAgentId` do
- */
-export async function findOwnerAgents(
-  options: AgentOptions,
-  progress: CronContext['progress'],
-  connect: (() => Promise<Http>) | undefined,
-): Promise<OwnerAgents | undefined> {
-  const input = options.agent === undefined ? undefined : parseJobAgent(options);
-  const { space } = options;
-  if (input?.agent.by === 'id') return { ids: new Set([comparableAgent(input.agent.value)]) };
-  if (!input && space === undefined) return undefined;
-  if (connect) {
-    const http = await connect();
-    if (input) return { ids: new Set([comparableAgent(await new AgentFinder(http, progress).find(input))]) };
-    progress.start('Looking up the agents');
-    return await findSpaceAgents(http, space ?? '');
-  }
-  const { by, value } = parseReference(space ?? '');
-  if (!input && by === 'external_space_id') return { ids: new Set(), external_space_id: value };
-  throw new UsageError('Names and the ids of spaces can only be looked up at the service, and not with --local.', {
-    hint: 'Give --agent <agent_id>, or --space ext:<external_space_id>.',
-  });
 }

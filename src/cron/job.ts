@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import type { ListedCronJob } from '../contract/cron.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
 import {
   type CronSchedule,
@@ -47,7 +48,7 @@ const KEY_LENGTH = 24;
 
 /** JSON separates the parts unambiguously, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
 function sha256(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value), 'utf8').digest('hex');
+  return hash('sha256', JSON.stringify(value), 'hex');
 }
 
 /** A name as it is compared, in Unicode NFC: a service or an editor may use another form than the one typed. */
@@ -62,11 +63,7 @@ export function cronKey(origin: string, agentId: string, name: string): string {
 
 /** Whether the agent and the name of a listed job are these; `maybe` if the service does not say which agent runs it. */
 export function matchIdentity(
-  listed: {
-    readonly agent_id: string | undefined;
-    readonly agent_text?: string | undefined;
-    readonly name?: string | null | undefined;
-  },
+  listed: Pick<ListedCronJob, 'agent_id' | 'agent_text' | 'name'>,
   agentId: string,
   name: string,
 ): 'yes' | 'no' | 'maybe' {

@@ -6,6 +6,7 @@ import {
   StateUnavailableError,
   withHint,
 } from '../errors.ts';
+import type { CronContext } from './context.ts';
 import type { CronDifference, CronJob } from './job.ts';
 
 interface Keyed {
@@ -51,10 +52,8 @@ export type CreateOutcome =
   | (Keyed & { readonly status: 'planned' });
 
 /** What error messages name. */
-export interface ErrorContext {
+export interface ErrorContext extends Pick<CronContext, 'command'> {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
-  /** Returns the command line to type, with the global flags that this command was given. */
-  readonly command: (words: readonly string[]) => string;
 }
 
 const MAX_QUOTED_LENGTH = 200;

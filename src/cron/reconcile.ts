@@ -5,6 +5,7 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
+import type { CronContext } from './context.ts';
 import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
 import { JOBS, type JobReservation, openReservations, recordedIds, unknownJobError } from './recorded-job.ts';
@@ -74,7 +75,7 @@ export interface Reconciled {
 }
 
 /** What `reconcileJobs` needs. */
-export interface ReconcileDeps {
+export interface ReconcileDeps extends Pick<CronContext, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly log: Log;
@@ -98,25 +99,25 @@ async function matchListed(
 ): Promise<readonly Reconciled[]> {
   const list = await readList();
   const records = await log.read();
-  const taken = new Set(recordedIds(records, origin));
-  const looks: Reconciled[] = [];
+  const recorded = new Set(recordedIds(records, origin));
+  const results: Reconciled[] = [];
   for (const open of openJobs(records, origin)) {
     const { reservation } = open;
     if (!ids.has(reservation.id)) continue;
-    const { match, candidates } = findCreated(open, list, taken);
-    if (!match) looks.push({ reservation, status: 'unknown', cron_job_id: null, candidates });
+    const { match, candidates } = findCreated(open, list, recorded);
+    if (!match) results.push({ reservation, status: 'unknown', cron_job_id: null, candidates });
     else {
       const { cron_job_id } = match;
       await adopt(log, reservation, match);
-      taken.add(cron_job_id);
-      looks.push({ reservation, status: 'adopted', cron_job_id, candidates: [] });
+      recorded.add(cron_job_id);
+      results.push({ reservation, status: 'adopted', cron_job_id, candidates: [] });
     }
   }
-  return looks;
+  return results;
 }
 
 /**
- * Settles the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
+ * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
  * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
  * @param options `key`: only this job; `assumeNotCreated`: treat jobs that are not listed as not created
  * @returns the outcome of each that was open, in the order of the log; those that stay open are `unknown`
@@ -129,7 +130,7 @@ export async function reconcileJobs(
 ): Promise<readonly Reconciled[]> {
   const { log, origin, confirm, onWait } = deps;
   const records = await log.read();
-  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(`with the key ${key}`);
+  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(deps, `with the key ${key}`);
   const wanted = openJobs(records, origin).flatMap(({ reservation }) =>
     key === undefined || reservation.key === key ? [reservation.id] : [],
   );

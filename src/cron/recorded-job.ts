@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { NotFoundError } from '../errors.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { OnceKind, RecordedObject, Reservation, Standing } from '../state/standing.ts';
+import type { CronContext } from './context.ts';
 import { cronKey, type JobData } from './job.ts';
 import type { CronSchedule } from './schedule.ts';
 
@@ -62,8 +63,8 @@ export function recordedIds(records: readonly LogRecord[], origin: string): Read
 }
 
 /** The error about a job that is not in the state. @param what how it was named: `with the key 4a51…` */
-export function unknownJobError(what: string): NotFoundError {
+export function unknownJobError({ command }: Pick<CronContext, 'command'>, what: string): NotFoundError {
   return new NotFoundError(`The state knows no job ${what}.`, {
-    hint: '`partnerctl cron list --local -o json` shows the jobs and their keys. Is it in another state (--state)?',
+    hint: `To see the jobs and their keys: ${command(['cron', 'list', '--local', '-o', 'json'])}\nIs it in another state (--state)?`,
   });
 }

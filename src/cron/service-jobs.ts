@@ -12,6 +12,7 @@ import { comparableAgent } from '../contract/values.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
+import type { CronContext } from './context.ts';
 import { matchIdentity, toNfc } from './job.ts';
 import { provesListRead } from './recorded-job.ts';
 
@@ -153,11 +154,10 @@ export function jobSourceOf(http: Http, log: Log, clock: JobSource['clock']): Jo
 }
 
 /** The hints of a command that creates jobs, or that plans to. */
-export function createHints({ dryRun }: { readonly dryRun: boolean }): ListHints {
+export function createHints({ command }: Pick<CronContext, 'command'>, dryRun: boolean): ListHints {
   return {
     failure: dryRun ? 'Nothing was sent.' : 'The job was not sent: it may exist already, and only the list can tell.',
-    refusal:
-      'If the service has no list of all jobs, go on without one: partnerctl contract set cron_jobs.list none. Then only the state prevents duplicates.',
+    refusal: `If the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`,
   };
 }
 

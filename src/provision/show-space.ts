@@ -5,7 +5,7 @@ import type { ListedAgent } from '../contract/agents.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
-import type { OwnerAgents } from '../cron/job-flags.ts';
+import type { OwnerAgents } from '../cron/find-agent.ts';
 import { listJobsOf } from '../cron/list.ts';
 import type { JobRow } from '../cron/rows.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';

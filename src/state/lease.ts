@@ -20,8 +20,8 @@ const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
  * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
  * whole lease.
  * @param ids of open reservations that this process has read
- * @param options `isAwaited` whether a reservation is worth waiting for; `onWait` is called once, before the first pause, with
- *   the milliseconds that it may take
+ * @param options `skipUnknown` whether not to wait for owners that recorded an unknown outcome: they have sent their request;
+ *   `onWait` is called once, before the first pause, with the milliseconds that it may take
  * @returns those that are still open
  * @throws LocalError; the reason of the signal
  */
@@ -30,18 +30,19 @@ export async function waitOutLeases<Data>(
   kind: OnceKind<Data>,
   ids: ReadonlySet<string>,
   options: {
-    readonly isAwaited?: ((reservation: Reservation<Data>) => boolean) | undefined;
+    readonly skipUnknown?: boolean;
     readonly onWait?: ((leftMs: number) => void) | undefined;
   },
 ): Promise<readonly Reservation<Data>[]> {
-  const { isAwaited = () => true, onWait } = options;
+  const { skipUnknown = false, onWait } = options;
   // Not the wall clock: set forward, it would shorten the wait.
   const start = clock.monotonic();
   for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
     const elapsed = clock.monotonic() - start;
     const all = [...standings(await log.read(), kind).values()].flatMap(({ open }) => open);
     const open = all.filter(({ id }) => ids.has(id));
-    const leases = open.filter(isAwaited).map(({ leaseMs = LEASE_MS }) => leaseMs);
+    const awaited = open.filter(({ isUnknown }) => !(skipUnknown && isUnknown));
+    const leases = awaited.map(({ leaseMs = LEASE_MS }) => leaseMs);
     const leftMs = Math.max(0, ...leases) - elapsed;
     if (leases.length === 0 || leftMs <= 0) return open;
     if (pollMs === FIRST_POLL_MS) onWait?.(leftMs);

@@ -35,7 +35,6 @@ export interface SendOptions {
   readonly maySend: () => boolean;
   /** The time for the whole call. */
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
 }
 
 /** What became of an item. `unrecorded`: why that could not be recorded, so that the reservation stays open, and blocks the key. */
@@ -51,7 +50,7 @@ export type Result<Data> =
       readonly unrecorded?: unknown;
     }
   /** Another process owns the key, or has created the object. Nothing was sent. */
-  | { readonly kind: 'lost' };
+  | { readonly kind: 'taken' };
 
 /** The record that ends a reservation. */
 const RECORD = { created: 'created', failed: 'released', unknown: 'unknown', late: 'released' } as const;
@@ -89,7 +88,7 @@ interface Attempt<Data, Each extends Item<Data>> {
 }
 
 /** What became of an item that this process owns. `late`: nothing was sent, because the lease or the run ended. */
-type Sent<Data> = Exclude<Result<Data>, { kind: 'lost' }> | { readonly kind: 'late' };
+type Sent<Data> = Exclude<Result<Data>, { kind: 'taken' }> | { readonly kind: 'late' };
 
 /** One call of `createOnce`. */
 class OnceRun<Data, Each extends Item<Data>> {
@@ -113,13 +112,13 @@ class OnceRun<Data, Each extends Item<Data>> {
     const elapsed = startStopwatch(this.deps.clock);
     const attempts = await this.reserve(items);
     const mine = attempts.filter(({ isOwner }) => isOwner);
-    const lost = attempts.filter(({ isOwner }) => !isOwner);
-    const settling = [this.lose(lost), ...mine.map((attempt) => this.settle(attempt, elapsed))];
+    const taken = attempts.filter(({ isOwner }) => !isOwner);
+    const running = [this.giveUp(taken), ...mine.map((attempt) => this.create(attempt, elapsed))];
     // Wait for all of them, so that each request that was sent has its record.
-    const settled = await Promise.allSettled(settling);
-    const failure = settled.find((each) => each.status === 'rejected');
+    const ended = await Promise.allSettled(running);
+    const failure = ended.find((each) => each.status === 'rejected');
     if (failure) throw failure.reason;
-    return settled.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
+    return ended.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
   }
 
   /** Reserves, and reads the log back. @throws LocalError, and nothing was sent. What it may have left is released */
@@ -158,19 +157,19 @@ class OnceRun<Data, Each extends Item<Data>> {
     }
   }
 
-  private async lose(lost: readonly Attempt<Data, Each>[]): Promise<undefined> {
+  private async giveUp(taken: readonly Attempt<Data, Each>[]): Promise<undefined> {
     // Else it would block the key after the owner has finished. If this fails, `cron reconcile` ends it.
     await failureOf(
       this.record(
         'released',
-        lost.map(({ reservation: { key, id } }) => ({ key, of: id })),
+        taken.map(({ reservation: { key, id } }) => ({ key, of: id })),
       ),
     );
-    for (const { item } of lost) await this.steps.settled(item, { kind: 'lost' });
+    for (const { item } of taken) await this.steps.settled(item, { kind: 'taken' });
   }
 
-  /** @returns the item if nothing was sent in time */
-  private async settle({ item, reservation }: Attempt<Data, Each>, elapsed: () => number): Promise<Each | undefined> {
+  /** Sends the request, and records its outcome. @returns the item if nothing was sent in time */
+  private async create({ item, reservation }: Attempt<Data, Each>, elapsed: () => number): Promise<Each | undefined> {
     const { key, id } = reservation;
     const sent = await this.limit(() => this.send(item, reservation, elapsed));
     const of = sent.kind === 'created' && item.replaces?.length ? [id, ...item.replaces] : id;
@@ -193,7 +192,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     };
     if (!maySend()) return { kind: 'late' };
     try {
-      return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: REQUEST_MS, signal }) };
+      return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: REQUEST_MS }) };
     } catch (error) {
       if (!provesNothingDone(error))
         return { kind: 'unknown', error, reservation: { ...reservation, isUnknown: true } };

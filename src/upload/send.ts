@@ -33,7 +33,7 @@ export interface HeldRequest {
   finish(maySend: () => boolean): Promise<string>;
 }
 
-export interface SendOptions {
+export interface StartOptions {
   readonly http: Http;
   readonly as: UploadKind;
   /** By default that of the extension. */
@@ -43,7 +43,7 @@ export interface SendOptions {
 }
 
 /** Starts to send a file. @param timeoutMs for the whole call; without it, a request may take any time while it makes progress */
-export function startUpload(file: LocalFile, options: SendOptions, timeoutMs?: number): HeldRequest {
+export function startUpload(file: LocalFile, options: StartOptions, timeoutMs?: number): HeldRequest {
   const { http, as, contentType, onSent } = options;
   let hold = (): void => undefined;
   let permit = (_maySend: () => boolean): void => undefined;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone, stopsRun } from '../errors.ts';
@@ -15,7 +15,7 @@ import {
   type UploadResult,
   unrecordedError,
 } from './result.ts';
-import { type HeldRequest, hashFile, type SendOptions, startUpload } from './send.ts';
+import { type HeldRequest, hashFile, type StartOptions, startUpload } from './send.ts';
 
 /** What identifies an upload: the state records it, and nothing else of a file. */
 type UploadIdentity = {
@@ -37,13 +37,10 @@ const UPLOADS: OnceKind<UploadIdentity> = {
     return { origin, kind, sha256, filename };
   },
   keyOf: ({ origin, kind, sha256, filename }) =>
-    createHash('sha256')
-      .update(JSON.stringify([origin, kind, sha256, filename]))
-      .digest('hex')
-      .slice(0, KEY_LENGTH),
+    hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, KEY_LENGTH),
 };
 
-export interface UploadOptions extends Pick<SendOptions, 'as' | 'contentType'> {
+export interface UploadOptions extends Pick<StartOptions, 'as' | 'contentType'> {
   readonly concurrency: number;
   /** Whether to upload files again that were uploaded. */
   readonly force: boolean;
@@ -52,7 +49,7 @@ export interface UploadOptions extends Pick<SendOptions, 'as' | 'contentType'> {
   readonly dryRun: boolean;
 }
 
-export interface UploadDeps extends OnceDeps, Pick<SendOptions, 'http' | 'onSent'> {
+export interface UploadDeps extends OnceDeps, Pick<StartOptions, 'http' | 'onSent'> {
   /** Receives each result as soon as it is known. */
   readonly onResult: (result: UploadResult) => void;
   /** Called before a pause in which another process may finish its uploads, with the time that is left. */
@@ -82,7 +79,7 @@ class UploadRun {
   /** What has no outcome yet. */
   private readonly pending = new Set<Upload>();
   /** What another process reserved first. */
-  private lost: Upload[] = [];
+  private taken: Upload[] = [];
   /** The reservations whose owners can no longer upload anything. */
   private readonly ended = new Set<string>();
   /** The error that every further request would get. */
@@ -105,7 +102,7 @@ class UploadRun {
       }
     } catch (error) {
       // Nothing more becomes of what another process reserved.
-      this.lost = [];
+      this.taken = [];
       for (const upload of this.pending) this.fail(upload, error);
     }
   }
@@ -159,7 +156,7 @@ class UploadRun {
       await waitOutLeases(this.deps, UPLOADS, owned, { onWait: this.deps.onWait });
       for (const id of owned) this.ended.add(id);
     }
-    return [...this.lost.splice(0), ...blocked];
+    return [...this.taken.splice(0), ...blocked];
   }
 
   private decide(
@@ -240,7 +237,7 @@ class UploadRun {
 
   private settleResult(upload: Upload, result: Result<UploadIdentity>): void {
     const { label } = upload.file;
-    if (result.kind === 'lost') this.lost.push(upload);
+    if (result.kind === 'taken') this.taken.push(upload);
     else if (result.kind === 'failed') this.fail(upload, result.error, result.unrecorded !== undefined);
     else if (result.kind === 'unknown') {
       this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
@@ -252,7 +249,7 @@ class UploadRun {
   }
 
   private fail(upload: Upload, error: unknown, isBlocked?: boolean): void {
-    if (!this.pending.has(upload) || this.lost.includes(upload)) return;
+    if (!this.pending.has(upload) || this.taken.includes(upload)) return;
     if (stopsRun(error) && !(error instanceof NotStarted)) this.stopped ??= error;
     this.settle(upload, { status: 'failed', error: failedError(upload.file.label, error, isBlocked) });
   }

@@ -65,6 +65,7 @@ describe('cron forget', () => {
         `The state knows no job "nope" of agent ${service.agent}.`,
       ],
       [['nope', '--yes'], 4, 'knows no job'],
+      [['nope', '--yes'], 4, `partnerctl cron list --local -o json --state ${service.state}\n`],
       [[], 2, 'No job is named.'],
       [['k', '--name', 'x'], 2, 'The job is named twice'],
     ];

@@ -44,9 +44,7 @@ describe('upload', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const [kept] = await at.kept();
     const id = kept?.file_attachment_id ?? '';
-    const [uploaded] = [
-      { file, as: 'attachment', id, bytes: 7, sha256: sha256(bytes), status: 'uploaded', error: null },
-    ];
+    const uploaded = { file, as: 'attachment', id, bytes: 7, sha256: sha256(bytes), status: 'uploaded', error: null };
     expect(ran.json()).toEqual([uploaded]);
     expect(kept).toMatchObject({ filename: 'report.pdf', content_type: 'application/pdf', bytes: 7, fields: [] });
     expect(await downloadContent(at, id)).toEqual(bytes);

@@ -40,7 +40,7 @@ export const adopt = () =>
           import('../../cron/job-flags.ts'),
           import('../../cron/schedule.ts'),
         ]);
-        const adopted = await adopt(context, cronJobId, parseJobSelection(options, key), yes);
+        const adopted = await adopt(context, cronJobId, parseJobSelection(context, options, key), yes);
         const { agent_id, name, schedule } = adopted.data;
         const wire = schedule && toWireSchedule(schedule);
         const json = { cron_job_id: cronJobId, status: 'adopted', agent_id, name, schedule: wire, key: adopted.key };

@@ -49,9 +49,9 @@ async function readJob(
   { agent, space, ...job }: TypedJob,
   instructions: string,
 ): Promise<readonly WantedJob[]> {
-  const [{ parseTextArgument, readText, refuseTokenOnStdin }, { AgentFinder }] = await Promise.all([
+  const [{ parseTextArgument, readText, refuseTokenOnStdin }, { findAgent }] = await Promise.all([
     import('../../cli/input.ts'),
-    import('../../cron/job-flags.ts'),
+    import('../../cron/find-agent.ts'),
   ]);
   const source = parseTextArgument('--instructions', instructions);
   if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'instructions');
@@ -61,10 +61,7 @@ async function readJob(
       hint: 'Nothing was sent. Describe what the agent does on each run.',
     });
   }
-  const agent_id =
-    agent.by === 'id'
-      ? agent.value
-      : await new AgentFinder(await context.http(), context.progress).find({ agent, space });
+  const agent_id = await findAgent(context, { agent, space });
   return [{ index: 0, source: undefined, job: { ...job, agent_id, instructions: text } }];
 }
 
@@ -102,7 +99,7 @@ async function* createAll(
     { createHints, createJobLists, jobSourceOf },
     { createHooks, createScheduleWarner },
   ] = await Promise.all([
-    import('../../cron/result.ts'),
+    import('../../cron/create-wanted.ts'),
     import('../../cron/describe-schedule.ts'),
     import('../../cron/service-jobs.ts'),
     import('./shared/notices.ts'),
@@ -117,7 +114,7 @@ async function* createAll(
     http,
     log,
     describe: createScheduleDescriber(),
-    lists: createJobLists(jobSourceOf(http, log, clock), createHints(options)),
+    lists: createJobLists(jobSourceOf(http, log, clock), createHints(context, options.dryRun)),
     onPost: (posting: Promise<string>) => explainInterrupt(context, posting),
   };
   let count = 0;

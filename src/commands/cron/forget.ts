@@ -23,7 +23,7 @@ export const forget = () =>
           import('../../cron/adopt-forget.ts'),
           import('../../cron/job-flags.ts'),
         ]);
-        const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
+        const { key, job } = await forget(context, parseJobSelection(context, options, typedKey), yes);
         return objectResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name }, [
           { header: 'KEY', value: (forgotten) => forgotten.key, isWide: true },
           { header: 'STATUS', value: ({ status }) => status },

@@ -100,7 +100,7 @@ export const reconcile = () =>
           import('../../cron/service-jobs.ts'),
           import('../../cron/schedule.ts'),
         ]);
-        const { clock, abortSignal: signal, isInteractive, progress } = context;
+        const { clock, abortSignal: signal, command, isInteractive, progress } = context;
         const http = await context.http();
         const log = await context.log();
         progress.start('Reconciling the jobs');
@@ -109,6 +109,7 @@ export const reconcile = () =>
           log,
           clock,
           signal,
+          command,
           readList: jobListReader(jobSourceOf(http, log, clock), hintWithoutList(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),

@@ -2,9 +2,10 @@ import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import type { ListedCronJob } from '../../contract/cron.ts';
+import { createWanted } from '../../cron/create-wanted.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
-import { type CronResult, createWanted } from '../../cron/result.ts';
+import type { CronResult } from '../../cron/result.ts';
 import { createHints, createJobLists, type JobLists, jobSourceOf } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
@@ -70,7 +71,7 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const lists = createJobLists(jobSourceOf(http, log, clock), createHints({ dryRun: isPlan }));
+  const lists = createJobLists(jobSourceOf(http, log, clock), createHints(context, isPlan));
   const describe = createScheduleDescriber();
   const warnOfSchedule = createScheduleWarner(context);
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {

@@ -156,7 +156,8 @@ export class Engine {
 
   private base() {
     const { around, log } = this;
-    return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal };
+    const command = (words: readonly string[]) => words.join(' ');
+    return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal, command };
   }
 
   private adoptDeps(confirm: () => Promise<void>): AdoptDeps {
@@ -168,7 +169,6 @@ export class Engine {
       },
       confirm,
       onWait: () => undefined,
-      command: (words) => words.join(' '),
     };
   }
 

@@ -1,5 +1,6 @@
 import type { Context } from '../../../cli/context.ts';
-import type { CreateHooks, CronResult } from '../../../cron/result.ts';
+import type { CreateHooks } from '../../../cron/create-wanted.ts';
+import type { CronResult } from '../../../cron/result.ts';
 
 /** Returns a function that warns, once per command, of a job whose schedule could not be compared. */
 export function createScheduleWarner(
