@@ -122,10 +122,10 @@ class ContractCheck {
   }
 
   /** Reads the history of a session, and that of one that does not exist, which must not have the same messages. */
-  private async readHistory(session: CheckedSession, now: () => number): Promise<void> {
+  private async readHistory(session: CheckedSession): Promise<void> {
     const position = { ...session, after_message_id: undefined };
     const messages: Message[] = [];
-    const reader = new HistoryReader(this.http).readAfter(position, { now, limits: () => ({}) });
+    const reader = new HistoryReader(this.http).readAfter(position);
     async function* pages() {
       for await (const page of reader) {
         messages.push(...page.messages);
@@ -144,14 +144,14 @@ class ContractCheck {
     else this.add(leaf, 'unobservable', 'the history of a session that does not exist could not be read');
   }
 
-  async run(session: CheckedSession | undefined, now: () => number): Promise<readonly LeafCheck[]> {
+  async run(session: CheckedSession | undefined): Promise<readonly LeafCheck[]> {
     const { http } = this;
     const spaces = await readUpTo(listItems(http, OPERATIONS.listSpaces).pages);
     this.addList('spaces.list', spaces);
     if (this.findings.get('space.id')?.result !== 'contradicted') await this.readAgents(spaces.items);
     if (http.contract.operation('cron_jobs.list') !== undefined)
       this.addList('cron_jobs.list', await readUpTo(listItems(http, OPERATIONS.listCronJobs).pages));
-    if (session) await this.readHistory(session, now);
+    if (session) await this.readHistory(session);
     return http.contract.leaves().map((leaf) => {
       const isOfHistory = /^messages\.history|^message\./.test(leaf.name);
       const detail =
@@ -164,13 +164,8 @@ class ContractCheck {
 /**
  * Compares the contract with the service, by reads only: the spaces, the agents of one space, the scheduled jobs, and the
  * history of a session if one is given.
- * @param now the current time in milliseconds
  * @throws PartnerctlError for a failure that says nothing of the contract
  */
-export async function checkContract(
-  http: Http,
-  session: CheckedSession | undefined,
-  now: () => number,
-): Promise<readonly LeafCheck[]> {
-  return await new ContractCheck(http).run(session, now);
+export async function checkContract(http: Http, session: CheckedSession | undefined): Promise<readonly LeafCheck[]> {
+  return await new ContractCheck(http).run(session);
 }

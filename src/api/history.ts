@@ -18,13 +18,8 @@ export interface HistoryPosition {
   readonly newest?: number;
 }
 
-/** How to read a history. */
-export interface HistoryOptions {
-  /** The current time in milliseconds, for dates in headers. */
-  readonly now: () => number;
-  /** Called before each page is requested. */
-  readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
-}
+/** The limits of the request for a page. */
+type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 
 /** A part of a history. */
 export interface HistoryPage {
@@ -68,19 +63,23 @@ export class HistoryReader {
   /**
    * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead from
    * the newest message back are held, and become one page. So do those after a message, which the service may ignore.
+   * @param limits called before each page is requested
    * @throws PartnerctlError; ShapeError for messages of another session
    */
-  async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
+  async *readAfter(
+    position: HistoryPosition,
+    limits: () => PageLimits = () => ({}),
+  ): AsyncGenerator<HistoryPage, void, void> {
     const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
     const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined, waitMs: undefined };
     let isFound = false;
-    for await (const page of this.requestPages(position, options)) {
+    for await (const page of this.requestPages(position, limits)) {
       read.messages.push(...page.items);
       isFound ||= page.items.some(({ message_id }) => message_id === after);
       read.pages += 1;
       read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
       read.last = page;
-      read.waitMs = retryAfterOf(page.response.headers, options.now()) ?? read.waitMs;
+      read.waitMs = retryAfterOf(page.response.headers, this.http.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
       const isHeld = after !== undefined || read.direction !== 'oldest first';
@@ -125,10 +124,7 @@ export class HistoryReader {
     return this.http.contract.parameter('messages.history.after_message_id') !== undefined;
   }
 
-  private requestPages(
-    position: HistoryPosition,
-    { limits }: HistoryOptions,
-  ): AsyncGenerator<Page<Message>, void, void> {
+  private requestPages(position: HistoryPosition, limits: () => PageLimits): AsyncGenerator<Page<Message>, void, void> {
     const { source_id, session_id, after_message_id } = position;
     const { contract } = this.http;
     const isRest = after_message_id !== undefined && this.takesCursor();

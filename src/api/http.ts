@@ -43,6 +43,16 @@ type End = Pick<FailedCall, 'isOutOfTime' | 'retryAt'>;
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
 const RATE_LIMIT_SPREAD_MS = 1_000;
 
+/** Stands for the response to a request that would come during the pause after a 429. */
+const LIMITED: HttpResponse = {
+  kind: 'response',
+  status: 429,
+  headers: {},
+  body: '',
+  bytes: new Uint8Array(),
+  sent: 'part',
+};
+
 /**
  * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what
  * happened.
@@ -86,6 +96,11 @@ export class Http {
   /** Warns the user. */
   warn(text: string): void {
     this.options.onWarning?.(text);
+  }
+
+  /** Returns the current time, in milliseconds since the epoch. */
+  now(): number {
+    return this.options.clock.now();
   }
 
   /** Returns how long a call that starts now may take, in milliseconds. */
@@ -172,17 +187,8 @@ export class Http {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
-        const headers = {};
-        const limited = {
-          kind: 'response',
-          status: 429,
-          headers,
-          body: '',
-          bytes: new Uint8Array(),
-          sent: 'part',
-        } as const;
         const end = { isOutOfTime: true, retryAt: this.pausedUntil };
-        throw this.toError(limited, call, { ...this.factsOf(call, attempts), ...end, requestId: undefined });
+        throw this.toError(LIMITED, call, { ...this.factsOf(call, attempts), ...end, requestId: undefined });
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);

@@ -17,7 +17,7 @@ export interface IncompleteList {
   readonly isRead?: boolean;
 }
 
-/** Returns the error for a list that cannot be read to its end, with the commands that settle how it continues. */
+/** Returns the error for a list that cannot be read to its end, with the commands that say how it continues. */
 export function incompleteListError(incomplete: IncompleteList): ShapeError {
   const { message, operation, response, seen, tried = [], next, isRead = false } = incomplete;
   const { call, status, requestId } = response;
@@ -43,7 +43,7 @@ const FORMS = [
 ];
 
 /**
- * Returns the commands that settle how a list, or a history, continues.
+ * Returns the commands that say how a list, or a history, continues.
  * @param whole when what was read is all, as a condition
  * @param next the likeliest value to set
  */

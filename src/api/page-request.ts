@@ -34,15 +34,15 @@ export function rejectedStatus(error: unknown, others: readonly number[] = []): 
   return isRejected && !(error instanceof ShapeError) ? status : undefined;
 }
 
-type Address = Pick<Http, 'baseUrl' | 'basePath'>;
+type Base = Pick<Http, 'baseUrl' | 'basePath'>;
 
 /** Returns the address of a request. @param path path and query, starting with the base path */
-function addressOf({ baseUrl }: Address, path: string): URL {
+function addressOf({ baseUrl }: Base, path: string): URL {
   return new URL(new URL(baseUrl).origin + path);
 }
 
 /** Returns the path and query of a request with other query parameters. */
-export function pathWith(http: Address, path: string, parameters: Readonly<Record<string, string>>): string {
+export function pathWith(http: Base, path: string, parameters: Readonly<Record<string, string>>): string {
   const url = addressOf(http, path);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.pathname + url.search;
@@ -54,7 +54,7 @@ export function pathWith(http: Address, path: string, parameters: Readonly<Recor
  * @param current path and query of the request for the page that has the link
  * @returns undefined for a link outside the base path, or one that is not an address
  */
-export function pathOfLink(http: Address, current: string, link: string): string | undefined {
+export function pathOfLink(http: Base, current: string, link: string): string | undefined {
   const from = addressOf(http, current);
   if (!URL.canParse(link, from.href)) return undefined;
   const target = new URL(link, from);

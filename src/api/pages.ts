@@ -170,7 +170,7 @@ class PageReader<Item> {
     const failures: Failure[] = [];
     for (const step of steps) {
       const isSame = step.kind === before?.kind && step.value === before.value;
-      const next = isSame ? 'repeated' : await this.attempt(step, this.requestOf(step, page));
+      const next = isSame ? 'repeated' : await this.tryStep(step, this.requestOf(step, page));
       if (typeof next !== 'string') return { page: next, step };
       failures.push(next);
     }
@@ -194,7 +194,7 @@ class PageReader<Item> {
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async attempt({ kind }: PageStep, options: CallOptions): Promise<FetchedPage<Item> | Failure> {
+  private async tryStep({ kind }: PageStep, options: CallOptions): Promise<FetchedPage<Item> | Failure> {
     try {
       const next = await this.fetch(options);
       // A filter may be applied after a page was read: the next one has the rest.

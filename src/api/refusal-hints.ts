@@ -30,8 +30,8 @@ function lastStep(path: string, isForm: boolean): string {
 }
 
 /**
- * Returns the command that settles a refusal which names a field that was not sent: what is missing is probably sent under
- * another name, of which the field's is a part, or the reverse (`session` for `session_id`).
+ * Returns the setting that helps after a refusal which names a field that was not sent: what is missing is probably sent
+ * under another name, of which the field's is a part, or the reverse (`session` for `session_id`).
  * @returns undefined if the refusal names only fields that were sent; where the spec leaves parameters open, the command that
  * imports their names
  */
@@ -71,7 +71,7 @@ export function isMethodMissing(method: string, allow: string | undefined): bool
 }
 
 /**
- * Returns how to settle a path or method that the service does not know.
+ * Returns the settings that help where the service does not know a path or method.
  * @param allow the Allow header of a response that refuses the method, empty if it has none; undefined for any other response
  */
 export function addressHint({ operation: { leaf }, method, contract }: RefusedCall, allow: string | undefined): string {

@@ -25,7 +25,7 @@ export async function probeSession(
 ): Promise<SessionProbe> {
   const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
   try {
-    const pages = new HistoryReader(http).readAfter(position, { now: () => Date.now(), limits: () => LIMITS });
+    const pages = new HistoryReader(http).readAfter(position, () => LIMITS);
     const page = await pages.next();
     const ids = new Set(page.value?.messages.map(({ message_id }) => message_id));
     const isIgnored = known.length === 0 ? ids.size > 1 : known.filter((id) => ids.has(id)).length > known.length / 2;

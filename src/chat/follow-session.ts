@@ -138,7 +138,7 @@ class FollowedSession {
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: this.wanted }) };
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
     const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
-    const pages = reader.readAfter(position, { now: () => clock.now(), limits });
+    const pages = reader.readAfter(position, limits);
     let [fresh, waitMs] = [0, 0];
     for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
       const page = next.value;

@@ -2,6 +2,7 @@ import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject } from '../contract/json.ts';
+import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
@@ -97,7 +98,6 @@ export async function readContract(directory: string, key: ContractKey, warn?: W
   const stored = readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
   if (stored === undefined) return NOTHING;
   if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
-  const { checkLeaf, LeafValueError } = await import('../contract/leaf-value.ts');
   const unknown: string[] = [];
   const valuesIn = (layer: unknown): LeafValues => {
     const values: Record<string, string> = {};
@@ -137,15 +137,19 @@ export async function readContractLayers(directory: string, key: ContractKey, wa
 
 /**
  * Changes the values that a profile has set or imported for a service.
+ * @param warn as of `readContract` @returns the contract before the change and after it
  * @throws as `readContract` and `writeJson`
  */
 export async function updateContract(
   directory: string,
   key: ContractKey,
   change: (contract: StoredContract) => StoredContract,
-): Promise<void> {
+  warn?: Warn,
+): Promise<{ readonly before: StoredContract; readonly after: StoredContract }> {
   const path = await contractPath(directory, key);
-  const changed = change(await readContract(directory, key));
-  const content = { profile: key.profile, base_url: key.baseUrl, ...changed };
+  const before = await readContract(directory, key, warn);
+  const after = change(before);
+  const content = { profile: key.profile, base_url: key.baseUrl, ...after };
   await writeJson(path, `The contract in ${path}`, content);
+  return { before, after };
 }

@@ -7,7 +7,7 @@ import {
   type ContractKey,
   type ImportedDocument,
   readContract,
-  readContractLayers,
+  type StoredContract,
   updateContract,
 } from './contract-file.ts';
 
@@ -54,6 +54,10 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
   return settings;
 }
 
+function contractOf({ overrides, imported }: StoredContract): Contract {
+  return new Contract({ override: overrides, imported });
+}
+
 /**
  * Returns the leaves whose names start with a prefix, and the document that values were imported from.
  * @param key undefined for the contract without the settings of a profile
@@ -66,7 +70,7 @@ export async function readLeaves(
 ): Promise<{ readonly leaves: readonly Leaf[]; readonly document: ImportedDocument | undefined }> {
   if (!LEAF_NAMES.some((name) => name.startsWith(prefix))) findLeaf(prefix);
   const stored = key && (await readContract(config.directory, key, warn));
-  const contract = new Contract(stored && { override: stored.overrides, imported: stored.imported });
+  const contract = stored ? contractOf(stored) : new Contract();
   return { leaves: contract.leaves().filter(({ name }) => name.startsWith(prefix)), document: stored?.document };
 }
 
@@ -78,15 +82,15 @@ export async function readLeaves(
 export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
   const { directory } = context.config;
   const key = await context.contractKey();
-  const before = new Contract(await readContractLayers(directory, key, context.warn));
-  await updateContract(directory, key, (stored) => {
+  const change = (stored: StoredContract): StoredContract => {
     const overrides = Object.entries({ ...stored.overrides, ...Object.fromEntries(settings) });
     const kept = overrides.flatMap(([leaf, value]) => (value === undefined ? [] : [[leaf, value] as const]));
     return { ...stored, overrides: Object.fromEntries(kept) };
-  });
-  const after = new Contract(await readContractLayers(directory, key));
+  };
+  const { before, after } = await updateContract(directory, key, change, context.warn);
+  const [old, current] = [contractOf(before), contractOf(after)];
   return [...settings.keys()].map((leaf) => {
-    const { value, source } = after.leaf(leaf);
-    return { leaf, value, previous: before.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };
+    const { value, source } = current.leaf(leaf);
+    return { leaf, value, previous: old.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };
   });
 }

@@ -1,6 +1,6 @@
 import { readSettings, type SourceSettings } from './chat-source.ts';
 import type { Contract } from './contract.ts';
-import { normalizeName, ownNames } from './field-names.ts';
+import { byNormalName, normalizeName, ownNames } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { METADATA } from './leaves.ts';
@@ -55,7 +55,7 @@ function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick
 
 /** Reads the id of the agent's space. A text in `space` may be a name. */
 function findSpaceId(agent: JsonObject, contract: Contract): string | undefined {
-  const named = new Map(Object.entries(agent).map(([key, value]) => [normalizeName(key), value]));
+  const named = byNormalName(agent);
   const space = named.get('space');
   const id =
     named.get('spaceid') ?? (isJsonObject(space) ? fieldsOf(space, 'space', contract).id('space.id') : undefined);

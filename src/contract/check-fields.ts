@@ -4,7 +4,7 @@ import { readCronJob } from './cron.ts';
 import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
-import { type FieldLeaf, fieldsOfResource, type LeafName } from './leaves.ts';
+import { type FieldLeaf, fieldsOfResource, type LeafName, type ValuesLeaf } from './leaves.ts';
 import { readMessage } from './messages.ts';
 import { readSpace } from './spaces.ts';
 import { UnknownShape } from './unknown-shape.ts';
@@ -68,20 +68,18 @@ export function checkFields(
     }
   }
   const sides = resource === 'message' ? (['message.author.agent', 'message.author.user'] as const) : [];
+  const read = items.map((item) => fieldsOf(item, resource, contract));
   for (const leaf of [...fieldsOfResource(resource), ...sides].filter((each) => !findings.has(each))) {
     const isDecoded = decoded.some((each) => leaf in each);
-    const isSent = (item: JsonObject, field: FieldLeaf) =>
-      fieldsOf(item, resource, contract)
-        .all(field)
-        .some(({ value }) => isPresent(value));
-    const sent = isField(leaf) ? items.filter((item) => isSent(item, leaf)).length : 0;
+    const values = isField(leaf) ? read.map((fields) => fields.all(leaf).map(({ value }) => value)) : [];
+    const sent = values.filter((each) => each.some(isPresent)).length;
     const known = isDecoded ? decoded.filter((each) => isPresent(each[leaf])).length : sent;
     findings.set(leaf, toFinding(leaf, { sent, known, of: items.length, first }, contract));
   }
   return findings;
 }
 
-function isField(leaf: FieldLeaf | 'message.author.agent' | 'message.author.user'): leaf is FieldLeaf {
+function isField(leaf: FieldLeaf | ValuesLeaf): leaf is FieldLeaf {
   return leaf !== 'message.author.agent' && leaf !== 'message.author.user';
 }
 

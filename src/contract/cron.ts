@@ -1,5 +1,5 @@
 import type { Contract } from './contract.ts';
-import { normalizeName } from './field-names.ts';
+import { byNormalName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { readCreated } from './resource.ts';
@@ -35,14 +35,9 @@ type WireFields = Omit<WireSchedule, 'timezone'>;
 const OTHER_FIELDS = ['dayofmonth', 'day', 'month', 'year', 'week', 'second'];
 const UNRESTRICTED: readonly unknown[] = ['*', '?', null, undefined];
 
-/** Returns the values of an object by normalized name. */
-function named(object: JsonObject): ReadonlyMap<string, unknown> {
-  return new Map(Object.entries(object).map(([key, value]) => [normalizeName(key), value]));
-}
-
 /** Returns the fields if all three are present. The default of a missing one is unknown. */
 function fromFields(object: JsonObject): WireFields | undefined {
-  const values = named(object);
+  const values = byNormalName(object);
   const [minute, hour, day_of_week] = ['minute', 'hour', 'dayofweek'].map((name) => {
     const value = values.get(name);
     return isTextOrNumber(value) ? String(value).trim() : '';
@@ -63,7 +58,7 @@ function fromExpression(text: string): WireFields | undefined {
 function wireFieldsIn(schedule: unknown): WireFields | undefined {
   if (typeof schedule === 'string') return fromExpression(schedule);
   if (!isJsonObject(schedule)) return undefined;
-  const values = named(schedule);
+  const values = byNormalName(schedule);
   const type = values.get('type') ?? 'cron';
   if (typeof type !== 'string' || !/^cron/i.test(type)) return undefined;
   const data = values.get('data') ?? values.get('expression') ?? values.get('cron') ?? schedule;
@@ -85,7 +80,7 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
 
 /** A text in `agent` may be a name. Taken for an id, it would assign the job to another agent. */
 function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
-  const agent = job.places.map((place) => named(place).get('agent')).find((each) => each !== undefined);
+  const agent = job.objects.map((place) => byNormalName(place).get('agent')).find((each) => each !== undefined);
   const agent_text = typeof agent === 'string' ? agent : undefined;
   const agent_id = job.id('cron_job.agent_id') ?? (typeof agent === 'string' ? undefined : asId(agent));
   return {

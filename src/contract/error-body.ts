@@ -72,9 +72,9 @@ const NESTED = ['error', 'errors', 'detail', 'fault', 'exception'];
 const NO_CODE = 'about:blank';
 
 /** Returns the texts of a field, in the body and in the error that it nests. */
-function textsBy(holders: readonly JsonObject[], names: Contract, leaf: 'error.code' | 'error.message') {
+function textsBy(holders: readonly JsonObject[], contract: Contract, leaf: 'error.code' | 'error.message') {
   return holders.flatMap((holder) => {
-    const texts = fieldsOf(holder, 'error', names)
+    const texts = fieldsOf(holder, 'error', contract)
       .all(leaf)
       .map(({ value }) => textsIn(value));
     return texts.find((text) => text !== undefined && text !== NO_CODE) ?? [];

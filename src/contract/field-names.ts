@@ -18,6 +18,11 @@ export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
 
+/** Returns the values of an object by normalized name. */
+export function byNormalName(object: JsonObject): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(object).map(([key, value]) => [normalizeName(key), value]));
+}
+
 /** Normalized names under which an object nests a resource, and those of its lists beside their plurals. */
 const NAMES: Readonly<Record<Resource, { readonly own: readonly string[]; readonly lists?: readonly string[] }>> = {
   space: { own: ['space', 'workspace'] },

@@ -62,7 +62,7 @@ export class Fields {
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
-  get places(): readonly JsonObject[] {
+  get objects(): readonly JsonObject[] {
     return this.holders.map(({ holder }) => holder);
   }
 

@@ -1,7 +1,8 @@
 import { Contract } from './contract.ts';
-import { normalizeName } from './field-names.ts';
+import { byNormalName, normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
+import type { ValuesLeaf } from './leaves.ts';
 import { readCreated } from './resource.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { isTextOrNumber } from './values.ts';
@@ -40,7 +41,7 @@ const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'userty
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
 function sideOf(name: string, contract: Contract): AuthorReading['side'] {
-  const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
+  const isIn = (leaf: ValuesLeaf): boolean =>
     contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
   const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
   if (isAgent === isUser) return undefined;
@@ -106,7 +107,7 @@ function extractText(value: unknown, isPart = false): string | undefined {
     return texts.length === 0 ? undefined : texts.join('');
   }
   if (!isJsonObject(value)) return undefined;
-  const named = new Map(Object.entries(value).map(([key, inner]) => [normalizeName(key), inner]));
+  const named = byNormalName(value);
   return TEXT_KEYS.map((key) => extractText(named.get(key), isPart)).find((found) => found !== undefined);
 }
 

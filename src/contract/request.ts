@@ -85,16 +85,16 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
     const name = leaf.slice(operation.length + 1);
     const value = findValue(values, name);
     const parameter = contract.parameter(leaf);
+    // A body is sent even if no value is: an empty one means that the service picks its defaults.
+    if (parameter?.place === 'body') json ??= {};
     if (value === undefined || parameter === undefined || inPath.has(name)) continue;
     if (parameter.place === 'query') query.append(parameter.path[0] ?? '', String(value));
     if (parameter.place === 'body') json = put(json ?? {}, parameter.path, value);
   }
-  const isBodyExpected = parametersOf(operation).some((leaf) => contract.parameter(leaf)?.place === 'body');
   return {
     method: target.method,
     path: query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
-    // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    json: json ?? (isBodyExpected ? {} : undefined),
+    json,
   };
 }
 

@@ -86,7 +86,7 @@ export function readCreated(
   rejectErrorInBody(body, layers);
   for (const contract of contracts) {
     const found = findResource(layers, resource, contract);
-    if (found) return { ...found, created: findCreated([...layers, ...found.fields.places]), layers };
+    if (found) return { ...found, created: findCreated([...layers, ...found.fields.objects]), layers };
   }
   const message = `The response contains no ${resource}_id.`;
   const [outermost] = layers;

@@ -1,6 +1,6 @@
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
-import { fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId, isTextOrNumber } from './values.ts';
@@ -12,14 +12,8 @@ export interface RequestedSession {
 }
 
 /** Returns the path to a field of an entry, if the field names another session, or another source, than the requested one. */
-function foreignPath(
-  entry: JsonObject,
-  field: keyof RequestedSession,
-  requested: RequestedSession,
-  contract: Contract,
-) {
-  const sent = fieldsOf(entry, 'message', contract).all(`message.${field}`);
-  const found = sent.find(({ value }) => isTextOrNumber(value));
+function foreignPath(fields: Fields, field: keyof RequestedSession, requested: RequestedSession) {
+  const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
   return found && canonicalId(String(found.value)) !== canonicalId(requested[field]) ? found.path : undefined;
 }
 
@@ -36,11 +30,11 @@ export function entriesOfSession(
 ): readonly JsonObject[] {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
   return entries.filter((entry) => {
-    const session = foreignPath(entry, 'session_id', requested, contract);
-    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id', contract);
-    const source = foreignPath(entry, 'source_id', requested, contract);
-    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id', contract);
     const fields = fieldsOf(entry, 'message', contract);
+    const session = foreignPath(fields, 'session_id', requested);
+    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id', contract);
+    const source = foreignPath(fields, 'source_id', requested);
+    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id', contract);
     if (isFiltered || fields.all('message.session_id').length > 0) return session === undefined;
     const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);

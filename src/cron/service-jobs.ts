@@ -1,6 +1,5 @@
 import { readItem } from '../api/api-response.ts';
 import { listJobs } from '../api/calls.ts';
-import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Contract } from '../contract/contract.ts';
@@ -13,6 +12,7 @@ import { type PartnerctlError, RefusedError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { CronContext } from './context.ts';
+import { createFreshList, type FreshList } from './fresh-list.ts';
 import { matchIdentity, toNfc } from './job.ts';
 import { provesListRead } from './recorded-job.ts';
 

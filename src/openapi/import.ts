@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type ContractKey, readContractLayers, updateContract } from '../config/contract-file.ts';
+import { readContractLayers, updateContract } from '../config/contract-file.ts';
+import type { ContractContext } from '../config/contract-settings.ts';
 import { Contract, type ContractLayers, type Source } from '../contract/contract.ts';
 import { DEFAULTS, isLeafName, isSpecified, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
@@ -18,11 +19,8 @@ export interface ProposedChange {
 }
 
 /** What importing a document needs of a command. */
-interface ImportContext extends DocumentContext {
-  readonly config: { readonly directory: string };
+interface ImportContext extends DocumentContext, ContractContext {
   readonly clock: { now(): number };
-  contractKey(): Promise<ContractKey>;
-  warn(text: string): Promise<void>;
 }
 
 /** What a document says, and what importing it changes. */

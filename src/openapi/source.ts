@@ -2,6 +2,7 @@ import { isLoopback } from '../config/base-url.ts';
 import { CredentialsError, describeFileError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { Io } from '../platform/io.ts';
+import { readDocument } from '../yaml/load.ts';
 import { OpenApiError } from './document.ts';
 import { type DocumentProposals, proposeFromOpenApi } from './propose.ts';
 import { findFlaw } from './validate.ts';
@@ -118,7 +119,6 @@ function parseJson(text: string): unknown {
 
 /** Reads the contract values in a document. @throws InputError with line and column if the document cannot be used */
 export async function readProposals(source: DocumentText, basePath: string): Promise<DocumentProposals> {
-  const { readDocument } = await import('../yaml/load.ts');
   const document = parseJson(source.text) ?? readDocument(source, UNCHANGED).value;
   try {
     const read = await proposeFromOpenApi(document, basePath);

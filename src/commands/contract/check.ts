@@ -65,7 +65,7 @@ export const check = () =>
         const { checkContract } = await import('../../api/check-contract.ts');
         const http = await context.http();
         context.progress.start('Reading what the service has');
-        const checks = await checkContract(http, session, () => context.clock.now());
+        const checks = await checkContract(http, session);
         context.progress.stop();
         return listResult(checks, COLUMNS, {
           json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createFreshList } from '../../../src/api/fresh-list.ts';
+import { createFreshList } from '../../../src/cron/fresh-list.ts';
 
 /** A list whose reads end when the test says so, and a clock that the test sets. */
 function watchedList() {
