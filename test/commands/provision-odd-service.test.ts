@@ -149,6 +149,19 @@ it.each([
   expect(service.posts()).toHaveLength(1);
 });
 
+it('A recorded space that is listed with the external_space_id of another document belongs to that document', async () => {
+  const service = await oddService();
+  const provision = machine(['acme', 'globex'].map((id) => manifest(id)).join('---\n'));
+  const [first] = (await provision(service)).json<Answer>().results;
+  const space = { id: 0, name: '', agents: [], ...service.spaces.get('acme'), external_space_id: 'globex' };
+  service.spaces.clear();
+  service.spaces.set('globex', space);
+  expect((await provision(service)).json<Answer>().results).toMatchObject([
+    { external_space_id: 'acme', status: 'created', space_id: expect.not.stringMatching(`^${first?.space_id}$`) },
+    { external_space_id: 'globex', status: 'unchanged', space_id: first?.space_id },
+  ]);
+});
+
 it('A list of agents that has only those of another space prevents every write, and the error names that one', async () => {
   const service = await oddService({
     envelope: (items, resource) =>
