@@ -93,7 +93,9 @@ export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly L
   const jobsOf = new Map<string, ListedCronJob[]>();
   for (const job of listed) {
     const id = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    jobsOf.set(id, [...(jobsOf.get(id) ?? []), job]);
+    const jobs = jobsOf.get(id);
+    if (jobs) jobs.push(job);
+    else jobsOf.set(id, [job]);
   }
   for (const plan of plans) {
     const agents = [
