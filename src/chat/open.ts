@@ -159,9 +159,11 @@ class OpenChat {
   private handleUnsent(message: NewMessage, error: PartnerctlError): void {
     this.unsent.set(message, error);
     if (this.hasLeft || this.signal.aborted) return;
-    const isLost = error instanceof ServiceError || error instanceof ShapeError;
+    const isUnconfirmed = error instanceof ServiceError || error instanceof ShapeError;
     const next = 'When you leave, the command that sends it again is shown; it is registered once.';
-    this.parts.prompt.say(`${isLost ? 'Not confirmed' : 'Not sent'}: ${this.parts.describeError(error)}\n${next}`);
+    this.parts.prompt.say(
+      `${isUnconfirmed ? 'Not confirmed' : 'Not sent'}: ${this.parts.describeError(error)}\n${next}`,
+    );
   }
 
   private async follow(): Promise<void> {

@@ -40,7 +40,7 @@ interface WatchOptions {
 const EARLIER_MESSAGES = 20;
 const TICK_MS = 1_000;
 /** How often to look for sessions that began meanwhile, and for the names of new sources, in ticks. */
-const TICKS_BETWEEN_LOOKS = 2;
+const TICKS_BETWEEN_SEARCHES = 2;
 
 /** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
 export function parseWatch({
@@ -143,7 +143,7 @@ export async function* watch(
     for (let ticks = 1; !follower.signal.aborted && remainingMs() > 0; ticks += 1) {
       await clock.sleep(Math.min(TICK_MS, remainingMs()), follower.signal).catch(() => undefined);
       yield { kind: 'tick' };
-      if (ticks % TICKS_BETWEEN_LOOKS === 0) yield* findSessions();
+      if (ticks % TICKS_BETWEEN_SEARCHES === 0) yield* findSessions();
     }
   }
 

@@ -61,8 +61,11 @@ export const doctor = () =>
       ]);
       const facts = await gatherFacts(context);
       const checks = [
-        ...[local.checkProgram(facts), local.checkProfiles(facts), local.checkSettings(facts)],
-        ...[...checkAnswers(facts), local.checkState(facts)],
+        local.checkProgram(facts),
+        local.checkProfiles(facts),
+        local.checkSettings(facts),
+        ...checkAnswers(facts),
+        local.checkState(facts),
       ];
       context.progress.stop();
       return listResult(checks, COLUMNS, {

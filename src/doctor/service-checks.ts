@@ -152,9 +152,6 @@ export function checkAnswers(facts: Facts): readonly Check[] {
   }
   const why = whyUnanswered(facts);
   const token = tokenError ? failed('token', tokenError) : skipped('token', why);
-  const [before, after] = [
-    ['service', 'clock'],
-    ['scopes', 'balance', 'contract'],
-  ];
-  return [connection, ...before.map((name) => skipped(name, why)), token, ...after.map((name) => skipped(name, why))];
+  const skip = (...names: readonly string[]) => names.map((name) => skipped(name, why));
+  return [connection, ...skip('service', 'clock'), token, ...skip('scopes', 'balance', 'contract')];
 }

@@ -9,7 +9,7 @@ import { type InstallDeps, installMissing } from './install.ts';
 import { createPlannedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { endPlan, plannedSteps, type SpacePlan } from './plan.ts';
-import { describeUnstarted, look, type ProvisionOptions } from './plan-manifests.ts';
+import { describeUnstarted, type ProvisionOptions, planDocument } from './plan-manifests.ts';
 import { agentKey, factRecord, type SpaceFact } from './space-record.ts';
 
 export interface ProvisionDeps extends InstallDeps {
@@ -38,7 +38,7 @@ class Provisioner {
     if (this.stop || this.deps.interrupt.aborted) return await describeUnstarted(this.deps, document, 'skipped');
     let plan: SpacePlan;
     try {
-      plan = await look(this.deps, document, this.options);
+      plan = await planDocument(this.deps, document, this.options);
     } catch (error) {
       plan = await describeUnstarted(this.deps, document, 'failed', error);
     }

@@ -5,7 +5,7 @@ import type { ListedAgent } from '../contract/agents.ts';
 import { InterruptedError, OutcomeUnknownError, PartnerctlError, RateLimitError } from '../errors.ts';
 import { missingIdsError, otherSpaceError, postError, readAfterLostPostError, unusableResponse } from './failures.ts';
 import { installedFields, type PlannedAgent, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
-import { look, type PlanDeps, type ProvisionOptions } from './plan-manifests.ts';
+import { type PlanDeps, type ProvisionOptions, planDocument } from './plan-manifests.ts';
 
 export interface InstallDeps extends PlanDeps {
   readonly http: Http;
@@ -21,7 +21,7 @@ function isInstalled(plan: SpacePlan): boolean {
 }
 
 /**
- * Posts what is missing until it is there (spec §4.6): after a failure that may pass, it looks what is there now.
+ * Posts what is missing until it is there (spec §4.6): after a failure that may pass, it reads what is there now.
  * @throws PartnerctlError, after which the plan shows what was done
  */
 export async function installMissing(
@@ -38,7 +38,7 @@ export async function installMissing(
     }
     const waitMs = waitBeforeRepeat(deps, failure, attempt);
     if (waitMs !== undefined) {
-      await lookAgain(deps, plan, options, waitMs);
+      await updatePlan(deps, plan, options, waitMs);
       if (isInstalled(plan) || !unusableResponse(failure)) continue;
     }
     const missing = plannedSteps(plan, 'install_agent').map(({ name }) => name);
@@ -57,7 +57,7 @@ function waitBeforeRepeat({ retries, random, clock, http }: InstallDeps, error: 
 }
 
 /** Updates the plan to what is there now: whoever created what was missing before, it is `created`. */
-async function lookAgain(
+async function updatePlan(
   deps: InstallDeps,
   plan: SpacePlan,
   options: Pick<ProvisionOptions, 'installRenamed'>,
@@ -67,7 +67,7 @@ async function lookAgain(
   try {
     await deps.clock.sleep(waitMs, deps.interrupt);
     deps.observer.expire();
-    now = await look(deps, plan.document, options);
+    now = await planDocument(deps, plan.document, options);
   } catch (error) {
     throw readAfterLostPostError(error);
   }

@@ -43,7 +43,7 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
 };
 
 /** Records in a step that its job was created, or was looked up. @returns its differences */
-function settle(step: JobStep, result: CronResult): Difference[] {
+function setResult(step: JobStep, result: CronResult): Difference[] {
   const { name, agent } = step;
   const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
   setJob(step, result.status === 'failed' ? { ...result, error: inStep(what, result.error) } : result);
@@ -83,7 +83,7 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
   const results = ready.length > 0 ? await create(ready.map(({ job }) => job)) : [];
   for (const [index, { plan, step }] of ready.entries()) {
     const result = results[index];
-    if (result) plan.differences = [...plan.differences, ...settle(step, result)];
+    if (result) plan.differences = [...plan.differences, ...setResult(step, result)];
   }
   for (const plan of plans) plan.error ??= jobsError(plan);
 }
@@ -93,7 +93,9 @@ export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly L
   const jobsOf = new Map<string, ListedCronJob[]>();
   for (const job of listed) {
     const id = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    jobsOf.set(id, [...(jobsOf.get(id) ?? []), job]);
+    const jobs = jobsOf.get(id);
+    if (jobs) jobs.push(job);
+    else jobsOf.set(id, [job]);
   }
   for (const plan of plans) {
     const agents = [

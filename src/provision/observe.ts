@@ -21,7 +21,6 @@ export interface Observation {
   readonly fact: SpaceFact | undefined;
 }
 
-/** The spaces of a list, by external id and by space_id. */
 /** The spaces of the documents, by the external id in the manifest. */
 type SpaceList = ReadonlyMap<string, ListedSpace>;
 
@@ -102,15 +101,15 @@ export class Observer {
     const listedByRecord = new Map<string, ListedSpace>();
     let unnamed: JsonObject | undefined;
     let hasExternalIds = false;
-    let isEmpty = true;
+    let isPartlyRead = false;
     try {
       for await (const space of listSpaces(this.http)) {
         const { space_id, external_space_id: id } = space;
-        isEmpty = false;
+        isPartlyRead = true;
         if (id === undefined) unnamed ??= space.item;
         else hasExternalIds = true;
-        const mine = recorded.get(space_id);
-        if (mine !== undefined) listedByRecord.set(mine, space);
+        const recordedId = recorded.get(space_id);
+        if (recordedId !== undefined) listedByRecord.set(recordedId, space);
         if (typeof id !== 'string' || !this.wanted.has(id)) continue;
         const earlier = found.get(id);
         // Pages that shift while spaces are created show one twice.
@@ -120,7 +119,7 @@ export class Observer {
         found.set(id, space);
       }
     } catch (error) {
-      return await this.withoutList(error, 'spaces', !isEmpty);
+      return await this.withoutList(error, 'spaces', isPartlyRead);
     }
     if (unnamed && !hasExternalIds) refuseItem(this.http, 'listSpaces', unnamed);
     for (const [id, space] of listedByRecord) if (!found.has(id) && !this.isAnother(space)) found.set(id, space);

@@ -22,7 +22,7 @@ export interface ProvisionOptions {
 }
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
-export async function look(
+export async function planDocument(
   { observer, describe, clock }: PlanDeps,
   document: ManifestDocument,
   options: Pick<ProvisionOptions, 'installRenamed'>,
@@ -54,10 +54,13 @@ export async function planManifests(
 ): Promise<readonly SpacePlan[]> {
   await deps.observer.prepare();
   const plans: SpacePlan[] = [];
-  const looks = mapConcurrent(documents, options.concurrency, (document) =>
-    look(deps, document, options).catch((error: unknown) => ({ ...unstartedPlan(document, 'failed'), thrown: error })),
+  const planned = mapConcurrent(documents, options.concurrency, (document) =>
+    planDocument(deps, document, options).catch((error: unknown) => ({
+      ...unstartedPlan(document, 'failed'),
+      thrown: error,
+    })),
   );
-  for await (const plan of looks) onPlanned(plans.push(plan));
+  for await (const plan of planned) onPlanned(plans.push(plan));
   plans.sort((one, other) => one.document.index - other.document.index);
   for (const plan of plans) {
     if (!('thrown' in plan)) continue;

@@ -27,7 +27,7 @@ interface IntakeDeps {
   readonly directory: string | undefined;
   /** Where to forward deliveries; undefined for nowhere. */
   readonly target: Target | undefined;
-  /** How many deliveries to accept. */
+  /** How many deliveries to accept; undefined for any number. */
   readonly exitAfter: number | undefined;
   /** Changes a text that contains a secret of this tool. */
   redact(text: string): string;

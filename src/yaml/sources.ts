@@ -8,6 +8,7 @@ import type { YamlSource } from './problem.ts';
 const YAML_FILE = /\.ya?ml$/i;
 /** The largest source, in MiB: some 20,000 spaces. */
 const MAX_MIB = 8;
+
 /** Why a source cannot be read. */
 interface Unreadable {
   readonly source: string;

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createChat, MESSAGE } from '../support/chat.ts';
+import { createChat } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import {
   manualSignals,
@@ -13,8 +13,6 @@ import {
   withDefaults,
 } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
-
-const _POST = `POST ${MESSAGE}`;
 
 interface RowJson {
   readonly line: number;

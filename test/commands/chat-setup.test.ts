@@ -3,8 +3,6 @@ import { type FakeService, sendJson, startFakeService } from '../support/fake-se
 import { run, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
-const _SETUP = 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/';
-
 /** A space `acme` with the agents of these names, none of which has a source. */
 async function withAgents(names: readonly string[]) {
   const it = await service();

@@ -6,7 +6,6 @@ import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
-const _PROVISION = 'POST /automation/agent-templates/provision-space/';
 const SETUP = 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/';
 
 /** A document with one agent per line, each with additional fields. */

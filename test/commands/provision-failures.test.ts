@@ -1,6 +1,8 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createGate, json, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type Ran, run } from '../support/run.ts';
+import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -47,6 +49,17 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(1);
   });
 
+  test('to record a space starts no further documents with --fail-fast', async () => {
+    const it = await service();
+    const directory = tempDirectory();
+    const state = join(directory, 'state.jsonl');
+    symlinkSync(join(directory, 'missing', 'state.jsonl'), state);
+    const ran = await provision([many(3), '--fail-fast', '--state', state], it);
+    expect(ran.code).toBe(1);
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 2 });
+    expect(await it.posts()).toHaveLength(1);
+  });
+
   test('to install a further agent names it: the service counts the agents of the request', async () => {
     const it = await service();
     await provision([write('one.yaml', manifest('acme'))], it);
@@ -67,7 +80,6 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(3);
   });
 
-  const POST_SPACE = 'POST /automation/agent-templates/provision-space/';
   const LOW_BALANCE = { code: 'organization_balance_too_low', message: 'Balance too low.' };
   const provisioned = (externalId: string) => ({
     space_id: `space_${externalId}`,
@@ -80,12 +92,14 @@ describe('a failure', () => {
     const refused = createGate();
     const fake = await startFakeService({
       'GET *': json([]),
-      [POST_SPACE]: async (request, response) => {
+      [POST]: async (request, response) => {
         if (request.json().external_space_id === 's0') {
           await refused.pass();
           sendJson(response, provisioned('s0'), 201);
           return;
         }
+        // Else the POST of `s0` could take the same connection, which then is not closed.
+        await refused.arrived();
         sendJson(response, LOW_BALANCE, 402);
         await request.closed();
         refused.open();

@@ -13,6 +13,7 @@ export interface Result {
     readonly status: string;
     readonly source_id: string | null;
   }[];
+  readonly differences?: readonly object[];
   readonly error?: { readonly type: string; readonly message: string; readonly status: number | null };
 }
 

@@ -11,7 +11,6 @@ const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instruc
 const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const SCHEDULE = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'UTC' };
 const DAILY = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', instructions: 'Sum up.', schedule: SCHEDULE };
-const _SEND = ['chat', 'send', '--source', 'src1', '--session', 'anna', '--external-id', 'e1', 'Hello!', '-o', 'json'];
 
 interface Opened {
   readonly service: FakeService;

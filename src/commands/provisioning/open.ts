@@ -85,7 +85,15 @@ export async function openProvisioning(
     return results;
   };
   return {
-    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe },
+    http,
+    log,
+    facts,
+    clock,
+    random,
+    observer,
+    lists,
+    createJobs,
+    describe,
     retries: flags.retries ?? DEFAULT_RETRIES,
     interrupt: signals.interrupt,
   };

@@ -15,7 +15,17 @@ interface OddSpace {
 }
 
 /** What goes wrong with a request: before it is processed, or after, when the response is lost. */
-export type Trouble = 307 | 429 | 503 | 'reset' | 'reset after' | 'cut after' | '502 after' | '303 after' | undefined;
+export type Trouble =
+  | 307
+  | 403
+  | 429
+  | 503
+  | 'reset'
+  | 'reset after'
+  | 'cut after'
+  | '502 after'
+  | '303 after'
+  | undefined;
 
 export interface Habits {
   /** How a list is wrapped. A bare array by default. */
@@ -27,8 +37,6 @@ export interface Habits {
   readonly answer?: (space: object, agents: readonly object[]) => unknown;
   /** Decided for each request; `count` counts the requests of its method. */
   readonly trouble?: (request: FakeRequest, count: number) => Trouble;
-  /** Requests that the token may not make. */
-  readonly forbidden?: (request: FakeRequest) => boolean;
 }
 
 export interface OddService extends FakeService {
@@ -83,8 +91,7 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     const count = (counts.get(request.method) ?? 0) + 1;
     counts.set(request.method, count);
     const trouble = habits.trouble?.(request, count);
-    if (habits.forbidden?.(request)) sendJson(response, { detail: 'missing scope' }, 403);
-    else if (typeof trouble === 'number') sendJson(response, { detail: 'trouble' }, trouble);
+    if (typeof trouble === 'number') sendJson(response, { detail: 'trouble' }, trouble);
     else if (trouble === 'reset') response.socket?.resetAndDestroy();
     else spoil(trouble, response, process(request));
   }

@@ -5,15 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { propertyRuns } from '../support/properties.ts';
 import { partnerctl, type Ran, tempDirectory } from '../support/run.ts';
 import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
-
-interface Provisioned {
-  readonly results: readonly {
-    readonly space_id: string | null;
-    readonly status: string;
-    readonly agents: readonly { readonly agent_id: string | null }[];
-  }[];
-  readonly summary: Readonly<Record<string, number>>;
-}
+import type { Answer } from './provisioning.ts';
 
 const AGENTS = ['Sales', 'Support', 'Triage'];
 
@@ -49,13 +41,12 @@ describe('A response that is lost after the write', () => {
     '(%s) is repeated where the lists may not be read, until everything is there',
     async (trouble) => {
       const service = await oddService({
-        forbidden: ({ method }) => method === 'GET',
-        trouble: ({ method }, count) => (method === 'POST' && count <= 2 ? trouble : undefined),
+        trouble: ({ method }, count) => (method === 'GET' ? 403 : count <= 2 ? trouble : undefined),
       });
       const ran = await machine(manifest('acme-1'))(service);
       expect(ran.code).toBe(0);
       expect(service.agentNames('acme-1')).toEqual(AGENTS);
-      expect(ran.json<Provisioned>().results[0]).toMatchObject({ status: 'created' });
+      expect(ran.json<Answer>().results[0]).toMatchObject({ status: 'created' });
     },
   );
 
@@ -116,10 +107,10 @@ describe('A response that is lost after the write', () => {
 it('A second agent of the same name and template is not taken for the recorded one, although it is listed first', async () => {
   const service = await oddService({ envelope: (items) => items.toReversed() });
   const provision = machine(manifest('acme-1'));
-  const first = (await provision(service)).json<Provisioned>();
+  const first = (await provision(service)).json<Answer>();
   const { agents = [] } = service.spaces.get('acme-1') ?? {};
   agents.push(...agents.map(({ name, template_id }, index) => ({ id: 900 + index, name, template_id })));
-  const [again] = (await provision(service)).json<Provisioned>().results;
+  const [again] = (await provision(service)).json<Answer>().results;
   const ids = first.results[0]?.agents.map(({ agent_id }) => agent_id);
   expect(again).toMatchObject({ status: 'unchanged', agents: ids?.map((agent_id) => ({ agent_id })) });
 });
@@ -136,17 +127,39 @@ it('A name that the service composes is no other name, even without the state', 
   expect(service.posts()).toHaveLength(1);
 });
 
-it('A space that is listed without its external id is known by its recorded space_id', async () => {
+it.each([
+  ['without its external_space_id', null, []],
+  [
+    'with another spelling of its external_space_id',
+    'ACME',
+    [{ resource: 'space', name: 'acme', field: 'external_space_id', service: 'ACME', manifest: 'acme' }],
+  ],
+])('A space that is listed %s is known by its recorded space_id', async (_, external_space_id, differences) => {
   const item: Habits['item'] = (resource, id, fields) => ({
     [`${resource}_id`]: `${resource}-${id}`,
     ...fields,
-    ...('external_space_id' in fields && { external_space_id: null }),
+    ...('external_space_id' in fields && { external_space_id }),
   });
   const service = await oddService({ item });
   const provision = machine(manifest('acme'));
   expectDone(service, await provision(service), ['acme']);
-  expect((await provision(service)).json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
+  const { results, summary } = (await provision(service)).json<Answer>();
+  expect(summary).toMatchObject({ unchanged: 1 });
+  expect(results[0]?.differences ?? []).toEqual(differences);
   expect(service.posts()).toHaveLength(1);
+});
+
+it('A recorded space that is listed with the external_space_id of another document belongs to that document', async () => {
+  const service = await oddService();
+  const provision = machine(['acme', 'globex'].map((id) => manifest(id)).join('---\n'));
+  const [first] = (await provision(service)).json<Answer>().results;
+  const space = { id: 0, name: '', agents: [], ...service.spaces.get('acme'), external_space_id: 'globex' };
+  service.spaces.clear();
+  service.spaces.set('globex', space);
+  expect((await provision(service)).json<Answer>().results).toMatchObject([
+    { external_space_id: 'acme', status: 'created', space_id: expect.not.stringMatching(`^${first?.space_id}$`) },
+    { external_space_id: 'globex', status: 'unchanged', space_id: first?.space_id },
+  ]);
 });
 
 it('A list of agents that has only those of another space prevents every write, and the error names that one', async () => {
