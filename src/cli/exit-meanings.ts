@@ -23,13 +23,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   terminated: 'ended by SIGTERM',
 };
 
+export const EXIT_NAMES = Object.keys(EXIT_MEANINGS).filter((name): name is ExitName => name in EXIT);
+
 /** The exit codes of any command. */
 export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
-
-/** Formats a command's exit codes for its help, one per line; '' if it has only the common ones. */
-export function formatExits(exits: readonly ExitName[]): string {
-  if (exits.length === 0) return '';
-  const sorted = exits.toSorted((one, other) => EXIT[one] - EXIT[other]);
-  const lines = sorted.map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
-  return `\nExit codes, besides 0, 1, and 2:\n${lines.join('\n')}\n`;
-}

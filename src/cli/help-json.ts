@@ -1,75 +1,52 @@
-import type { Argument, CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT } from '../errors.ts';
-import { COMMON_EXITS, EXIT_MEANINGS, type ExitName } from './exit-meanings.ts';
+import { COMMON_EXITS, EXIT_MEANINGS, EXIT_NAMES, type ExitName } from './exit-meanings.ts';
 import { topicText } from './help-text.ts';
-import { findTopic, HELP_TOPICS, type HelpTopic } from './help-topics.ts';
-import { findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
+import { findTopic, HELP_TOPICS, type HelpTopic, topicsOf } from './help-topics.ts';
+import { examplesOf, findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
 import { unknownTopic, usageOf } from './usage-error.ts';
 
-/** The names of values that are paths. */
-const PATHS: readonly string[] = ['path', 'file', 'dir', 'file|dir'];
-
-function describeArgument(argument: Argument) {
-  const { required, variadic, description, argChoices } = argument;
-  const name = argument.name();
-  const type = argChoices ? 'choice' : PATHS.includes(name) ? 'path' : 'string';
-  return { name, required, repeatable: variadic, type, description, choices: argChoices ?? null };
-}
-
-function typeOf(option: Option): string {
-  const { argChoices, parseArg } = option;
-  const name = valueName(option);
-  if (name === undefined) return 'boolean';
-  if (argChoices) return 'choice';
-  if (parseArg && 'type' in parseArg) return String(parseArg.type);
-  return PATHS.includes(name) ? 'path' : 'string';
-}
-
 function optionJson(option: Option) {
-  const { short, argChoices, description, defaultValue, defaultValueDescription } = option;
-  const value = valueName(option);
+  const { short, argChoices, description, defaultValue } = option;
   const isDefault = typeof defaultValue === 'string' || typeof defaultValue === 'number';
   return {
     flag: optionName(option),
     short: short ?? null,
-    value: value ?? null,
-    type: typeOf(option),
+    value: valueName(option) ?? null,
     choices: argChoices ?? null,
-    default: value !== undefined && isDefault ? defaultValue : null,
-    default_text: defaultValueDescription ?? null,
+    default: isDefault && valueName(option) !== undefined ? defaultValue : null,
     repeatable: isRepeatable(option),
     description,
   };
 }
 
-function describeExits(isWanted: (exit: ExitName) => boolean) {
-  const names = Object.keys(EXIT_MEANINGS).filter((name): name is ExitName => name in EXIT);
-  return names.filter(isWanted).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
+function describeExits(names: readonly ExitName[]) {
+  return names.map((name) => ({ code: EXIT[name], meaning: EXIT_MEANINGS[name] })).toSorted((a, b) => a.code - b.code);
 }
 
 function describeCommand(command: CommandUnknownOpts) {
   const path = pathOf(command);
-  const { exits = [], required = [], inputs = [], scopes = [], examples = [] } = metaOf(command) ?? {};
+  const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
   return {
     command: path,
     summary: command.summary(),
     description: command.description(),
     usage: usageOf(command),
     writes: command.options.some(({ long }) => long === '--confirm'),
-    arguments: command.registeredArguments.map(describeArgument),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      required: argument.required,
+      repeatable: argument.variadic,
+      description: argument.description,
+      choices: argument.argChoices ?? null,
+    })),
     flags: command.options.map(optionJson),
     required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
-    inputs: inputs.map(({ takenBy, format, example, schemaOption }) => ({
-      taken_by: takenBy,
-      format,
-      example,
-      schema_command: schemaOption === undefined ? null : `partnerctl ${path} ${schemaOption}`,
-    })),
     scopes,
-    exit_codes: describeExits((exit) => [...COMMON_EXITS, ...exits].includes(exit)),
-    examples: examples.map(([line, does]) => ({ command: line, description: does })),
-    topics: HELP_TOPICS.filter(({ commands }) => commands.includes(path.split(' ')[0] ?? '')).map(({ name }) => name),
+    exit_codes: describeExits([...COMMON_EXITS, ...exits]),
+    examples: examplesOf(command),
+    topics: topicsOf(command).map(({ name }) => name),
   };
 }
 
@@ -106,7 +83,7 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     version: program.version(),
     output: OUTPUT,
     global_flags: program.options.filter(({ long }) => long !== '--version').map(optionJson),
-    exit_codes: describeExits(() => true),
+    exit_codes: describeExits(EXIT_NAMES),
     groups: program.commands
       .filter((each) => each.commands.length > 0)
       .map((each) => ({ group: each.name(), summary: each.summary() })),

@@ -1,3 +1,6 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { pathOf } from './leaf.ts';
+
 /** A topic of `partnerctl help <topic>`. Its text is the file `src/help/<name>.md`. */
 export interface HelpTopic {
   readonly name: string;
@@ -40,21 +43,8 @@ export function findTopic(args: readonly string[]): HelpTopic | undefined {
   return args.length === 1 ? HELP_TOPICS.find(({ name }) => name === args[0]) : undefined;
 }
 
-/** Formats the section of the root help that lists all topics. */
-export function formatTopicList(): string {
-  const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
-  const lines = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
-  return `\nHelp topics (partnerctl help <topic>):\n${lines.join('\n')}\n`;
-}
-
-/**
- * Formats the section at the end of a command's help that lists its topics.
- * @param group the command's group, or the command itself if it has none
- * @returns '' if the command has no topics
- */
-export function formatTopicsFor(group: string): string {
-  const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(
-    ({ name }) => `  $ partnerctl help ${name}`,
-  );
-  return lines.length === 0 ? '' : `\nLearn more:\n${lines.join('\n')}\n`;
+/** The topics of a command, which are those of its group. */
+export function topicsOf(command: CommandUnknownOpts): readonly HelpTopic[] {
+  const [first = ''] = pathOf(command).split(' ');
+  return HELP_TOPICS.filter(({ commands }) => commands.includes(first));
 }

@@ -1,28 +1,15 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { formatExits } from './exit-meanings.ts';
-import { formatTopicList, formatTopicsFor } from './help-topics.ts';
-import { metaOf, pathOf } from './leaf.ts';
-import { isRepeatable } from './options.ts';
-
-const GLOBAL_OPTIONS_LINE = '\nGlobal options, such as -o json: partnerctl help output\n';
-
-const WITHOUT_ACCOUNT = '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n';
-
-/** The default of an option as help shows it; undefined if it has none. */
-function defaultText(option: Option): string | undefined {
-  const { defaultValue, defaultValueDescription } = option;
-  if (defaultValueDescription !== undefined) return defaultValueDescription;
-  const isShown = typeof defaultValue === 'string' || typeof defaultValue === 'number';
-  return isShown && !isRepeatable(option) ? String(defaultValue) : undefined;
-}
+import { EXIT } from '../errors.ts';
+import { EXIT_MEANINGS } from './exit-meanings.ts';
+import { HELP_TOPICS, topicsOf } from './help-topics.ts';
+import { examplesOf, metaOf } from './leaf.ts';
 
 /** Describes an option in help: what it does, its choices, and its default. */
-export function optionHelp(option: Option): string {
-  const { description, argChoices } = option;
-  const fallback = defaultText(option);
+export function optionHelp({ description, argChoices, defaultValue }: Option): string {
+  const isShown = typeof defaultValue === 'string' || typeof defaultValue === 'number';
   const notes = [
     ...(argChoices ? [`choices: ${argChoices.join(', ')}`] : []),
-    ...(fallback === undefined ? [] : [`default: ${fallback}`]),
+    ...(isShown ? [`default: ${defaultValue}`] : []),
   ];
   return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
 }
@@ -36,15 +23,35 @@ export function markRequired(command: CommandUnknownOpts): void {
   }
 }
 
+/** Formats a section of help; '' without lines. */
+function section(title: string, lines: readonly string[], separator = '\n'): string {
+  return lines.length === 0 ? '' : `\n${title}:\n${lines.join(separator)}\n`;
+}
+
+const GLOBAL_OPTIONS_LINE = '\nGlobal options, such as -o json: partnerctl help output\n';
+
 /** What follows the options in the help of a command. */
 export function sectionsAfter(command: CommandUnknownOpts): string {
-  if (!command.parent) return formatTopicList() + GLOBAL_OPTIONS_LINE + WITHOUT_ACCOUNT;
-  const meta = metaOf(command);
-  const topics = formatTopicsFor(pathOf(command).split(' ')[0] ?? '');
-  if (!meta) return topics;
-  const { scopes = [], exits = [], examples } = meta;
-  const scopesText =
-    scopes.length === 0 ? '' : `\nScopes of the token:\n${scopes.map((each) => `  ${each}\n`).join('')}`;
-  const lines = examples.map(([line, does]) => `  # ${does}\n  $ ${line}`);
-  return `${GLOBAL_OPTIONS_LINE}${scopesText}${formatExits(exits)}\nExamples:\n${lines.join('\n\n')}\n${topics}`;
+  if (!command.parent) {
+    const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
+    const topics = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+    const trial = section('Try it with no account', ['  $ partnerctl sandbox run -- partnerctl spaces list']);
+    return section('Help topics (partnerctl help <topic>)', topics) + GLOBAL_OPTIONS_LINE + trial;
+  }
+  const topics = section(
+    'Learn more',
+    topicsOf(command).map(({ name }) => `  $ partnerctl help ${name}`),
+  );
+  const { scopes = [], exits = [] } = metaOf(command) ?? {};
+  if (!metaOf(command)) return topics;
+  const codes = exits
+    .toSorted((one, other) => EXIT[one] - EXIT[other])
+    .map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
+  const examples = examplesOf(command).map((example) => `  # ${example.description}\n  $ ${example.command}`);
+  const scopesSection = section(
+    'Scopes of the token',
+    scopes.map((scope) => `  ${scope}`),
+  );
+  const codesSection = section('Exit codes, besides 0, 1, and 2', codes);
+  return `${GLOBAL_OPTIONS_LINE}${scopesSection}${codesSection}${section('Examples', examples, '\n\n')}${topics}`;
 }

@@ -13,29 +13,17 @@ interface Requirement {
   readonly hint?: string;
 }
 
-/** A file that a command reads, described for programs that write it. */
-interface InputFile {
-  /** The argument or the option that takes it: `<file>`, `--rows`. */
-  readonly takenBy: string;
-  readonly format: 'YAML' | 'JSON' | 'JSON lines';
-  /** The content of a valid file, except for ids in angle brackets. */
-  readonly example: string;
-  /** The option that prints the JSON Schema of the file. */
-  readonly schemaOption?: string;
-}
-
 /** What commander does not know of a command. */
 export interface Meta {
   /** What the command does, if the summary does not say all of it. */
   readonly description?: string;
-  /** Complete command lines that work as written, and what each does. */
-  readonly examples: readonly (readonly [line: string, does: string])[];
+  /** Complete command lines that work as written, each with what it does: `partnerctl cron list  # all jobs`. */
+  readonly examples: readonly string[];
   /** The exit codes besides those of every command. */
   readonly exits?: readonly ExitName[];
   /** All token scopes that the command may need. */
   readonly scopes?: readonly Scope[];
   readonly required?: readonly Requirement[];
-  readonly inputs?: readonly InputFile[];
   /** The hint for more arguments than there are, such as a text without quotes. */
   readonly excessHint?: string;
 }
@@ -97,6 +85,14 @@ export function group(name: string, summary: string, commands: readonly CommandU
 /** What `leaf` was given. @returns undefined for a group */
 export function metaOf(command: CommandUnknownOpts): Meta | undefined {
   return command instanceof Leaf ? command.meta : undefined;
+}
+
+/** The examples of a command, split into the line and what it does. */
+export function examplesOf(command: CommandUnknownOpts) {
+  return (metaOf(command)?.examples ?? []).map((example) => {
+    const [line = '', does = ''] = example.split('  # ');
+    return { command: line, description: does };
+  });
 }
 
 /** The commands from the program to this one. */

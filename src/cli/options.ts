@@ -1,38 +1,29 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 
-/** A parser of an option's value. It throws `InvalidArgumentError` with what follows the option's name in the message. */
-export interface ValueParser<Value> {
-  (text: string): Value;
-  /** For `help -o json`. */
-  readonly type: 'integer' | 'duration';
-}
+/* A parser throws `InvalidArgumentError` with what follows the option's name in the message. */
 
-/** A whole number within bounds. */
-export function integer(min: number, max: number): ValueParser<number> {
-  const parse = (text: string): number => {
+/** Parses a whole number within bounds. */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
   };
-  return Object.assign(parse, { type: 'integer' as const });
 }
 
 /** As much as a timer of Node takes. */
 const MAX_DURATION_MS = 2 ** 31 - 1;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A duration of more than 0 such as `500ms`, `30s`, `2m`, `1.5h`, in milliseconds. */
-export const duration: ValueParser<number> = Object.assign(
-  (text: string): number => {
-    const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-    const value = Number(count) * (UNITS[unit] ?? 0);
-    if (value > 0 && value <= MAX_DURATION_MS) return value;
-    if (value > 0) throw new InvalidArgumentError(`takes at most 596h, not ${JSON.stringify(text)}`);
-    throw new InvalidArgumentError(`takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}`);
-  },
-  { type: 'duration' as const },
-);
+/** Parses a duration of more than 0 such as `500ms`, `30s`, `2m`, `1.5h` to milliseconds. */
+export function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  const value = Number(count) * (UNITS[unit] ?? 0);
+  if (value > 0 && value <= MAX_DURATION_MS) return value;
+  if (value > 0) throw new InvalidArgumentError(`takes at most 596h, not ${JSON.stringify(text)}`);
+  throw new InvalidArgumentError(`takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}`);
+}
 
 /** Keeps all values of an option that may be given several times. Its default is `[]`. */
 export function collect(text: string, previous: readonly string[]): string[] {
@@ -104,7 +95,6 @@ export function checkOptionValues(command: CommandUnknownOpts, onProblem: (probl
         return previous;
       }
     };
-    // With the properties of the parser: `help -o json` shows its type.
-    option.argParser(Object.assign(checked, parseArg));
+    option.argParser(checked);
   }
 }

@@ -26,9 +26,10 @@ function addGlobalOptions(program: Program) {
       'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
     )
     .addOption(
-      new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
-        .choices(OUTPUT_FORMATS)
-        .default(undefined, 'table in a terminal, tsv elsewhere'),
+      new Option(
+        '-o, --output <format>',
+        'output format (PARTNER_OUTPUT); by default a table in a terminal, tsv elsewhere',
+      ).choices(OUTPUT_FORMATS),
     )
     .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
     .option('--wide', 'table: shorten nothing, and show exact times', false)
@@ -43,10 +44,10 @@ function addGlobalOptions(program: Program) {
     .option('--no-input', 'never ask questions')
     .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
     // No value by default: without one, a tail that does not follow retries by time, not by number.
-    .addOption(
-      new Option('--retries <n>', 'how often to retry a failed call that is safe to repeat')
-        .argParser(integer(0, 20))
-        .default(undefined, String(DEFAULT_RETRIES)),
+    .option(
+      '--retries <n>',
+      `how often to retry a failed call that is safe to repeat (default: ${DEFAULT_RETRIES})`,
+      integer(0, 20),
     )
     .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
   for (const option of program.options) if (option.long !== '--version') option.hideHelp();

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { HELP_TOPICS } from './help-topics.ts';
-import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
+import { examplesOf, leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 
 /** The start of a hint: the name that was probably meant; '' if none is close. */
 function didYouMean(word: string, names: readonly string[]): string {
@@ -68,10 +68,10 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
 /** The error for missing arguments, with the usage and an example. */
 function argumentMissing(command: CommandUnknownOpts): UsageError {
   const missing = command.registeredArguments.find(({ required }, index) => required && command.args.length <= index);
-  const [example] = metaOf(command)?.examples ?? [];
+  const [example] = examplesOf(command);
   return new UsageError(`Missing argument <${missing?.name()}>.`, {
     why: `Usage: ${usageOf(command)}`,
-    hint: [...(example ? [`For example: ${example[0]}`] : []), helpHint(command)].join('\n'),
+    hint: [...(example ? [`For example: ${example.command}`] : []), helpHint(command)].join('\n'),
   });
 }
 

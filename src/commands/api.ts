@@ -71,12 +71,9 @@ export const api = () =>
       'Sends any request to the service, with the configured token, and removes secrets from the output. Reads are retried like those of every command; a write is sent once, unless --idempotent says that it may be repeated. A terminal gets indented JSON, a pipe the unchanged body, and -o json prints a JSON document. The body of an error goes to stdout, too. Exit codes: 2 for a path outside the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if a write may or may not have happened.',
     exits: [...SERVICE_EXITS, 'unknown'],
     examples: [
-      ['partnerctl api GET /automation/spaces/', 'one page of the spaces, as the service sends it'],
-      ['partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes', 'send a form with a file'],
-      [
-        'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json',
-        'a write that may be retried',
-      ],
+      'partnerctl api GET /automation/spaces/  # one page of the spaces, as the service sends it',
+      'partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes  # send a form with a file',
+      'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json  # a write that may be retried',
     ],
   })
     .addArgument(new Argument('<method>', 'the HTTP method').choices(HTTP_METHODS).argParser(parseMethod))

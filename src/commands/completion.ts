@@ -45,10 +45,10 @@ export const completion = () =>
     description:
       'Prints the script that completes partnerctl in a shell. Ids are offered as `spaces list`, `agents list`, and `cron list` last showed them; a Tab requests nothing. With words, prints what may follow them, which is what the script calls.',
     examples: [
-      ['partnerctl completion bash > ~/.local/share/bash-completion/completions/partnerctl', 'set it up in bash'],
-      ['partnerctl completion zsh > ~/.zfunc/_partnerctl', 'in zsh, in a directory of your fpath'],
-      ['partnerctl completion fish > ~/.config/fish/completions/partnerctl.fish', 'in fish'],
-      ['partnerctl completion powershell > completion.ps1', 'a script to dot-source in $PROFILE'],
+      'partnerctl completion bash > ~/.local/share/bash-completion/completions/partnerctl  # set it up in bash',
+      'partnerctl completion zsh > ~/.zfunc/_partnerctl  # in zsh, in a directory of your fpath',
+      'partnerctl completion fish > ~/.config/fish/completions/partnerctl.fish  # in fish',
+      'partnerctl completion powershell > completion.ps1  # a script to dot-source in $PROFILE',
     ],
   })
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish', 'powershell']))

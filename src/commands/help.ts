@@ -5,8 +5,8 @@ import { objectResult } from '../output/command-result.ts';
 export const help = () =>
   leaf('help', 'Show the help of a command, or a help topic', {
     examples: [
-      ['partnerctl help cron create', 'the help of one command'],
-      ['partnerctl help -o json', 'all commands with their arguments, options, and examples'],
+      'partnerctl help cron create  # the help of one command',
+      'partnerctl help -o json  # all commands with their arguments, options, and examples',
     ],
   })
     .argument('[word...]', 'a command, a group, or a topic; all commands without one')

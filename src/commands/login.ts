@@ -7,15 +7,9 @@ export const login = () =>
       "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is.",
     exits: ['credentials', 'rateLimited', 'service'],
     examples: [
-      ['partnerctl login --base-url https://api.example.com/v1', 'ask for the token'],
-      [
-        'partnerctl login --profile acme --base-url https://api.example.com/v1 --token-file - < token.txt',
-        'create a profile with a token from a file',
-      ],
-      [
-        "partnerctl login --base-url https://api.example.com/v1 --token-command 'pass show partner'",
-        'keep the token in a password manager',
-      ],
+      'partnerctl login --base-url https://api.example.com/v1  # ask for the token',
+      'partnerctl login --profile acme --base-url https://api.example.com/v1 --token-file - < token.txt  # create a profile with a token from a file',
+      "partnerctl login --base-url https://api.example.com/v1 --token-command 'pass show partner'  # keep the token in a password manager",
     ],
   })
     .option('--token-command <command>', 'store this command instead of a token; its first line of output is the token')

@@ -6,8 +6,8 @@ export const logout = () =>
     description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
     exits: ['notFound'],
     examples: [
-      ['partnerctl logout', 'remove the token of the current profile'],
-      ['partnerctl logout --profile acme', 'remove the token of another profile'],
+      'partnerctl logout  # remove the token of the current profile',
+      'partnerctl logout --profile acme  # remove the token of another profile',
     ],
   }).action(
     run(async ({ flags, env, config, warn }) => {

@@ -1,30 +1,19 @@
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { summaryFileOption, summaryOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import {
-  concurrencyOption,
-  exitCodeOption,
-  FILES_HELP,
-  installRenamedOption,
-  MANIFEST,
-  varOption,
-} from './provisioning/args.ts';
+import { concurrencyOption, exitCodeOption, FILES_HELP, installRenamedOption, varOption } from './provisioning/args.ts';
 
 export const plan = () =>
   leaf('plan', 'Show what provision would do, and why', {
     description:
       'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
-    inputs: [{ takenBy: '<file>', format: 'YAML', example: MANIFEST }],
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
     examples: [
-      ['partnerctl plan acme.yaml', 'one file'],
-      ['partnerctl plan customers/ --detailed-exitcode', 'in CI: exit with 12 if provision has something to do'],
-      [
-        "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'",
-        'every difference that no call can change',
-      ],
-      ['partnerctl plan customers/ -o tsv | grep create_job', 'the jobs that would be created'],
+      'partnerctl plan acme.yaml  # one file',
+      'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
+      "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'  # every difference that no call can change",
+      'partnerctl plan customers/ -o tsv | grep create_job  # the jobs that would be created',
     ],
   })
     .argument('<file...>', FILES_HELP)

@@ -3,14 +3,7 @@ import { confirmOption, summaryFileOption, summaryOption } from '../cli/options.
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
-import {
-  concurrencyOption,
-  exitCodeOption,
-  FILES_HELP,
-  installRenamedOption,
-  MANIFEST,
-  varOption,
-} from './provisioning/args.ts';
+import { concurrencyOption, exitCodeOption, FILES_HELP, installRenamedOption, varOption } from './provisioning/args.ts';
 
 async function printSchema(): Promise<CommandResult> {
   const [{ jsonSchema }, { manifestSchema }] = await Promise.all([
@@ -39,14 +32,13 @@ export const provision = () =>
   leaf('provision', 'Create or reuse spaces and install agents, from YAML', {
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
-    inputs: [{ takenBy: '<file>', format: 'YAML', example: MANIFEST, schemaOption: '--schema' }],
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
     exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
     examples: [
-      ['partnerctl provision acme.yaml', 'one file'],
-      ['partnerctl provision customers/ --dry-run', 'what a directory of manifests would change'],
-      ['partnerctl provision customers.yaml --var REGION=eu -o json', 'with a variable, for a script'],
-      ['partnerctl provision --schema > manifest.schema.json', 'completion and checks in your editor'],
+      'partnerctl provision acme.yaml  # one file',
+      'partnerctl provision customers/ --dry-run  # what a directory of manifests would change',
+      'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
+      'partnerctl provision --schema > manifest.schema.json  # completion and checks in your editor',
     ],
   })
     .argument('[file...]', FILES_HELP)

@@ -23,13 +23,10 @@ export const upload = () =>
     scopes: [SCOPE.upload],
     exits: [...SERVICE_EXITS, 'unknown', 'partial'],
     examples: [
-      ['partnerctl upload report.pdf', 'one attachment'],
-      ["partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document", 'a directory of documents'],
-      [
-        "partnerctl upload manuals/ --recursive --query '[].[file,id]'",
-        'print the id of each file; files that were already uploaded are not sent again',
-      ],
-      ['partnerctl upload - --filename acme.sql < acme.sql', 'standard input, with a file name'],
+      'partnerctl upload report.pdf  # one attachment',
+      "partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document  # a directory of documents",
+      "partnerctl upload manuals/ --recursive --query '[].[file,id]'  # print the id of each file; files that were already uploaded are not sent again",
+      'partnerctl upload - --filename acme.sql < acme.sql  # standard input, with a file name',
     ],
   })
     .argument('[file...]', 'files, directories with --recursive, or - for standard input')
@@ -41,9 +38,7 @@ export const upload = () =>
     .option('-r, --recursive', 'upload everything below directories')
     .option('--exclude <pattern>', 'leave out these files or directories; repeatable', collect, [])
     .option('--filename <name>', 'the name of the file from standard input')
-    .addOption(
-      new Option('--content-type <type>', 'the content type of all files').default(undefined, 'from each file name'),
-    )
+    .option('--content-type <type>', 'the content type of all files (default: from each file name)')
     .option('--concurrency <n>', 'how many files at a time, 1 to 32', integer(1, 32), 4)
     .option('--force', 'also upload files that were already uploaded')
     .option('--retry-unknown', 'upload a file again if the outcome of its last upload is unknown')

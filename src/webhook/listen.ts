@@ -33,7 +33,7 @@ export interface ListenContext {
 /** The options of `webhook listen` as typed. */
 interface TypedListen extends SchemeOptions {
   /** 0 for a free one. */
-  readonly port: number;
+  readonly port?: number | undefined;
   /** A random one by default. */
   readonly path?: string | undefined;
   readonly forwardTo?: string | undefined;
@@ -51,7 +51,7 @@ export type ListenEvent =
   | ({ readonly kind: 'delivery'; readonly payload: Payload } & HandledDelivery);
 
 /** Reads the options of `webhook listen`. @throws UsageError if they are invalid or contradict each other */
-export function parseListen({ port, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
+export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
   if (path !== undefined && !/^\/[\w.~!$&'()*+,;=:@%/-]*$/.test(path)) {
     throw new UsageError(`--path must begin with a slash, without a query: ${JSON.stringify(path)}.`, {
       hint: 'For example: --path /webhooks',

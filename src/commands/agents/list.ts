@@ -16,8 +16,8 @@ export const list = () =>
     scopes: [SCOPE.readAgents, SCOPE.readSpaces],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl agents list ext:acme-001', 'list the agents of the space with this external id'],
-      ["partnerctl agents list 'name:Acme' -o json", 'find the space by name; print JSON'],
+      'partnerctl agents list ext:acme-001  # list the agents of the space with this external id',
+      "partnerctl agents list 'name:Acme' -o json  # find the space by name; print JSON",
     ],
   })
     .argument('<space>', SPACE_HELP)

@@ -9,11 +9,8 @@ export const open = () =>
       'Opens a conversation with an agent: you type messages at a prompt, and new messages appear above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl chat open --source src_123 --session ticket-42', 'continue a conversation, or start one'],
-      [
-        'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42',
-        'the same, by agent and space',
-      ],
+      'partnerctl chat open --source src_123 --session ticket-42  # continue a conversation, or start one',
+      'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42  # the same, by agent and space',
     ],
   })
     .option('--session <session_id>', SESSION_HELP)

@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, duration, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
@@ -14,27 +13,14 @@ import {
 const META: Meta = {
   description:
     'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text. Without --external-id, a command that is killed before the acknowledgement and repeated may send the message twice.',
-  inputs: [
-    {
-      takenBy: '--rows',
-      format: 'JSON lines',
-      example: '{"source_id": "<source_id>", "session_id": "anna", "text": "Hello!"}\n',
-    },
-  ],
   required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
   excessHint: "Quote the message: partnerctl chat send … 'hi there'",
   exits: [...SERVICE_EXITS, 'partial', 'noReply'],
   examples: [
-    ["partnerctl chat send --source src_1 --session anna 'Hello!'", 'send without waiting'],
-    [
-      "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait",
-      'the source by agent and space; print the reply',
-    ],
-    [
-      'partnerctl chat send --source src_1 --session anna --text-file mail.txt --external-id mail-17 -o json',
-      'from a file, safe to repeat',
-    ],
-    ['partnerctl chat send --rows rows.ndjson --source src_1 -o ndjson', 'a message for each row'],
+    "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
+    "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",
+    'partnerctl chat send --source src_1 --session anna --text-file mail.txt --external-id mail-17 -o json  # from a file, safe to repeat',
+    'partnerctl chat send --rows rows.ndjson --source src_1 -o ndjson  # a message for each row',
   ],
 };
 
@@ -52,11 +38,9 @@ export const send = () =>
     .argument('[text]', 'the message, quoted as one argument; - reads standard input, and sends it unchanged')
     .option('--session <session_id>', SESSION_HELP)
     .option('--text-file <path>', 'read the message from a file, and send it unchanged')
-    .addOption(
-      new Option(
-        '--external-id <id>',
-        'your id for the message: sending it again with the same id registers nothing new',
-      ).default(undefined, 'random'),
+    .option(
+      '--external-id <id>',
+      'your id for the message: sending it again with the same id registers nothing new (default: random)',
     )
     .option('--wait', 'wait for the reply, for up to 2m or --timeout')
     .option('--replies <n>', REPLIES_HELP, integer(1, MAX_REPLIES))
@@ -65,11 +49,7 @@ export const send = () =>
       '--rows <path>',
       'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. Repeating the command sends only the remaining rows. After a failure, later rows of the session are not sent',
     )
-    .addOption(
-      new Option('--concurrency <n>', 'with --rows: how many sessions at a time, 1 to 32')
-        .argParser(integer(1, 32))
-        .default(undefined, '8'),
-    )
+    .option('--concurrency <n>', 'with --rows: how many sessions at a time, 1 to 32 (default: 8)', integer(1, 32))
     .option('--dry-run', 'with --rows: show what would be sent; nothing is sent')
     .addOption(confirmOption())
     .action(

@@ -31,25 +31,20 @@ export const setup = () =>
     scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
     exits: [...SERVICE_EXITS, 'unknown'],
     examples: [
-      ["partnerctl chat setup ext:acme-001 'name:Support'", 'the space by your own id, the agent by name'],
-      ["partnerctl chat setup ext:acme-001 'name:Support' --query source_id", 'print only the source_id, for scripts'],
-      [
-        "partnerctl chat setup spc_123 agt_456 --name 'Web chat' --routing-mode session_workflow",
-        'a workflow run for each message',
-      ],
+      "partnerctl chat setup ext:acme-001 'name:Support'  # the space by your own id, the agent by name",
+      "partnerctl chat setup ext:acme-001 'name:Support' --query source_id  # print only the source_id, for scripts",
+      "partnerctl chat setup spc_123 agt_456 --name 'Web chat' --routing-mode session_workflow  # a workflow run for each message",
     ],
   })
     .argument('<space>', SPACE_HELP)
     .argument('<agent>', 'an agent_id, or name:<name>')
-    .addOption(new Option('--name <name>', 'the display name of a new source').default(undefined, CHAT_DEFAULTS.name))
+    .option('--name <name>', `the display name of a new source (default: ${CHAT_DEFAULTS.name})`)
     .option('--no-reply-capable', 'a new source accepts messages but returns no replies')
     .addOption(
       new Option(
         '--routing-mode <mode>',
-        'how a new source routes messages: to one inbox, or each to its own workflow run',
-      )
-        .choices(ROUTING_MODES)
-        .default(undefined, CHAT_DEFAULTS.routing_mode),
+        `how a new source routes messages: to one inbox, or each to its own workflow run (default: ${CHAT_DEFAULTS.routing_mode})`,
+      ).choices(ROUTING_MODES),
     )
     .addOption(confirmOption())
     .action(

@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import { sessionLeaf } from './shared/session-options.ts';
@@ -8,15 +7,9 @@ const META: Meta = {
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
   exits: SERVICE_EXITS,
   examples: [
-    ['partnerctl chat tail --source src_1 --session anna', 'the last ten messages, then new ones'],
-    [
-      'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json',
-      'two sessions, showing each message only once across runs',
-    ],
-    [
-      'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow',
-      'the whole session; the source by agent and space',
-    ],
+    'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
+    'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json  # two sessions, showing each message only once across runs',
+    'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow  # the whole session; the source by agent and space',
   ],
 };
 
@@ -24,19 +17,11 @@ export const tail = () =>
   sessionLeaf('tail', 'Follow the messages of one or more sessions', META)
     .option('--session <session_id>', 'the conversation; repeatable', collect, [])
     .option('--after <message_id>', 'start after this message: a message_id that `chat send` or `chat tail` printed')
-    .addOption(
-      new Option('--tail <n>', 'start with the last n messages')
-        .argParser(integer(0, 100_000))
-        .default(undefined, '10'),
-    )
+    .option('--tail <n>', 'start with the last n messages (default: 10)', integer(0, 100_000))
     .option('--from-start', 'start with the first message')
     .option('--resume', 'start where the last tail of the session ended')
     .option('--no-follow', 'exit once all existing messages are shown')
-    .addOption(
-      new Option('--interval <duration>', 'poll each session at this fixed interval')
-        .argParser(duration)
-        .default(undefined, 'adaptive'),
-    )
+    .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .option('--timestamps', 'show when each message was created')
     .option(
       '--max-outage <duration>',

@@ -20,14 +20,8 @@ export const wait = () =>
     required: [...REQUIRED_SESSION, { oneOf: ['--after'], hint: AFTER_HINT }],
     exits: [...SERVICE_EXITS, 'noReply'],
     examples: [
-      [
-        'partnerctl chat wait --source src_1 --session anna --after msg_7',
-        'the first reply after a message, for up to 2m or --timeout',
-      ],
-      [
-        'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json',
-        'the source by agent and space; all replies until it is quiet for 5s',
-      ],
+      'partnerctl chat wait --source src_1 --session anna --after msg_7  # the first reply after a message, for up to 2m or --timeout',
+      'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json  # the source by agent and space; all replies until it is quiet for 5s',
     ],
   })
     .option('--session <session_id>', SESSION_HELP)

@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { duration, SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -10,22 +9,15 @@ export const watch = () =>
     scopes: [SCOPE.chat],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl chat watch --space ext:acme-001', 'the conversations in one space'],
-      [
-        'partnerctl chat watch --no-follow -o json --query "[?status==\'unanswered\']"',
-        'those that wait for an answer, for a script',
-      ],
+      'partnerctl chat watch --space ext:acme-001  # the conversations in one space',
+      `partnerctl chat watch --no-follow -o json --query "[?status=='unanswered']"  # those that wait for an answer, for a script`,
     ],
   })
     .option('--space <space>', `only conversations in a space: ${SPACE_HELP}`)
     .option('--agent <agent>', 'only conversations with an agent: an agent_id, or name:<name> with --space')
     .option('--source <source_id>', 'only conversations of an API chat source')
     .option('--no-follow', 'exit once the conversations are shown')
-    .addOption(
-      new Option('--interval <duration>', 'poll each session at this fixed interval')
-        .argParser(duration)
-        .default(undefined, 'adaptive'),
-    )
+    .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .action(
       run(async (context, options) => {
         const [{ parseWatch, watch }, { readOnce, toScreens, toStreamEvents }] = await Promise.all([

@@ -50,8 +50,8 @@ export const check = () =>
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl contract check', 'check what the lists show'],
-      ['partnerctl contract check --source src_1 --session s-1', 'also check the history of a session'],
+      'partnerctl contract check  # check what the lists show',
+      'partnerctl contract check --source src_1 --session s-1  # also check the history of a session',
     ],
   })
     .option('--source <source_id>', 'the source of the session whose history is read')

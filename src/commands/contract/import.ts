@@ -83,9 +83,9 @@ export const importDocument = () =>
       "Reads the wire format from the service's OpenAPI 3.0 or 3.1 document (JSON or YAML) and shows what would change. Writes only with --yes, or after a yes at the prompt. Downloads the document without sending a token.",
     exits: ['credentials', 'notFound', 'service'],
     examples: [
-      ['partnerctl contract import openapi.json', 'show what the document would change'],
-      ['partnerctl contract import https://api.example.com/v1 --yes', 'import what the service publishes'],
-      ['partnerctl contract import openapi.yaml --yes --accept', 'also where it contradicts the specification'],
+      'partnerctl contract import openapi.json  # show what the document would change',
+      'partnerctl contract import https://api.example.com/v1 --yes  # import what the service publishes',
+      'partnerctl contract import openapi.yaml --yes --accept  # also where it contradicts the specification',
     ],
   })
     .argument(

@@ -21,10 +21,10 @@ export const set = () =>
     description:
       'Sets values of the wire format for this profile and service. They override assumed and imported values. See `partnerctl help contract` for the form of each kind of value.',
     examples: [
-      ['partnerctl contract set cron_jobs.list none', 'work without a list of jobs'],
-      ['partnerctl contract set spaces.list.items data.rows', 'say where the spaces are in the response'],
-      ["partnerctl contract set messages.history 'POST /integrations/api-chat/history/'", 'read histories by POST'],
-      ['partnerctl contract set message.author.agent bot message.author.user visitor', 'say who wrote a message'],
+      'partnerctl contract set cron_jobs.list none  # work without a list of jobs',
+      'partnerctl contract set spaces.list.items data.rows  # say where the spaces are in the response',
+      "partnerctl contract set messages.history 'POST /integrations/api-chat/history/'  # read histories by POST",
+      'partnerctl contract set message.author.agent bot message.author.user visitor  # say who wrote a message',
     ],
   })
     .argument('<leaf>', 'the name of the value, as `contract show` lists it')
@@ -41,7 +41,7 @@ export const unset = () =>
   leaf('unset', 'Remove a setting of the wire format', {
     description:
       'Removes a value that `contract set` has set for this profile and service. The imported or default value applies again.',
-    examples: [['partnerctl contract unset cron_jobs.list', 'read the list of jobs again']],
+    examples: ['partnerctl contract unset cron_jobs.list  # read the list of jobs again'],
   })
     .argument('<leaf>', 'the name of the value')
     .action(

@@ -23,8 +23,8 @@ export const show = () =>
     description:
       'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, imported, or override). A table in a terminal shortens long values; --wide shows them whole.',
     examples: [
-      ['partnerctl contract show --source assumed', 'show what the specification leaves open'],
-      ['partnerctl contract show cron_jobs -o yaml', 'show all about scheduled jobs as YAML'],
+      'partnerctl contract show --source assumed  # show what the specification leaves open',
+      'partnerctl contract show cron_jobs -o yaml  # show all about scheduled jobs as YAML',
     ],
   })
     .argument('[prefix]', 'only the leaves whose names start with this, such as messages.history')

@@ -23,8 +23,8 @@ export const adopt = () =>
       'Records a job of the service in the state, as the job with this agent and name, so that it is not created again. Does not change the service.',
     exits: [...SERVICE_EXITS, 'duplicate'],
     examples: [
-      ['partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4', 'resolve an unknown outcome'],
-      ['partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', 'without a prompt, for a script'],
+      'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
+      'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes  # without a prompt, for a script',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')

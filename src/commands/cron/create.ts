@@ -158,19 +158,10 @@ function refuseSummary(flags: Readonly<Record<string, unknown>>): void {
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
-const JOBS_FILE = `jobs:
-  - agent: <agent_id>
-    name: daily
-    instructions: Sum up the day.
-    schedule: '0 18 * * 1-5'
-    timezone: Europe/Berlin
-`;
-
 export const create = () =>
   leaf('create', 'Create scheduled jobs, each at most once', {
     description:
       'Creates scheduled jobs for agents, each at most once: a job that exists or may exist, according to the state or the service, is not created again.',
-    inputs: [{ takenBy: '--file', format: 'YAML', example: JOBS_FILE, schemaOption: '--schema' }],
     required: [
       ...['--agent', '--name', '--instructions'].map((option) => ({ oneOf: [option], ...UNLESS_FILE })),
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
@@ -178,16 +169,10 @@ export const create = () =>
     scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
     exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
     examples: [
-      [
-        "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",
-        'weekdays at 18:00',
-      ],
-      [
-        "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure",
-        'safe to run on every deployment',
-      ],
-      ['partnerctl cron create -f jobs.yaml --dry-run', 'what a file would create'],
-      ['partnerctl cron create -f jobs.yaml --ensure -o json', 'create the missing jobs, for a script'],
+      "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",
+      "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure  # safe to run on every deployment",
+      'partnerctl cron create -f jobs.yaml --dry-run  # what a file would create',
+      'partnerctl cron create -f jobs.yaml --ensure -o json  # create the missing jobs, for a script',
     ],
   })
     .option('--agent <agent>', AGENT_HELP)

@@ -78,10 +78,10 @@ export const list = () =>
     scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl cron list', 'all jobs, with readable schedules'],
-      ['partnerctl cron list --space ext:acme-001', 'the jobs of one customer'],
-      ["partnerctl cron list -o json --query '[?!recorded]'", 'jobs that the state does not know'],
-      ['partnerctl cron list --local', 'without the network'],
+      'partnerctl cron list  # all jobs, with readable schedules',
+      'partnerctl cron list --space ext:acme-001  # the jobs of one customer',
+      "partnerctl cron list -o json --query '[?!recorded]'  # jobs that the state does not know",
+      'partnerctl cron list --local  # without the network',
     ],
   })
     .option('--agent <agent>', 'only the jobs of this agent: an agent_id, or name:<name> with --space')

@@ -87,8 +87,8 @@ export const reconcile = () =>
     scopes: [SCOPE.listJobs],
     exits: [...SERVICE_EXITS, 'unknown', 'partial'],
     examples: [
-      ['partnerctl cron reconcile', 'find out whether jobs whose response was lost exist'],
-      ['partnerctl cron reconcile --assume-not-created', 'let jobs that are not listed be created again'],
+      'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
+      'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',
     ],
   })
     .option('--key <key>', 'only this job; the error about it shows its key')

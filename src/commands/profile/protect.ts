@@ -20,7 +20,7 @@ export const protect = () =>
     description:
       "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
     exits: ['notFound'],
-    examples: [['partnerctl profile protect acme', 'ask before each write to acme']],
+    examples: ['partnerctl profile protect acme  # ask before each write to acme'],
   })
     .argument('<name>', 'the profile')
     .action(protection(true));
@@ -29,7 +29,7 @@ export const unprotect = () =>
   leaf('unprotect', 'End the protection of a profile', {
     description: 'Removes the protection of a profile: writes no longer ask for its name.',
     exits: ['notFound'],
-    examples: [['partnerctl profile unprotect acme', 'write to acme without being asked']],
+    examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],
   })
     .argument('<name>', 'the profile')
     .action(protection(false));

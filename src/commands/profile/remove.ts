@@ -5,7 +5,7 @@ export const remove = () =>
   leaf('remove', 'Remove a profile', {
     description: 'Removes a profile and its token.',
     exits: ['notFound'],
-    examples: [['partnerctl profile remove acme', 'remove acme and its token']],
+    examples: ['partnerctl profile remove acme  # remove acme and its token'],
   })
     .argument('<name>', 'the profile')
     .action(

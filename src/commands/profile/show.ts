@@ -5,7 +5,7 @@ export const show = () =>
   leaf('show', 'Show a profile, without its token', {
     description: "Shows a profile's service and where its token comes from, never the token itself.",
     exits: ['notFound'],
-    examples: [['partnerctl profile show', 'show the current profile']],
+    examples: ['partnerctl profile show  # show the current profile'],
   })
     .argument('[name]', 'the profile; the current one by default')
     .action(

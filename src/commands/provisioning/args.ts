@@ -5,15 +5,6 @@ import { collect, integer } from '../../cli/options.ts';
 
 export const FILES_HELP = 'YAML files, directories of them, or - for standard input';
 
-/** What a manifest looks like. */
-export const MANIFEST = `external_space_id: acme-001
-space: { name: Acme }
-agents:
-  - template_id: tmpl_support
-    name: Support
-    chat: {}
-`;
-
 export function varOption() {
   return new Option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable')
     .argParser(collect)

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
 import { run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
@@ -38,15 +37,13 @@ export const start = () =>
     description:
       'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
     examples: [
-      ['partnerctl sandbox start', 'in memory, on a free port; prints the variables to set'],
-      ['partnerctl sandbox start --port 4310 --data ./sandbox', 'with its data on disk, always on the same port'],
-      ['partnerctl sandbox start --script replies.yaml', 'with scripted replies'],
-      ['partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks', 'deliver replies to a receiver'],
+      'partnerctl sandbox start  # in memory, on a free port; prints the variables to set',
+      'partnerctl sandbox start --port 4310 --data ./sandbox  # with its data on disk, always on the same port',
+      'partnerctl sandbox start --script replies.yaml  # with scripted replies',
+      'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks  # deliver replies to a receiver',
     ],
   })
-    .addOption(
-      new Option('--port <n>', 'the port to listen on').default(undefined, 'a free one').argParser(integer(0, 65_535)),
-    )
+    .option('--port <n>', 'the port to listen on (default: a free one)', integer(0, 65_535))
     .action(
       run(async (context, options) => {
         const { startSandbox } = await import('./shared/start-sandbox.ts');

@@ -29,8 +29,8 @@ export const list = () =>
     scopes: [SCOPE.readSpaces],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl spaces list', 'list all spaces'],
-      ["partnerctl spaces list -o json --query '[].space_id'", 'print their ids as JSON'],
+      'partnerctl spaces list  # list all spaces',
+      "partnerctl spaces list -o json --query '[].space_id'  # print their ids as JSON",
     ],
   }).action(
     run(async (context) => {

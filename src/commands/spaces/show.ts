@@ -63,8 +63,8 @@ export const show = () =>
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl spaces show ext:acme-001', 'everything of one customer'],
-      ["partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'", 'its chat sources, for a script'],
+      'partnerctl spaces show ext:acme-001  # everything of one customer',
+      "partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'  # its chat sources, for a script",
     ],
   })
     .argument('<space>', SPACE_HELP)

@@ -6,8 +6,8 @@ export const copy = () =>
       "Copies all records from one place to another, in order: for example, to move a team's state from a file to a database. Skips records that are already there, and removes nothing.",
     exits: [...STATE_EXITS, 'notFound'],
     examples: [
-      ['partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', 'move a file to a database'],
-      ['partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl', 'keep a copy'],
+      'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops  # move a file to a database',
+      'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl  # keep a copy',
     ],
   })
     .argument('<from>', 'a file, or the address of a database or a repository')

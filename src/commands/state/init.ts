@@ -6,8 +6,8 @@ export const init = () =>
       'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists. Shows what to grant to the other users of a database.',
     exits: STATE_EXITS,
     examples: [
-      ['partnerctl state init postgres://ops@db.example.com/ops', 'create the table'],
-      ["partnerctl state init 'git+ssh://git@example.com/ops.git#partnerctl-state'", 'create the branch'],
+      'partnerctl state init postgres://ops@db.example.com/ops  # create the table',
+      "partnerctl state init 'git+ssh://git@example.com/ops.git#partnerctl-state'  # create the branch",
     ],
   })
     .argument('[address]', 'the place to prepare; the configured one by default')

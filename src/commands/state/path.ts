@@ -21,8 +21,8 @@ export const path = () =>
     description:
       'Prints the path of the state file, whether or not it exists, or the address of a shared state. -o json also shows which setting chose it, and whether it exists and can be written.',
     examples: [
-      ['partnerctl state path', 'only the path'],
-      ['partnerctl state path -o json', 'with the setting that chose it: a flag, a variable, or the default'],
+      'partnerctl state path  # only the path',
+      'partnerctl state path -o json  # with the setting that chose it: a flag, a variable, or the default',
     ],
   }).action(
     run(async (context) => {

@@ -38,8 +38,8 @@ export const show = () =>
       'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
     exits: STATE_EXITS,
     examples: [
-      ['partnerctl state show', 'every record'],
-      ['partnerctl state show --type space -o json', 'the spaces that were provisioned, with every field'],
+      'partnerctl state show  # every record',
+      'partnerctl state show --type space -o json  # the spaces that were provisioned, with every field',
     ],
   })
     .option('--type <type>', 'only records of this type, such as space, cron, or cron.created')

@@ -30,8 +30,8 @@ export const verify = () =>
       'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated, or that a killed run left incomplete, are harmless.',
     exits: STATE_EXITS,
     examples: [
-      ['partnerctl state verify', 'check the state'],
-      ['partnerctl state verify --state merged.jsonl -o json', 'check a merged copy, for a script'],
+      'partnerctl state verify  # check the state',
+      'partnerctl state verify --state merged.jsonl -o json  # check a merged copy, for a script',
     ],
   }).action(
     run(async (context) => {

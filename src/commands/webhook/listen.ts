@@ -16,16 +16,10 @@ async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncG
 }
 
 const EXAMPLES: Meta['examples'] = [
-  ['partnerctl webhook listen', 'shows the address to configure, then what arrives there'],
-  [
-    'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks',
-    'a program on this machine gets what is verified',
-  ],
-  [
-    "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries",
-    'another signature; `webhook replay` sends the saved deliveries again',
-  ],
-  ['partnerctl webhook listen --exit-after 1 --timeout 30s -o json', 'one delivery, for a script'],
+  'partnerctl webhook listen  # shows the address to configure, then what arrives there',
+  'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',
+  "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries  # another signature; `webhook replay` sends the saved deliveries again",
+  'partnerctl webhook listen --exit-after 1 --timeout 30s -o json  # one delivery, for a script',
 ];
 
 export const listen = () =>
@@ -35,10 +29,8 @@ export const listen = () =>
     exits: ['service', 'noReply'],
     examples: EXAMPLES,
   })
-    .addOption(new Option('--port <n>', 'the port to listen on').argParser(integer(0, 65_535)).default(0, 'a free one'))
-    .addOption(
-      new Option('--path <url-path>', 'the path to listen on').default(undefined, 'a random one that nobody can guess'),
-    )
+    .option('--port <n>', 'the port to listen on (default: a free one)', integer(0, 65_535))
+    .option('--path <url-path>', 'the path to listen on (default: a random one that nobody can guess)')
     .option(
       '--forward-to <url>',
       'send each delivery on once, with its bytes and headers, and answer the sender with the status of the response, so that the sender repeats what failed: https, or http on this machine',
@@ -58,20 +50,21 @@ export const listen = () =>
     .option('--header <name>', 'hmac: the header with the signature')
     .option('--prefix <text>', 'hmac: the text before the signature, such as sha256=')
     .addOption(
-      new Option('--encoding <encoding>', 'hmac: how the signature is written')
-        .choices(['hex', 'base64'])
-        .default(undefined, 'hex'),
+      new Option('--encoding <encoding>', 'hmac: how the signature is written; hex by default').choices([
+        'hex',
+        'base64',
+      ]),
     )
     .addOption(
-      new Option('--algorithm <name>', 'hmac: the hash function')
-        .choices(['sha256', 'sha1', 'sha512'])
-        .default(undefined, 'sha256'),
+      new Option('--algorithm <name>', 'hmac: the hash function; sha256 by default').choices([
+        'sha256',
+        'sha1',
+        'sha512',
+      ]),
     )
-    .addOption(
-      new Option(
-        '--signed-content <template>',
-        'hmac: what is signed: {body}, {timestamp}, {id}; {timestamp:<header>} and {id:<header>} name the header',
-      ).default(undefined, '{body}'),
+    .option(
+      '--signed-content <template>',
+      'hmac: what is signed: {body}, {timestamp}, {id}; {timestamp:<header>} and {id:<header>} name the header (default: {body})',
     )
     .option('--save <dir>', 'save each delivery in this directory before responding')
     .option(

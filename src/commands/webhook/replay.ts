@@ -7,7 +7,7 @@ export const replay = () =>
     required: [{ oneOf: ['--forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
     exits: ['notFound', 'service', 'partial'],
     examples: [
-      ['partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks', 'everything that was saved'],
+      'partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks  # everything that was saved',
     ],
   })
     .argument('<file|dir...>', 'what `webhook listen --save` wrote')

@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { SandboxDelivery } from '../../webhook/trigger.ts';
@@ -15,19 +14,14 @@ export const trigger = () =>
       'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhook; without --source, it is a test message. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
     exits: SERVICE_EXITS,
     examples: [
-      ['partnerctl webhook trigger', 'a test message, to the webhook of sandbox start --webhook'],
-      [
-        "partnerctl webhook trigger --source src_1 --session s-1 --text 'Your order is on its way.'",
-        'a message that chat tail shows too',
-      ],
-      ['partnerctl webhook trigger --to http://127.0.0.1:4000/hooks', 'to another receiver'],
+      'partnerctl webhook trigger  # a test message, to the webhook of sandbox start --webhook',
+      "partnerctl webhook trigger --source src_1 --session s-1 --text 'Your order is on its way.'  # a message that chat tail shows too",
+      'partnerctl webhook trigger --to http://127.0.0.1:4000/hooks  # to another receiver',
     ],
   })
-    .addOption(
-      new Option('--source <source_id>', 'the source of the message').default(undefined, 'none: a test message'),
-    )
-    .addOption(new Option('--session <session_id>', 'the session of the message').default(undefined, 'webhook-test'))
-    .addOption(new Option('--text <text>', 'the text of the message').default(undefined, 'a test'))
+    .option('--source <source_id>', 'the source of the message; without it, a test message is sent')
+    .option('--session <session_id>', 'the session of the message (default: webhook-test)')
+    .option('--text <text>', 'the text of the message (default: a test)')
     .option('--to <url>', 'deliver to this URL of this machine instead of the configured webhook')
     .option(
       '--secret-file <path>',
