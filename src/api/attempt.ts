@@ -61,9 +61,9 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
   if (attempt.deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
 
   const control = new AbortController();
-  const over = new AbortController();
   const timer = startTimer(attempt, clock, () => control.abort(new TimeLimitReached()));
   const body = attempt.stream ? new BodyInFlight(attempt.stream, timer.restart) : attempt.request.body;
+  let grace: AbortController | undefined;
   const onInterrupt = (): void => {
     const abort = (): void => control.abort(new InterruptedError('Interrupted.'));
     const isIncomplete = body instanceof BodyInFlight && body.sent !== 'all';
@@ -72,7 +72,8 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
       return;
     }
     trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why: 'at most for the response; Ctrl-C again stops at once' });
-    clock.sleep(INTERRUPT_GRACE_MS, over.signal).then(abort, () => undefined);
+    grace = new AbortController();
+    clock.sleep(INTERRUPT_GRACE_MS, grace.signal).then(abort, () => undefined);
   };
   const onCancel = (): void => control.abort(signal?.reason);
   interrupt.addEventListener('abort', onInterrupt, { once: true });
@@ -92,8 +93,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
     timer.stop();
     interrupt.removeEventListener('abort', onInterrupt);
     signal?.removeEventListener('abort', onCancel);
-    // Without a reason, each would cost an exception with its stack.
-    over.abort('the attempt is over');
+    grace?.abort();
   }
 }
 

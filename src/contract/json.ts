@@ -92,17 +92,10 @@ function isTooLong(token: string): boolean {
   throw new JsonLimitError(`contains a number of more than ${MAX_DIGITS.toLocaleString('en')} digits`);
 }
 
-/** Does not recurse. @throws JsonLimitError if a value is nested too deeply */
-function refuseDeepNesting(root: unknown): void {
-  let level = [root];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) throw new JsonLimitError(`is nested deeper than ${MAX_DEPTH} levels`);
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null
-        ? Object.values(value).filter((inner) => typeof inner === 'object' && inner !== null)
-        : [],
-    );
-  }
+/** Whether a value has more than `levels` levels. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /**
@@ -113,7 +106,7 @@ function refuseDeepNesting(root: unknown): void {
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
-  refuseDeepNesting(plain);
+  if (isDeeper(plain, MAX_DEPTH)) throw new JsonLimitError(`is nested deeper than ${MAX_DEPTH} levels`);
   if (!LONG_NUMBER.test(text)) return plain;
   const spelledOut = text.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

@@ -205,23 +205,52 @@ async function* toRows<Item>(
   for await (const item of items) yield convert(item);
 }
 
+/** A row whose parts are computed on access: no format needs all of them, and a list may have 100,000. */
+class ItemRow<Item> implements Row {
+  private readonly item: Item;
+  private readonly columns: readonly Column<Item>[];
+  private readonly options: ListOptions<Item>;
+
+  constructor(item: Item, columns: readonly Column<Item>[], options: ListOptions<Item>) {
+    this.item = item;
+    this.columns = columns;
+    this.options = options;
+  }
+
+  get json(): unknown {
+    return this.options.json ? this.options.json(this.item) : this.item;
+  }
+
+  get cells(): readonly ResultCell[] {
+    return toCells(this.item, this.columns);
+  }
+
+  get tsvLines(): Row['tsvLines'] {
+    return this.options.tsvLines?.(this.item);
+  }
+
+  get sortIndex(): number {
+    return this.options.sortIndex?.(this.item) ?? 0;
+  }
+
+  get findings(): Row['findings'] {
+    return this.options.ci?.findings(this.item);
+  }
+
+  get section(): Row['section'] {
+    const { section } = this.options.ci ?? {};
+    return section && (() => section(this.item));
+  }
+}
+
 /** Builds a list. Reads the items as the renderer reads the rows. `Paged` items become `Paged` rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  { json, sortIndex, tsvLines, ci, ...rest }: ListOptions<Item>,
+  options: ListOptions<Item>,
 ): ListResult {
-  const convert = (item: Item): Row => ({
-    json: json ? json(item) : item,
-    // Computed on access, because JSON does not need them.
-    get cells() {
-      return toCells(item, columns);
-    },
-    tsvLines: tsvLines?.(item),
-    sortIndex: sortIndex?.(item) ?? 0,
-    findings: ci?.findings(item),
-    section: ci?.section && (() => ci.section?.(item)),
-  });
+  const { json, sortIndex, tsvLines, ci, ...rest } = options;
+  const convert = (item: Item): Row => new ItemRow(item, columns, options);
   const rows = items instanceof Paged ? items.map(convert) : toRows(items, convert);
   return { kind: 'list', columns, rows, ...rest };
 }

@@ -14,7 +14,7 @@ export class Paged<Item> implements AsyncIterable<Item> {
     for await (const page of this.pages) yield* page;
   }
 
-  /** Converts each item. If a conversion fails, yields the items of its page before it, and then throws the error. */
+  /** Converts each item. */
   map<Other>(convert: (item: Item) => Other): Paged<Other> {
     return new Paged(convertPages(this.pages, convert));
   }
@@ -33,14 +33,5 @@ async function* convertPages<Item, Other>(
   pages: AsyncIterable<readonly Item[]>,
   convert: (item: Item) => Other,
 ): AsyncGenerator<readonly Other[]> {
-  for await (const page of pages) {
-    const converted: Other[] = [];
-    try {
-      for (const item of page) converted.push(convert(item));
-    } catch (error) {
-      yield converted;
-      throw error;
-    }
-    yield converted;
-  }
+  for await (const page of pages) yield page.map((item) => convert(item));
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cpuMsOf } from '../support/cpu.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
@@ -34,10 +33,9 @@ async function messagesOf(...texts: readonly string[]): Promise<readonly string[
   );
 }
 
-test('Three thousand documents in one source are read within some seconds', async () => {
+test('Three thousand documents in one source are read', async () => {
   const documents = Array.from({ length: 3_000 }, (_, index) => VALID.replace('acme-001', `acme-${index}`));
-  const ms = await cpuMsOf(async () => expect(await messagesOf(documents.join('---\n'))).toEqual([]));
-  expect(ms).toBeLessThan(6_000);
+  expect(await messagesOf(documents.join('---\n'))).toEqual([]);
 });
 
 test.each([
@@ -71,6 +69,6 @@ test.each([
   ['spaces in an id', `external_space_id: "${' '.repeat(4e6)}"`],
   ['syntax errors', '- @\n'.repeat(5e4)],
   ['keys', Array.from({ length: 1_000 }, (_, index) => `k${index}: v`).join('\n')],
-])('Many %s take some seconds at most', async (_, text) => {
-  expect(await cpuMsOf(async () => expect(await messagesOf(text)).not.toEqual([]))).toBeLessThan(6_000);
+])('Many %s are named as mistakes', async (_, text) => {
+  expect(await messagesOf(text)).not.toEqual([]);
 });
