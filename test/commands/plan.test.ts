@@ -2,42 +2,22 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
-import { type Handler, json, startFakeService } from '../support/fake-service.ts';
-import { type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { manifest, PROVISION, provisionBody, type Service, service, write } from '../support/service.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
 
-interface PlannedSpace {
-  readonly source: string;
-  readonly external_space_id: string;
-  readonly space_id: string | null;
-  readonly action: string;
-  readonly actions: readonly { readonly op: string; readonly name: string }[];
-  readonly differences: readonly object[];
-  readonly unmanaged: readonly object[];
-}
+/* plan-screens.test.ts has what people see of a plan. */
 
 interface PlanAnswer {
-  readonly spaces: readonly PlannedSpace[];
+  readonly spaces: readonly { readonly differences: readonly object[]; readonly unmanaged: readonly object[] }[];
   readonly summary: Readonly<Record<string, number>>;
 }
 
-type Env = Readonly<Record<string, string>>;
+const plan = ({ env }: Pick<Service, 'env'>, path: string, more: readonly string[] = []) =>
+  run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { env });
 
-function planWith(env: Env, path: string, more: readonly string[] = [], options: RunOptions = {}): Promise<Ran> {
-  return run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { random: tinyRandom, ...options, env });
-}
-
-/** What a terminal without colors shows. */
-const show = ({ env }: Service, path: string, columns: number, command = 'plan') =>
-  run([command, path, '--color', 'never'], { env, columns });
-
-const plan = ({ env }: Service, path: string, more: readonly string[] = []) => planWith(env, path, more);
-
-async function apply({ env }: Service, path: string): Promise<Ran> {
-  const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom });
-  expect(ran.stderr).toBe('');
-  return ran;
-}
+const apply = ({ env }: Service, path: string, more: readonly string[] = []) =>
+  run(['provision', path, '-o', 'json', ...more], { env, random: tinyRandom });
 
 const NOTHING = { spaces: 0, agents: 0, chats: 0, jobs: 0 };
 const SUMMARY = { create: 0, change: 0, none: 0, differences: 0, unmanaged: 0, blocked: 0, to_create: NOTHING };
@@ -54,13 +34,14 @@ agents:
   - { template_id: tmpl_sales, name: Sales, chat: { name: Web, routing_mode: agent_inbox } }
 `;
 
-/** A provisioned space, and a function that returns its manifest with one part replaced. */
-async function applied(from: string | RegExp = /$^/, to = '') {
+/** A provisioned space, and its manifest as an operator changed it. */
+async function applied(change: (text: string) => string = (text) => text) {
   const it = await service();
-  const directory = tempDirectory();
-  expect((await apply(it, write('acme.yaml', ACME, directory))).code).toBe(0);
+  const path = write('acme.yaml', ACME);
+  expect(await apply(it, path)).toMatchObject({ code: 0, stderr: '' });
   await it.forget();
-  return { it, path: write('acme.yaml', ACME.replace(from, to), directory) };
+  writeFileSync(path, change(ACME));
+  return { it, path };
 }
 
 describe('a plan', () => {
@@ -114,40 +95,36 @@ describe('a plan', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('is the same as provision --dry-run, in every format', async () => {
-    const { it, path } = await applied('name: Acme', 'name: Acme Corp');
-    for (const format of ['json', 'ndjson', 'yaml', 'tsv', 'table']) {
-      const planned = await run(['plan', path, '-o', format, '--detailed-exitcode'], { env: it.env });
-      const dry = await run(['provision', path, '--dry-run', '-o', format, '--detailed-exitcode'], { env: it.env });
+  test('is the same as provision --dry-run, and the same in a pipe as in a terminal', async () => {
+    const { it, path } = await applied((text) => text.replace('name: Acme,', 'name: Acme Corp,'));
+    for (const format of ['json', 'table']) {
+      const flags = [path, '--detailed-exitcode', '-o', format];
+      const planned = await run(['plan', ...flags], { env: it.env });
+      const dry = await run(['provision', '--dry-run', ...flags], { env: it.env });
       expect(planned.code).toBe(13);
       expect({ ...dry, json: null, error: null }).toEqual({ ...planned, json: null, error: null });
     }
+    const shown = async (columns?: number) =>
+      (await run(['plan', path, '--color', 'never'], { env: it.env, columns })).stdout;
+    expect(await shown()).toBe(await shown(1_000));
   });
 
   test('is empty, and takes one line, if everything is provisioned already', async () => {
     const { it, path } = await applied();
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json()).toMatchObject({
-      spaces: [{ action: 'none', actions: [] }],
-      summary: { ...SUMMARY, none: 1 },
-    });
-    const shown = await show(it, path, 80);
-    expect(shown.stdout).toBe('= 1 space unchanged: acme\nPlan: 1 space with nothing to do.\n');
+    expect(ran.json()).toMatchObject({ spaces: [{ action: 'none', actions: [] }], summary: { ...SUMMARY, none: 1 } });
+    const { stdout } = await run(['plan', path], { env: it.env, columns: 80 });
+    expect(stdout).toMatch(/^.*1 space unchanged: .*acme.*\n.*1 space with nothing to do.*\n$/);
   });
 
   test('has rows of source, op, resource, name, detail, and external id with -o tsv', async () => {
-    const { it, path } = await applied(/Acme,/, 'Acme Corp,');
-    writeFileSync(path, `${readFileSync(path, 'utf8')}---\n${manifest('new')}`);
+    const { it, path } = await applied((text) => `${text.replace('Acme,', 'Acme Corp,')}---\n${manifest('new')}`);
     const { stdout, code } = await run(['plan', path, '-o', 'tsv'], { env: it.env });
     expect(code).toBe(0);
     const space = expect.stringMatching(/^spc_/);
-    expect(
-      stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.split('\t')),
-    ).toEqual([
+    const rows = stdout.trimEnd().split('\n');
+    expect(rows.map((line) => line.split('\t'))).toEqual([
       [`${path}:1`, 'none', 'space', 'acme', space, 'acme'],
       [`${path}:1`, 'difference', 'space', 'Acme Corp', 'name: "Acme" → "Acme Corp"', 'acme'],
       [`${path}:12`, 'create_space', 'space', 'Space new', '', 'new'],
@@ -155,239 +132,113 @@ describe('a plan', () => {
     ]);
   });
 
-  test.each(['plan', 'provision'])('reads the same through a pipe as in a terminal: %s', async (name) => {
-    const path = write('acme.yaml', ACME);
-    const shown = async (columns?: number) => {
-      const it = await service();
-      const ran = await run([name, path, '--color', 'never'], { env: it.env, ...(columns && { columns }) });
-      return ran.stdout.replaceAll(/\b(spc|agt|src|cron)_\w+/g, '$1');
-    };
-    expect(await shown()).toBe(await shown(1_000));
-  });
-});
-
-describe('a difference that no call can change', () => {
-  test.each<[string, string | RegExp, string, object]>([
-    [
-      'the name of the space',
-      'name: Acme,',
-      'name: Acme Corp,',
-      { resource: 'space', name: 'Acme Corp', field: 'name', service: 'Acme', manifest: 'Acme Corp' },
-    ],
-    [
-      'the routing mode of an automatic chat',
-      'session_workflow',
-      'agent_inbox',
-      {
-        resource: 'chat',
-        name: 'Support',
-        field: 'routing_mode',
-        service: 'session_workflow',
-        manifest: 'agent_inbox',
-      },
-    ],
-    [
-      'the replies of a chat',
-      'name: Web',
-      'name: Web, reply_capable: false',
-      { resource: 'chat', name: 'Sales', field: 'reply_capable', service: true, manifest: false },
-    ],
-  ])('in %s is shown with the old and the new value: exit 13', async (_, from, to, difference) => {
-    const { it, path } = await applied(from, to);
-    const ran = await plan(it, path);
-    expect(ran.json<PlanAnswer>()).toMatchObject({
-      spaces: [{ action: 'none', actions: [], differences: [difference] }],
-      summary: { none: 1, differences: 1 },
-    });
-    expect(ran.code).toBe(13);
-    const { service: old, manifest: wanted, field } = Object(difference);
-    const shown = await show(it, path, 300);
-    expect(shown.code).toBe(0);
-    expect(shown.stdout).toMatch(/^ {4}! /m);
-    expect(shown.stdout).toContain(`${field}: ${JSON.stringify(old)} → ${JSON.stringify(wanted)}`);
-    expect(await it.posts()).toEqual([]);
-  });
-
-  test('in an automatic chat that the agent lacks is shown: exit 13', async () => {
-    const it = await service();
-    const directory = tempDirectory();
-    await apply(it, write('acme.yaml', manifest('acme'), directory));
-    const text = manifest('acme').replace('name: "Support"', 'name: "Support", auto_create_api_chat: true');
-    const ran = await plan(it, write('acme.yaml', text, directory));
-    expect(ran.code).toBe(13);
-    expect(ran.json<PlanAnswer>().spaces[0]?.differences).toEqual([
-      { resource: 'chat', name: 'Support', field: 'auto_create_api_chat', service: false, manifest: true },
-    ]);
-  });
-
-  test('does not hide pending changes: exit 12 before they are applied, 13 after', async () => {
-    const { it, path } = await applied(
-      /name: Acme,([\s\S]*)$/,
-      'name: Acme Corp,$1  - { template_id: tmpl_sales, name: More }\n',
+  test('has the differences that no call can change: exit 13, and 12 while changes are pending', async () => {
+    const { it, path } = await applied((text) =>
+      text
+        .replace('name: Acme,', 'name: Acme Corp,')
+        .replace('session_workflow', 'agent_inbox')
+        .replace('name: Web', 'name: Web, reply_capable: false')
+        .concat('  - { template_id: tmpl_sales, name: More }\n'),
     );
     expect((await plan(it, path)).code).toBe(12);
-    await apply(it, path);
-    expect((await plan(it, path)).code).toBe(13);
-  });
-});
-
-describe('agents and jobs that the manifest does not have', () => {
-  test('are shown, but are no pending change: exit 0', async () => {
-    const { it, path } = await applied(/ {4}cron:[\s\S]*$/, '');
+    expect((await apply(it, path)).code).toBe(0);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('name: More', 'name: More, auto_create_api_chat: true'));
     const ran = await plan(it, path);
-    expect(ran.code).toBe(0);
-    const agent_id = expect.stringMatching(/^agt_/);
-    expect(ran.json<PlanAnswer>().spaces[0]?.unmanaged).toEqual([
-      { resource: 'agent', id: agent_id, name: 'Sales', template_id: 'tmpl_sales' },
-      { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily', agent: 'Support' },
-    ]);
-    expect(ran.json<PlanAnswer>().summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
-    const { stdout } = await show(it, path, 300);
-    expect(stdout).toMatch(/^ {4}\? agent "Sales" \(agt_\w+, tmpl_sales\): not in the manifest$/m);
-    expect(stdout).toMatch(/^ {4}\? job "daily" \(of "Support", cron_\w+\): not in the manifest$/m);
-  });
-});
-
-describe('an agent that was probably renamed in the manifest', () => {
-  test('blocks its space in plan and provision, beside others with exit 10, and nothing is sent for it', async () => {
-    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
-    const ran = await plan(it, path);
-    expect(ran.code).toBe(5);
-    expect(ran.json()).toMatchObject({
+    expect(ran.code).toBe(13);
+    const space = { resource: 'space', name: 'Acme Corp' };
+    const chat = (name: string) => ({ resource: 'chat', name });
+    expect(ran.json<PlanAnswer>()).toMatchObject({
       spaces: [
         {
-          action: 'blocked',
+          action: 'none',
           actions: [],
-          unmanaged: [{ resource: 'agent', name: 'Sales' }],
-          error: {
-            type: 'duplicate',
-            message: expect.stringContaining('"Sales"'),
-            hint: expect.stringContaining('--install-renamed'),
-          },
-        },
-      ],
-      summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
-    });
-    const { stdout } = await show(it, path, 300);
-    expect(stdout).toMatch(/^x acme/m);
-    expect(stdout).toContain('The API cannot rename an agent');
-    expect(stdout).toContain('Plan: 1 space blocked; 1 not in the manifest.');
-    const failed = await run(['provision', path, '-o', 'json'], { env: it.env, random: tinyRandom });
-    expect(failed.code).toBe(5);
-    expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
-    expect(await it.posts()).toEqual([]);
-    writeFileSync(path, `${readFileSync(path, 'utf8')}---\n${manifest('other')}`);
-    expect((await plan(it, path)).code).toBe(10);
-    expect((await run(['provision', path], { env: it.env, random: tinyRandom })).code).toBe(10);
-    expect(await it.spaces()).toHaveLength(2);
-  });
-
-  test('is installed beside the old one with --install-renamed', async () => {
-    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
-    const ran = await plan(it, path, ['--install-renamed']);
-    expect(ran.code).toBe(12);
-    expect(ran.json()).toMatchObject({
-      spaces: [
-        {
-          action: 'change',
-          actions: [
-            { op: 'install_agent', name: 'Vertrieb' },
-            { op: 'setup_chat', name: 'Vertrieb' },
+          differences: [
+            { ...space, field: 'name', service: 'Acme', manifest: 'Acme Corp' },
+            { ...chat('Support'), field: 'routing_mode', service: 'session_workflow', manifest: 'agent_inbox' },
+            { ...chat('Sales'), field: 'reply_capable', service: true, manifest: false },
+            { ...chat('More'), field: 'auto_create_api_chat', service: false, manifest: true },
           ],
         },
       ],
+      summary: { none: 1, differences: 4 },
     });
-    expect((await run(['provision', path, '--install-renamed'], { env: it.env, random: tinyRandom })).code).toBe(0);
-    expect((await plan(it, path)).code).toBe(0);
-  });
-});
-
-/** The environment of a separate machine. */
-function envOf({ baseUrl }: { readonly baseUrl: string }): Env {
-  return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
-}
-
-const SPACES = [{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }];
-const AGENTS = [{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }];
-
-function fake(routes: Readonly<Record<string, Handler>> = {}) {
-  return startFakeService({
-    'GET /automation/spaces/': json(SPACES),
-    'GET /automation/spaces/{id}/agents/': json(AGENTS),
-    'GET /automation/partner-cron-jobs/': json([]),
-    ...routes,
-  });
-}
-
-describe('the reads of a plan', () => {
-  test('are one list of spaces, the agents of each existing space, and the list of jobs; nothing is written', async () => {
-    const it = await service();
-    for (const id of ['a', 'b']) await it.partner('POST', PROVISION, { body: provisionBody(id) });
-    await it.forget();
-    const texts = ['a', 'b', 'c'].map(
-      (id) => `${manifest(id)}    cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }]\n`,
-    );
-    const text = texts.join('---\n').replaceAll(/\{ (template_id: \w+), (name: "\w+") \}/g, '$1\n    $2');
-    const path = write('all.yaml', text);
-    expect((await plan(it, path)).code).toBe(12);
-    const received = (await it.received()).map(
-      (each) => `${each.method} ${each.path.replace(/^\/v1|\?.*/g, '').replace(/spc_\w+/, 'spc')}`,
-    );
-    expect(received.sort()).toEqual(
-      [
-        `GET ${CRON_JOBS}`,
-        'GET /automation/spaces/',
-        'GET /automation/spaces/spc/agents/',
-        'GET /automation/spaces/spc/agents/',
-      ].sort(),
-    );
-    expect(existsSync(join(it.env.HOME ?? '', '.local'))).toBe(false);
   });
 
-  test.each([403])('report spaces that fail with %i once, and the plan continues with the state', async (status) => {
-    const it = await fake();
-    const env = envOf(it);
-    const path = write('two.yaml', `${manifest('acme')}---\n${manifest('other')}`);
-    expect((await run(['provision', write('acme.yaml', manifest('acme'))], { env, random: tinyRandom })).code).toBe(0);
-    it.respond({ 'GET *': json({ detail: 'no' }, status) });
-    const ran = await planWith(env, path);
-    expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
-    expect(ran.json()).toMatchObject({
-      spaces: [
-        {
-          external_space_id: 'acme',
-          space_id: 's1',
-          action: 'none',
-        },
-        {
-          external_space_id: 'other',
-          space_id: null,
-          action: 'create',
-        },
-      ],
+  test('has agents and jobs that the manifest does not have, which are no pending change: exit 0', async () => {
+    const { it, path } = await applied((text) => text.replace(/ {4}cron:[\s\S]*$/, ''));
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(0);
+    const { spaces, summary } = ran.json<PlanAnswer>();
+    expect(spaces[0]?.unmanaged).toEqual([
+      { resource: 'agent', id: expect.stringMatching(/^agt_/), name: 'Sales', template_id: 'tmpl_sales' },
+      { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily', agent: 'Support' },
+    ]);
+    expect(summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
+  });
+
+  test('needs one list of spaces, the agents of each existing space, and the list of jobs, and writes nothing', async () => {
+    const { it, path } = await applied();
+    writeFileSync(path, `${ACME}---\n${manifest('a')}---\n${manifest('b')}`);
+    const home = tempDirectory();
+    expect((await plan({ env: { ...it.env, HOME: home } }, path)).code).toBe(12);
+    const received = (await it.received()).map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`);
+    expect(received.toSorted()).toEqual([
+      `GET /v1${CRON_JOBS}`,
+      'GET /v1/automation/spaces/',
+      expect.stringMatching(/^GET \/v1\/automation\/spaces\/spc_\w+\/agents\/$/),
+    ]);
+    expect(existsSync(join(home, '.local'))).toBe(false);
+  });
+
+  test('fails if agents cannot be read, and the error names the space and its file', async () => {
+    const fake = await startFakeService({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }]),
+      'GET *': json({ detail: 'broken' }, 500),
     });
-    expect(ran.code).toBe(12);
-  });
-
-  test('end the plan if they fail, and the error names the space and its file', async () => {
-    const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'broken' }, 500) });
     const path = write('acme.yaml', manifest('acme'));
-    const ran = await planWith(envOf(it), path);
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
+    const ran = await run(['plan', path, '-o', 'json'], { env, random: tinyRandom });
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.error().message).toContain(`Cannot plan "acme" (${path}:1)`);
   });
 });
 
-describe('invalid arguments of a plan', () => {
-  test.each([
-    [['plan'], 'Missing argument <file>.'],
-    [['plan', 'nowhere.yaml'], 'nowhere.yaml'],
-    [['provision', 'a.yaml', '--detailed-exitcode'], '--detailed-exitcode needs --dry-run.'],
-    [['plan', 'a.yaml', '--detailed-exit-code'], 'Did you mean --detailed-exitcode?'],
-    [['paln', 'a.yaml'], 'Did you mean plan?'],
-  ])('exit with 2 for %j before anything is sent', async (argv, message) => {
-    const ran = await run(argv);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(message);
+test('--detailed-exitcode of provision needs --dry-run', async () => {
+  const ran = await run(['provision', 'a.yaml', '--detailed-exitcode']);
+  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--detailed-exitcode needs --dry-run.') });
+});
+
+describe('an agent that was probably renamed in the manifest', () => {
+  const rename = (text: string) => text.replace('name: Sales', 'name: Vertrieb');
+
+  test('blocks its space in plan and provision, beside others with exit 10, and nothing is sent for it', async () => {
+    const { it, path } = await applied(rename);
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(5);
+    const message = expect.stringContaining('"Sales"');
+    const error = { type: 'duplicate', message, hint: expect.stringContaining('--install-renamed') };
+    const unmanaged = [{ resource: 'agent', name: 'Sales' }];
+    expect(ran.json()).toMatchObject({
+      spaces: [{ action: 'blocked', actions: [], unmanaged, error }],
+      summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
+    });
+    const failed = await apply(it, path);
+    expect(failed.code).toBe(5);
+    expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
+    expect(await it.posts()).toEqual([]);
+    writeFileSync(path, `${rename(ACME)}---\n${manifest('other')}`);
+    expect((await plan(it, path)).code).toBe(10);
+    expect((await apply(it, path)).code).toBe(10);
+    expect(await it.spaces()).toHaveLength(2);
+  });
+
+  test('is installed beside the old one with --install-renamed', async () => {
+    const { it, path } = await applied(rename);
+    const ran = await plan(it, path, ['--install-renamed']);
+    expect(ran.code).toBe(12);
+    const actions = ['install_agent', 'setup_chat'].map((op) => ({ op, name: 'Vertrieb' }));
+    expect(ran.json()).toMatchObject({ spaces: [{ action: 'change', actions }] });
+    expect((await apply(it, path, ['--install-renamed'])).code).toBe(0);
+    expect((await plan(it, path)).code).toBe(0);
   });
 });
