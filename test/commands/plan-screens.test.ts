@@ -25,7 +25,7 @@ const HOURLY = "{ name: hourly, instructions: Look., schedule: '0 * * * *' }";
 const withJobs = (...jobs: string[]) => SUPPORT.replace(/ }$/, `, cron: [${jobs.join(', ')}] }`);
 
 /** The agents in a manifest, those that the service lists (none: the space is new), and the space in the manifest. */
-type Customer = readonly [wanted: readonly string[], listed?: readonly object[], space?: string];
+type Customer = readonly [wanted: readonly string[], listed?: readonly object[] | undefined, space?: string];
 
 const USUAL: Customer = [[SUPPORT], [LISTED]];
 
