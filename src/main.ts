@@ -10,7 +10,7 @@ import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
   const { formatError, formatErrorJson } = await import('./output/error-text.ts');
   const { shouldUseColor } = await import('./output/color.ts');
-  const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/workflow-commands.ts');
+  const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/annotations.ts');
   const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();
   const commandPath = tree.commandPath();
   if (output === 'json' || output === 'ndjson') return formatErrorJson(error, commandPath);

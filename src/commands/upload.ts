@@ -54,21 +54,15 @@ export const upload = () =>
         const source = { paths: files, recursive, exclude, filename: checkSource(files, options) };
         if (contentType !== undefined) checkContentType(contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
-        const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, view] = await Promise.all([
+        const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, { fileBatch }] = await Promise.all([
           import('../cli/input.ts'),
           import('../cli/warn-unshared.ts'),
           import('./upload/shared/transfer.ts'),
-          import('./upload/shared/result-view.ts'),
+          import('./upload/shared/file-batch.ts'),
         ]);
         if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         if (!dryRun) await warnIfUnshared(context, 'uploads');
         const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };
-        return batchResult(transfer(context, source, uploadOptions), COLUMNS, {
-          empty: 'Nothing to upload.',
-          json: view.resultJson,
-          summary: view.summarize,
-          ci: view.CI_VIEW,
-          failure: (all) => view.failureOf(all, force, context.signals.interrupt.reason),
-        });
+        return batchResult(transfer(context, source, uploadOptions), COLUMNS, fileBatch(force), context.signals);
       }),
     );

@@ -121,6 +121,10 @@ export function batchFailure(
   }
   if (!first) return undefined;
   const othersSkipped = items.every((item) => item === first || item.outcome === 'skipped');
-  if (othersSkipped && first.error instanceof PartnerctlError) return first.error;
+  if (othersSkipped && first.error instanceof PartnerctlError) {
+    const { label, error } = first;
+    const message = error.message.includes(label) ? error.message : `${label}: ${error.message}`;
+    return new RunFailure(message, error, { hint: nextSteps(messages.fixHint, failed), details: messages.details });
+  }
   return combineFailures(items, failed, messages);
 }

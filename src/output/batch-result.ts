@@ -1,5 +1,6 @@
-import type { PartnerctlError } from '../errors.ts';
-import { type CiView, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
+import { type ExitCode, InterruptedError, type PartnerctlError } from '../errors.ts';
+import { type BatchItem, type BatchMessages, batchFailure } from './batch-failure.ts';
+import { type Column, type ListOptions, type ListResult, listResult, type ReportLine } from './command-result.ts';
 
 /** Counts results by status. @param none a zero for each status, in the order to show */
 export function countByStatus<Status extends string>(
@@ -19,21 +20,33 @@ export function formatCounts(counts: Readonly<Record<string, number>>): string {
   return `${parts.map(([status, count]) => `${count} ${inflect(status, count)}`).join(', ')}.`;
 }
 
-/** How to show the results of a batch. Functions that take all results run after the last result. */
-export interface BatchOptions<Result> {
-  /** The notice to show if there are no results. */
-  readonly empty: string;
-  /** Converts a result to its JSON form. */
+/** The status for people: `interrupted`, not `failed`, for an item that Ctrl-C stopped. */
+export function endedAs(status: string, error: unknown): string {
+  return error instanceof InterruptedError ? 'interrupted' : status;
+}
+
+/** How the results of a batch are shown, and what they mean for the command. */
+export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci' | 'tsvLines'> {
   readonly json: (result: Result) => unknown;
+  /** The exit code if there is no failure. */
+  readonly exitCode?: (results: readonly Result[]) => ExitCode;
+  readonly item: (result: Result) => BatchItem;
+  readonly messages: (results: readonly Result[]) => BatchMessages;
+  /** The summary for people, if it is not that of the messages. */
+  readonly total?: (results: readonly Result[]) => string;
   /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
   /** What people see instead of a table and the summary. Receives all results in input order. */
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
-  /** Receives the results in order of completion. */
-  readonly summary: (results: readonly Result[]) => string;
-  /** Receives the results in order of completion. */
-  readonly failure: (results: readonly Result[]) => PartnerctlError | undefined;
-  readonly ci?: CiView<Result>;
+}
+
+/** The error of a command that did not do all of a batch, if it did not. */
+export function failureOfBatch<Result>(
+  results: readonly Result[],
+  { item, messages }: Pick<Batch<Result>, 'item' | 'messages'>,
+  interrupt: AbortSignal,
+): PartnerctlError | undefined {
+  return batchFailure(results.map(item), messages(results), interrupt.reason);
 }
 
 /**
@@ -42,10 +55,12 @@ export interface BatchOptions<Result> {
  * @param results the results; `index` is the position in the input
  */
 export function batchResult<Result extends { readonly index: number }>(
-  results: AsyncIterable<Result>,
+  results: AsyncIterable<Result> | Iterable<Result>,
   columns: readonly Column<Result>[],
-  { empty, json, document = (all) => all.map(json), report, summary, failure, ci }: BatchOptions<Result>,
+  batch: Batch<Result>,
+  { interrupt }: { readonly interrupt: AbortSignal },
 ): ListResult {
+  const { json, exitCode, item: _, messages, total, document, report, ...options } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -55,13 +70,13 @@ export function batchResult<Result extends { readonly index: number }>(
   }
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
-    empty,
+    ...options,
     json,
     sortIndex: ({ index }) => index,
-    document: () => document(inOrder()),
+    document: () => (document ? document(inOrder()) : inOrder().map(json)),
+    summary: () => (total ? total(completed) : messages(completed).summary),
+    failure: () => failureOfBatch(completed, batch, interrupt),
+    ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),
-    summary: () => summary(completed),
-    failure: () => failure(completed),
-    ...(ci && { ci }),
   });
 }

@@ -43,37 +43,17 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
-/** A place in a file. Lines and columns start at 1. */
-export interface Place {
-  readonly file: string;
-  readonly line?: number;
-  readonly column?: number;
-}
-
-/** A failure or a warning for a CI system, which shows it in the file where possible. */
-export interface Finding {
-  readonly level: 'error' | 'warning';
-  /** Undefined if it concerns no file. */
-  readonly place: Place | undefined;
-  /** Raw; may have several lines. */
-  readonly message: string;
-}
-
-/** An item in the summary of a CI run. All texts are raw. */
-export interface SummarySection {
+/** An item as a CI system shows it: a section of the summary, and an annotation for each failure. All texts are raw. */
+export interface CiItem {
   readonly name: string;
-  /** What follows the name: `acme.yaml:1, failed`. */
+  /** Follows the name: `acme.yaml:1, failed`. */
   readonly detail: string;
-  readonly isFailure: boolean;
-  /** Shown when the section is unfolded; may be empty. */
-  readonly lines: readonly ReportLine[];
-}
-
-/** How a list's items are shown in a CI system. */
-export interface CiView<Item> {
-  readonly findings: (item: Item) => readonly Finding[];
-  /** Called after the last row. */
-  readonly section?: (item: Item) => SummarySection;
+  /** The file and the line that describe it: `acme.yaml:3`. */
+  readonly source?: string | undefined;
+  /** Undefined errors and interruptions are no failures. The reason of a private one may quote data that was sent: it is left out. */
+  readonly failures: readonly { readonly error: unknown; readonly isPrivate?: boolean }[];
+  /** Shown below the failures when the section is unfolded. */
+  readonly lines?: readonly ReportLine[];
 }
 
 /** An item of a list. */
@@ -85,9 +65,7 @@ export interface Row {
   readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
   /** The order in tables and CI reports. Rows with equal values keep their order. */
   readonly sortIndex: number;
-  /** For CI systems. */
-  readonly findings?: readonly Finding[] | undefined;
-  readonly section?: (() => SummarySection | undefined) | undefined;
+  readonly ci?: CiItem | undefined;
 }
 
 /** A line of a report. In a terminal it wraps with a hanging indent; it is never shortened. */
@@ -195,7 +173,7 @@ export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' |
   readonly sortIndex?: (item: Item) => number;
   /** Returns an item's lines in tsv, if they are not just one line of the cells. */
   readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
-  readonly ci?: CiView<Item>;
+  readonly ci?: ((item: Item) => CiItem) | undefined;
 }
 
 async function* toRows<Item>(
@@ -233,13 +211,8 @@ class ItemRow<Item> implements Row {
     return this.options.sortIndex?.(this.item) ?? 0;
   }
 
-  get findings(): Row['findings'] {
-    return this.options.ci?.findings(this.item);
-  }
-
-  get section(): Row['section'] {
-    const { section } = this.options.ci ?? {};
-    return section && (() => section(this.item));
+  get ci(): Row['ci'] {
+    return this.options.ci?.(this.item);
   }
 }
 

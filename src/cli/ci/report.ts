@@ -1,12 +1,11 @@
 import { open, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { describeFileError, LocalError, UsageError } from '../../errors.ts';
-import type { CommandResult, Finding, ListResult, OutputFormat, Row } from '../../output/command-result.ts';
+import type { CiItem, CommandResult, ListResult, OutputFormat, Row } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { Environment } from '../../platform/io.ts';
-import { failureFindings, findingText } from './findings.ts';
-import { formatSummary } from './summary.ts';
-import { formatAnnotations, isGitHubActions } from './workflow-commands.ts';
+import { failureFindings, findingText, formatAnnotations, isGitHubActions, itemFindings } from './annotations.ts';
+import { formatSummary, toSection } from './summary.ts';
 
 /** What a `CiReport` needs. */
 export interface CiDeps {
@@ -75,10 +74,9 @@ function summaryText(error: unknown): string {
   return [toErrorObject(error).message, ...lines].join('\n');
 }
 
-/** Collects a command's findings and results, and writes them for CI systems when the command ends. */
+/** Collects the items of a command's result, and writes them for CI systems when the command ends. */
 export class CiReport {
-  private readonly findings: Finding[] = [];
-  private readonly rows: Pick<Row, 'section' | 'sortIndex'>[] = [];
+  private readonly items: { readonly item: CiItem; readonly sortIndex: number }[] = [];
   private readonly title: string;
   private readonly deps: CiDeps;
   private readonly summary: SummaryFile | undefined;
@@ -114,8 +112,6 @@ export class CiReport {
       await this.finish();
       return code;
     } catch (error) {
-      // If rows had errors, this error only summarizes them.
-      if (!this.findings.some(({ level }) => level === 'error')) this.findings.push(...failureFindings(error));
       await this.finish(error);
       throw error;
     }
@@ -123,8 +119,8 @@ export class CiReport {
 
   private async *collect(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
     for await (const row of rows) {
-      this.findings.push(...(row.findings ?? []));
-      if (this.summary) this.rows.push({ section: row.section, sortIndex: row.sortIndex });
+      const { ci: item, sortIndex } = row;
+      if (item) this.items.push({ item, sortIndex });
       yield row;
     }
   }
@@ -132,13 +128,19 @@ export class CiReport {
   private async finish(error?: unknown): Promise<void> {
     const { env, format, annotate, redact, warn } = this.deps;
     const isForProgram = format === 'json' || format === 'ndjson';
-    if (isGitHubActions(env) && !isForProgram && this.findings.length > 0) {
-      const findings = this.findings.map(({ level, place, message }) => ({
-        level,
+    if (isGitHubActions(env) && !isForProgram) {
+      const named = this.items.flatMap(({ item }) =>
+        itemFindings(item).map(({ place, message }) => {
+          return { place, message: message.includes(item.name) ? message : `${item.name}: ${message}` };
+        }),
+      );
+      // If items failed, the error only summarizes them.
+      const all = named.length > 0 || error === undefined ? named : failureFindings(error);
+      const findings = all.map(({ place, message }) => ({
         message: redact(message),
         place: place && { ...place, file: fromRepository(place.file, env) },
       }));
-      await annotate(formatAnnotations(findings, this.title));
+      if (findings.length > 0) await annotate(formatAnnotations(findings, this.title));
     }
     if (!this.summary) return;
     try {
@@ -151,12 +153,12 @@ export class CiReport {
 
   private async writeSummary({ path, isShared }: SummaryFile, error: unknown): Promise<void> {
     const used = isShared ? (await stat(path)).size : 0;
-    const rows = this.rows.toSorted((one, other) => one.sortIndex - other.sortIndex);
+    const items = this.items.toSorted((one, other) => one.sortIndex - other.sortIndex);
     const run = {
       title: this.title,
       counts: this.counts?.() ?? '',
       failure: error === undefined ? undefined : summaryText(error),
-      sections: rows.flatMap(({ section }) => section?.() ?? []),
+      sections: items.map(({ item }) => toSection(item)),
     };
     const text = formatSummary(run, MAX_SUMMARY_BYTES - used, this.deps.redact);
     await writeFile(path, text, { flag: isShared ? 'a' : 'w' });

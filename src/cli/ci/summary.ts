@@ -1,5 +1,13 @@
-import type { ReportLine, SummarySection } from '../../output/command-result.ts';
+import type { CiItem, ReportLine } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
+import { itemFindings } from './annotations.ts';
+
+/** An item. All texts are raw. */
+export interface SummarySection extends Pick<CiItem, 'name' | 'detail'> {
+  readonly isFailure: boolean;
+  /** Shown when the section is unfolded; may be empty. */
+  readonly lines: readonly ReportLine[];
+}
 
 /** What a run did. All texts are raw. */
 export interface RunSummary {
@@ -26,6 +34,17 @@ const FOOTER_BYTES = 200;
 function reportLine({ indent, marker, text }: ReportLine): string {
   const plain = typeof text === 'string' ? text : text.map((part) => part.text).join('');
   return `${' '.repeat(Math.max(0, indent - 4))}${marker === undefined ? '' : `${marker} `}${plain}`;
+}
+
+/** The section of an item: the reasons of its failures, then its own lines. */
+export function toSection(item: CiItem): SummarySection {
+  const { name, detail, lines = [] } = item;
+  const failures = itemFindings(item).map(({ message }) => message.split('\n'));
+  const reasons = failures.flatMap(([first = '', ...rest]): ReportLine[] => [
+    { indent: 4, marker: 'x', text: first },
+    ...rest.map((text) => ({ indent: 6, text })),
+  ]);
+  return { name, detail, isFailure: failures.length > 0, lines: [...reasons, ...lines] };
 }
 
 /** Joins as many blocks as fit into `limit` bytes, and counts the omitted ones. */

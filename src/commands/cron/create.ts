@@ -5,7 +5,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { TypedJob } from '../../cron/job-flags.ts';
 import type { CronResult, WantedJob } from '../../cron/result.ts';
 import { InputError, InterruptedError, UsageError } from '../../errors.ts';
-import { batchResult } from '../../output/batch-result.ts';
+import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -127,26 +127,14 @@ async function* createAll(
 }
 
 /** The result of one job: an object. @throws the error of a job that was not sent */
-async function toOneResult(results: AsyncIterable<CronResult>, interruption: () => unknown): Promise<CommandResult> {
-  const { cronResultJson, jobsFailure } = await import('./shared/result-view.ts');
+async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Context): Promise<CommandResult> {
+  const { JOBS } = await import('./shared/job-batch.ts');
   let result: CronResult | undefined;
   for await (const each of results) result = each;
-  const failure = result && jobsFailure([result], interruption());
+  const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
   if (!result || (failure && (result.status === 'failed' || result.status === 'skipped')))
     throw withNothingSent(failure);
-  return { ...objectResult(result, COLUMNS), json: cronResultJson(result), ...(failure && { failure }) };
-}
-
-/** The results of the jobs of files: rows. */
-async function toBatchResult(results: AsyncIterable<CronResult>, interruption: () => unknown): Promise<CommandResult> {
-  const { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs } = await import('./shared/result-view.ts');
-  return batchResult(results, COLUMNS, {
-    empty: 'No jobs to create.',
-    json: cronResultJson,
-    summary: summarizeJobs,
-    failure: (all) => jobsFailure(all, interruption()),
-    ci: CI_VIEW,
-  });
+  return { ...objectResult(result, COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
 }
 
 /** @throws UsageError if a flag is given that only files can have */
@@ -207,6 +195,8 @@ export const create = () =>
         });
         if (!dryRun) await (await import('../../cli/warn-unshared.ts')).warnIfUnshared(context, 'jobs');
         const results = createAll(context, wanted, { ensure, dryRun });
-        return await (isBatch ? toBatchResult : toOneResult)(results, () => context.signals.interrupt.reason);
+        if (!isBatch) return await toOneResult(results, context);
+        const { JOBS } = await import('./shared/job-batch.ts');
+        return batchResult(results, COLUMNS, JOBS, context.signals);
       }),
     );

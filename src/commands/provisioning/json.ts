@@ -1,6 +1,6 @@
 import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
-import { cronResultJson } from '../cron/shared/result-view.ts';
+import { cronResultJson } from '../cron/shared/job-batch.ts';
 
 /* The steps of documents in JSON: before, as a plan, and after, as what provision did. */
 

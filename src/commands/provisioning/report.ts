@@ -1,5 +1,5 @@
-import { endedAs } from '../../cli/ci/findings.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
+import { endedAs } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';

@@ -2,17 +2,15 @@ import type { Context } from '../../cli/context.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import { batchResult } from '../../output/batch-result.ts';
-import { type CommandResult, listResult } from '../../output/command-result.ts';
+import type { CommandResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, planManifests } from '../../provision/plan-manifests.ts';
-import { planJson, planSummary, resultJson, resultSummary } from './json.ts';
 import { openProvisioning, readListedJobs } from './open.ts';
-import { ciView, detailedExitCode, failureOf } from './outcome.ts';
-import { planReport, planTotal, resultReport, resultTotal } from './report.ts';
-import { COLUMNS, planRows } from './rows.ts';
+import { planBatch, RESULTS } from './outcome.ts';
+import { COLUMNS } from './rows.ts';
 
 /** The options that plan and provision share. */
 interface Options {
@@ -27,7 +25,7 @@ export async function planDocuments(
   {
     concurrency,
     installRenamed = false,
-    detailedExitcode,
+    detailedExitcode = false,
   }: Options & { readonly detailedExitcode?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { isPlan: true });
@@ -36,17 +34,8 @@ export async function planDocuments(
   );
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
-  return listResult(plans, [], {
-    empty: 'There is nothing to plan.',
-    json: planJson,
-    tsvLines: planRows,
-    ci: ciView('planned'),
-    report: () => planReport(plans),
-    summary: () => planTotal(plans),
-    document: () => ({ spaces: plans.map(planJson), summary: planSummary(plans) }),
-    failure: () => failureOf(plans, 'planned'),
-    ...(detailedExitcode && { exitCode: () => detailedExitCode(plans) }),
-  });
+  const indexed = plans.map((plan) => ({ ...plan, index: plan.document.index }));
+  return batchResult(indexed, [], planBatch(detailedExitcode), context.signals);
 }
 
 function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: number): CommandResult {
@@ -58,15 +47,7 @@ function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: numb
       yield { ...plan, index: plan.document.index };
     }
   }
-  return batchResult(counted(), COLUMNS, {
-    empty: 'There is nothing to provision.',
-    json: resultJson,
-    document: (all) => ({ results: all.map(resultJson), summary: resultSummary(all) }),
-    report: resultReport,
-    ci: ciView('created'),
-    summary: resultTotal,
-    failure: (all) => failureOf(all, 'created', context.signals.interrupt.reason),
-  });
+  return batchResult(counted(), COLUMNS, RESULTS, context.signals);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */

@@ -19,6 +19,6 @@ export const replay = () =>
           import('./shared/replay-view.ts'),
         ]);
         const results = await replayDeliveries(context, paths, forwardTo);
-        return toReplayList(results, () => context.signals.interrupt.reason);
+        return toReplayList(results, context);
       }),
     );

@@ -1,8 +1,7 @@
 import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
-import { formatSummary } from '../../../src/cli/ci/summary.ts';
-import { escapeWorkflowCommands, formatAnnotations } from '../../../src/cli/ci/workflow-commands.ts';
-import type { SummarySection } from '../../../src/output/command-result.ts';
+import { escapeWorkflowCommands, formatAnnotations } from '../../../src/cli/ci/annotations.ts';
+import { formatSummary, type SummarySection } from '../../../src/cli/ci/summary.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../../src/output/formats/yaml.ts';
 
@@ -37,7 +36,7 @@ describe('text that the runner of GitHub Actions would read as a command', () =>
 
 test('annotations escape what would end a property or a line', () => {
   const place = { file: 'a,b:c%.yaml', line: 3, column: 7 };
-  expect(formatAnnotations([{ level: 'error', place, message: '100% wrong\n::error::injected' }], 'a plan')).toBe(
+  expect(formatAnnotations([{ place, message: '100% wrong\n::error::injected' }], 'a plan')).toBe(
     '::error file=a%2Cb%3Ac%25.yaml,line=3,col=7,title=a plan::100%25 wrong%0A::error::injected\n',
   );
 });

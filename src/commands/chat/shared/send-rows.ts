@@ -1,9 +1,8 @@
 import { prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
 import type { Context } from '../../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../../cli/input.ts';
-import { PartnerctlError, RunFailure } from '../../../errors.ts';
-import { type BatchItem, batchFailure } from '../../../output/batch-failure.ts';
-import { batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
+import { PartnerctlError } from '../../../errors.ts';
+import { type Batch, batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
 import type { Column, CommandResult } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { withReason } from '../../../output/sentences.ts';
@@ -33,39 +32,28 @@ const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'NOTE', value: noteOf, fit: 'below' },
 ];
 
-function toJson({ created, error, hasOwnId: _, index: __, ...result }: RowResult): object {
-  return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
-}
+const NONE = { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 };
 
-function countsOf(results: readonly RowResult[]) {
-  return countByStatus(results, { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 });
-}
-
-/** The results in one sentence: `2 sent, 1 failed.` */
-function summarize(results: readonly RowResult[]): string {
-  const { not_sent, ...counts } = countsOf(results);
-  return results.length === 0 ? '' : formatCounts({ ...counts, 'not sent': not_sent });
-}
-
-/** The error of a command that did not send all of its rows. @param path the file */
-function failureOf(path: string, results: readonly RowResult[], interruption: unknown): PartnerctlError | undefined {
-  const { planned: _, ...details } = countsOf(results);
-  const left = details.failed + details.unknown + details.not_sent;
-  const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
-  const again = `${count} Run the same command again: it sends only what is left.`;
-  const summary = summarize(results);
-  const message = `Not all messages were sent: ${summary}`;
-  const messages = { noun: 'messages', message, summary, details, resumeHint: again, fixHint: again };
-  const items = results.map(({ line, status, error }): BatchItem => {
-    const label = `${path === '-' ? '<stdin>' : path}:${line}`;
-    const named = error instanceof PartnerctlError ? new RunFailure(`${label}: ${error.message}`, error, {}) : error;
-    return { label, outcome: STATUSES[status].outcome, error: named };
-  });
-  const error = batchFailure(items, messages, interruption);
-  // The error of a single row does not speak of those that it held back.
-  if (!error || left === 1 || !items.some((item) => item.error === error)) return error;
-  const hint = [error.info.hint, again].filter((each) => each !== undefined).join('\n');
-  return new RunFailure(error.message, error, { hint, details });
+/** Rows as `chat send --rows` shows them. @param path the file */
+function rowBatch(path: string): Batch<RowResult> {
+  const labelOf = ({ line }: RowResult) => `${path === '-' ? '<stdin>' : path}:${line}`;
+  return {
+    empty: 'No messages to send.',
+    json: ({ created, error, hasOwnId: _, index: __, ...result }) => {
+      return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
+    },
+    item: (result) => ({ label: labelOf(result), outcome: STATUSES[result.status].outcome, error: result.error }),
+    messages(results) {
+      const { planned, not_sent, ...others } = countByStatus(results, NONE);
+      const details = { ...others, not_sent };
+      const left = others.failed + others.unknown + not_sent;
+      const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
+      const again = `${count} Run the same command again: it sends only what is left.`;
+      const summary = results.length === 0 ? '' : formatCounts({ ...others, planned, 'not sent': not_sent });
+      const message = `Not all messages were sent: ${summary}`;
+      return { noun: 'messages', message, summary, details, resumeHint: again, fixHint: again };
+    },
+  };
 }
 
 /** Says how many messages the service knew under the id of their row, perhaps with another text. */
@@ -90,10 +78,6 @@ export async function sendRows(context: Context, input: RowsInput): Promise<Comm
   if (input.path === '-' && context.io.stdin.isTTY) {
     await context.notice('Reading standard input. Press Ctrl-D to finish.');
   }
-  return batchResult(withNote(context, await prepareRows(context, input)), COLUMNS, {
-    empty: 'No messages to send.',
-    json: toJson,
-    summary: summarize,
-    failure: (results) => failureOf(input.path, results, context.signals.interrupt.reason),
-  });
+  const rows = withNote(context, await prepareRows(context, input));
+  return batchResult(rows, COLUMNS, rowBatch(input.path), context.signals);
 }

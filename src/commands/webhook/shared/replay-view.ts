@@ -1,6 +1,5 @@
-import type { PartnerctlError } from '../../../errors.ts';
-import { type BatchItem, batchFailure } from '../../../output/batch-failure.ts';
-import { batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
+import type { Context } from '../../../cli/context.ts';
+import { type Batch, batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
 import type { Column, ListResult } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import type { ReplayResult } from '../../../webhook/replay.ts';
@@ -18,35 +17,22 @@ function toJson({ file, delivery_id, status, http_status, error }: ReplayResult)
   return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
 }
 
-function summarize(results: readonly ReplayResult[]): string {
-  return formatCounts(countByStatus(results, { sent: 0, failed: 0, unknown: 0, skipped: 0 }));
-}
-
 const OUTCOMES = { sent: 'done', failed: 'failed', unknown: 'skipped', skipped: 'skipped' } as const;
 
-function failureOf(results: readonly ReplayResult[], interruption: unknown): PartnerctlError | undefined {
-  const items = results.map(
-    ({ file, status, error }): BatchItem => ({ label: file, outcome: OUTCOMES[status], error }),
-  );
-  const isAnyUnknown = results.some(({ status }) => status === 'unknown');
-  const unknownNote = isAnyUnknown ? ' Deliveries with status unknown may have arrived.' : '';
-  const hint = `Run the command again with the files that were not sent.${unknownNote}`;
-  const messages = {
-    noun: 'deliveries',
-    summary: summarize(results),
-    details: { results: results.map(toJson) },
-    resumeHint: hint,
-    fixHint: hint,
-  };
-  return batchFailure(items, messages, interruption);
-}
+const BATCH: Batch<ReplayResult> = {
+  empty: 'Nothing to send.',
+  json: toJson,
+  item: ({ file, status, error }) => ({ label: file, outcome: OUTCOMES[status], error }),
+  messages(results) {
+    const counts = countByStatus(results, { sent: 0, failed: 0, unknown: 0, skipped: 0 });
+    const unknownNote = counts.unknown > 0 ? ' Deliveries with status unknown may have arrived.' : '';
+    const hint = `Run the command again with the files that were not sent.${unknownNote}`;
+    const details = { results: results.map(toJson) };
+    return { noun: 'deliveries', summary: formatCounts(counts), details, resumeHint: hint, fixHint: hint };
+  },
+};
 
-/** The results of `webhook replay`. @param interruption returns the reason of the interrupt signal */
-export function toReplayList(results: AsyncIterable<ReplayResult>, interruption: () => unknown): ListResult {
-  return batchResult(results, COLUMNS, {
-    empty: 'Nothing to send.',
-    json: toJson,
-    summary: summarize,
-    failure: (all) => failureOf(all, interruption()),
-  });
+/** The results of `webhook replay`. */
+export function toReplayList(results: AsyncIterable<ReplayResult>, { signals }: Pick<Context, 'signals'>): ListResult {
+  return batchResult(results, COLUMNS, BATCH, signals);
 }
