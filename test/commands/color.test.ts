@@ -20,7 +20,7 @@ test('A table is colored as --color, NO_COLOR, FORCE_COLOR, and the terminal say
   }
 });
 
-test('a process without a terminal gets no questions, spinners, or colors', async () => {
+test('A process without a terminal gets no questions, spinners, or colors', async () => {
   const it = await service();
   await it.faults({ kind: 'delay', ms: 1_100 });
   expect(await run(LIST, { env: it.env })).toMatchObject({

@@ -57,13 +57,10 @@ describe('completion', () => {
     }>();
     for (const { command, flags } of help.commands) {
       const path = command.split(' ');
-      expect(await values(...path), command).toContain(path.at(-1));
       const all = [...flags, ...help.global_flags];
       expect(await values(...path, '--'), command).toEqual([...all.map(({ flag }) => flag), '--help']);
       for (const { flag, choices } of flags) {
-        if (!choices) continue;
-        expect(await values(...path, flag, ''), command).toEqual(choices);
-        expect(await values(...path, `${flag}=`), command).toEqual(choices.map((choice) => `${flag}=${choice}`));
+        if (choices) expect(await values(...path, flag, ''), command).toEqual(choices);
       }
     }
   });
@@ -73,18 +70,16 @@ describe('completion', () => {
       ['sp', 'spaces'],
       ['spaces ', 'list show'],
       ['-o json --quiet cron ad', 'adopt'],
-      ['--output=json cron ad', 'adopt'],
       ['spaces list --quiet --qu', '--query'],
       ['spaces list --quiet -- --qu', ''],
       ['spaces list ', ''],
-      ['spaces list --ver', '--verbose'],
       ['--ver', '--version --verbose'],
       ['nonsense ', ''],
       ['api PA', 'PATCH'],
+      ['--output=js', '--output=json'],
       ['completion ', 'bash zsh fish powershell'],
       ['cron create --timezone Europe/Ber', 'Europe/Berlin'],
       ['contract set spaces.list.n', 'spaces.list.next'],
-      ['help cron ad', 'adopt'],
       ['help webh', 'webhook webhooks'],
     ] as const) {
       expect([line, (await values(...line.split(' '))).join(' ')]).toEqual([line, expected]);
@@ -112,8 +107,7 @@ describe('live ids', () => {
     expect(await offered(env, 'chat', 'setup', 's1', '')).toMatchObject({ lines: ['a1\tSupport'] });
     expect(await offered(env, 'chat', 'setup', 'name:Acme', 'name:')).toMatchObject({ values: ['name:Support'] });
     expect(await offered(env, 'chat', 'setup', 's2', '')).toMatchObject({ values: [] });
-    expect(await offered(env, 'cron', 'create', '--agent', '')).toMatchObject({ lines: ['a1\tSupport'] });
-    expect(await offered(env, 'cron', 'create', '--agent=')).toMatchObject({ values: ['--agent=a1'] });
+    expect(await offered(env, 'cron', 'create', '--agent=')).toMatchObject({ lines: ['--agent=a1\tSupport'] });
     expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
     expect(requests).toHaveLength(count);
   });
@@ -126,19 +120,16 @@ describe('live ids', () => {
     expect((await offered({ HOME: env.HOME }, 'agents', 'list', '')).values).toEqual([]);
   });
 
-  test('are in a file that only its owner can read, and that holds no token', async () => {
-    const { HOME } = await listed();
+  test('are in a file that only its owner can read and that holds no token, and nowhere in CI', async () => {
+    const { HOME, env } = await listed();
     const directory = join(HOME, '.cache', 'partnerctl', 'ids');
     const [name = '', ...others] = readdirSync(directory);
     expect(others).toEqual([]);
     expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(directory, name), 'utf8')).not.toContain('pat_');
-  });
-
-  test('are not stored in CI, and do not make a list fail that cannot store them', async () => {
-    const { HOME, env } = await listed({ CI: 'true' });
-    expect(existsSync(join(HOME, '.cache'))).toBe(false);
-    const unwritable = { ...env, CI: '', XDG_CACHE_HOME: '/dev/null' };
+    const inCi = await listed({ CI: 'true' });
+    expect(existsSync(join(inCi.HOME, '.cache'))).toBe(false);
+    const unwritable = { ...env, XDG_CACHE_HOME: '/dev/null' };
     expect(await run(['spaces', 'list'], { env: unwritable })).toMatchObject({ code: 0, stderr: '' });
   });
 
@@ -148,7 +139,6 @@ describe('live ids', () => {
     expect(await run(login, { env: { HOME, PARTNER_TOKEN: 'pat_0123456789abcdef' } })).toMatchObject({ code: 0 });
     for (const words of [
       ['profile', 'use', ''],
-      ['--profile', ''],
       ['provision', 'a.yaml', '--confirm', ''],
     ]) {
       expect((await offered({ HOME }, ...words)).lines).toEqual(['acme\thttps://api.example.com/v1']);
@@ -164,7 +154,6 @@ describe('bash', () => {
       ['partnerctl spaces list --output=js', ['words', 'json']],
       ['partnerctl agents list ext:', ['words', 'acme']],
       ['partnerctl agents list "ext:a', ['words', 'ext:acme']],
-      ["partnerctl agents list name:'Ac", ['words', 'Acme']],
       ['partnerctl spaces list > o', ['files']],
       ['partnerctl spaces list 2> out --qui', ['words', '--quiet']],
     ] as const) {
@@ -200,12 +189,8 @@ test('PowerShell gets the text to insert, the word, and what it stands for', asy
 });
 
 test('completion <shell> prints the script in completions/', async () => {
-  for (const [shell, file] of [
-    ['bash', 'partnerctl.bash'],
-    ['zsh', '_partnerctl'],
-    ['fish', 'partnerctl.fish'],
-    ['powershell', 'partnerctl.ps1'],
-  ] as const) {
+  const files = { bash: 'partnerctl.bash', zsh: '_partnerctl', fish: 'partnerctl.fish', powershell: 'partnerctl.ps1' };
+  for (const [shell, file] of Object.entries(files)) {
     const script = readFileSync(new URL(`../../completions/${file}`, import.meta.url), 'utf8');
     expect(await run(['completion', shell])).toMatchObject({ code: 0, stdout: script, stderr: '' });
   }

@@ -1,25 +1,57 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
-import { run } from '../support/run.ts';
+import { manualSignals, run, tempDirectory } from '../support/run.ts';
 
-const HELP = (await run(['help', '-o', 'json'], { env: { HOME: '/nowhere' } })).json<{
-  readonly commands: readonly { readonly command: string; readonly summary: string }[];
+interface Help {
+  readonly commands: readonly {
+    readonly command: string;
+    readonly summary: string;
+    readonly usage: string;
+    readonly flags: readonly { readonly flag: string }[];
+    readonly examples: readonly { readonly command: string }[];
+  }[];
   readonly global_flags: readonly { readonly flag: string }[];
-}>();
+  readonly topics: readonly { readonly name: string; readonly summary: string }[];
+}
 
+const HELP = (await run(['help', '-o', 'json'], { env: { HOME: '/nowhere' } })).json<Help>();
 const TOPICS = new URL('../../src/help/', import.meta.url);
 
 function widest(text: string): number {
   return Math.max(...text.split('\n').map((line) => line.length));
 }
 
-it('`help` lists commands and topics on one screen', async () => {
+it('`help` lists every command and topic on one screen, as do no arguments and --help, and in this order in JSON', async () => {
   const { stdout } = await run(['help'], { columns: 80 });
-  for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
+  expect((await run([], { columns: 80 })).stdout).toBe(stdout);
+  expect((await run(['--help'], { columns: 80 })).stdout).toBe(stdout);
   expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
   expect(widest(stdout)).toBeLessThanOrEqual(80);
+  for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
+  const commands = new Set(HELP.commands.map(({ command }) => command.split(' ')[0]));
+  expect([...commands]).toEqual(listed.slice(0, listed.indexOf('help')));
+  expect(HELP.topics).toMatchObject(HELP_TOPICS.map(({ name, summary }) => ({ name, summary })));
+});
+
+it('The help of a command shows its flags and examples in the width of the terminal, and where the global flags are', async () => {
+  const { usage, flags, examples } = HELP.commands.find(({ command }) => command === 'provision') ?? {};
+  const help = await run(['provision', '--help'], { columns: 60 });
+  expect(help.stdout).toContain(`Usage: ${usage}`);
+  for (const { flag } of flags ?? []) expect(help.stdout).toContain(flag);
+  for (const { command } of examples ?? []) expect(help.stdout).toContain(`$ ${command}\n`);
+  expect(help.stdout).toContain('partnerctl help output\n');
+  expect(help.stdout).not.toContain('--no-input');
+  expect(widest(help.stdout.split('\nExamples:')[0] ?? '')).toBeLessThanOrEqual(60);
+  expect((await run(['help', 'provision'], { columns: 60 })).stdout).toBe(help.stdout);
+});
+
+it('The help in JSON is the same everywhere, and can be queried', async () => {
+  const elsewhere = await run(['help', '-o', 'json'], { env: { PARTNER_PROFILE: 'acme', CI: '1' }, columns: 60 });
+  expect(elsewhere.json()).toEqual(HELP);
+  expect((await run(['help', 'upload', '--query', 'command'])).stdout).toBe('upload\n');
 });
 
 describe('help topics', () => {
@@ -30,9 +62,8 @@ describe('help topics', () => {
     }
   });
 
-  it.each(HELP_TOPICS)(
-    '$name is Markdown in a pipe, text that fits in a terminal, and the same in JSON',
-    async ({ name }) => {
+  it('are Markdown in a pipe, text that fits in a terminal, and the same in JSON', async () => {
+    for (const { name } of HELP_TOPICS) {
       const { stdout } = await run(['help', name]);
       const [title = '', ...lines] = readFileSync(new URL(`${name}.md`, TOPICS), 'utf8').split('\n');
       const unchanged = lines.filter((line) => !line.includes('.md)') && !line.startsWith('```'));
@@ -43,10 +74,11 @@ describe('help topics', () => {
       expect(described.topic?.text ?? described.text).toBe(stdout);
       const inTerminal = await run(['help', name], { columns: 60 });
       expect(inTerminal.stdout).not.toMatch(/^(#|```|\|)/m);
+      expect(inTerminal.stdout).toContain('\x1b[1m');
       const shown = stripVTControlCharacters(inTerminal.stdout).split('\n');
       expect(widest(shown.filter((line) => !/^ {2}|http/.test(line)).join('\n'))).toBeLessThanOrEqual(60);
-    },
-  );
+    }
+  });
 
   it('start with the commands of the group of the same name, and output ends with every global option', async () => {
     const { stdout } = await run(['help', 'cron']);
@@ -57,19 +89,41 @@ describe('help topics', () => {
     for (const { flag } of HELP.global_flags) expect(output.stdout).toMatch(new RegExp(`- \`.*${flag}`));
   });
 
-  it('are shown without color if NO_COLOR is set', async () => {
-    const plain = await run(['help', 'output'], { columns: 80, env: { NO_COLOR: '1' } });
-    expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
-    expect((await run(['help', 'output'], { columns: 80 })).stdout).toContain('\x1b[1m');
-  });
-
-  it.each([
-    ['sandbx', 'Did you mean sandbox?'],
-    ['nope', 'Run `partnerctl help` to list commands and topics.'],
-  ])('exclude %s, which exits with 2 and suggests a name', async (topic, hint) => {
-    const refused = await run(['help', topic, '-o', 'json']);
+  it('that do not exist exit with 2, and a similar name is suggested', async () => {
+    const refused = await run(['help', 'sandbx', '-o', 'json']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    const message = `There is no command or help topic "${topic}".`;
-    expect(refused.error()).toMatchObject({ type: 'usage', message, hint: expect.stringContaining(hint) });
+    const hint = expect.stringContaining('Did you mean sandbox?');
+    expect(refused.error()).toMatchObject({ message: 'There is no command or help topic "sandbx".', hint });
   });
+});
+
+/** Splits an example like a shell: removes quotes and redirections. */
+function splitExample(line: string): string[] {
+  const words = [...line.replace(/ [<>] \S+/g, '').matchAll(/'([^']*)'|(\S+)/g)];
+  return words.map(([, quoted, bare]) => quoted ?? bare ?? '').slice(1);
+}
+
+it('Every example of every command has valid arguments', async () => {
+  const signals = manualSignals();
+  signals.abort(new Error('It ends once the arguments are checked.'));
+  const here = process.cwd();
+  process.chdir(tempDirectory());
+  onTestFinished(() => process.chdir(here));
+  const env = {
+    PARTNER_OUTPUT: 'json',
+    PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
+    PARTNER_WEBHOOK_SECRET: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=',
+    PARTNER_SANDBOX_URL: 'http://127.0.0.1:9/_sandbox',
+    PARTNER_SANDBOX_KEY: 'sbadm_0123456789',
+  };
+  for (const { command, examples } of HELP.commands) {
+    expect(examples.length, command).toBeGreaterThan(0);
+    for (const { command: line } of examples) {
+      expect(line).toContain(`partnerctl ${command}`);
+      const { stderr } = await run(splitExample(line), { signals, env });
+      // What a machine can lack although the arguments are valid.
+      const isValid = !stderr.includes('"type":"usage"') || /There is no profile |needs a terminal\./.test(stderr);
+      expect(isValid, `${line}\n${stderr}`).toBe(true);
+    }
+  }
 });

@@ -30,25 +30,24 @@ describe('a table that is longer than the terminal', () => {
     const ran = await list([], `sh -c 'printf "%s " "$LESS" > ${file}; cat >> ${file}'`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^FRX SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE\n(.+\n){30}$/);
-    const own = await list([], `sh -c 'printf "%s " "$LESS" > ${file}; cat >> ${file}'`, { env: { LESS: '-S' } });
-    expect(own.code).toBe(0);
-    expect(paged()).toMatch(/^-S SPACE/);
   });
 
-  test.each([
-    ['with --no-input', ['--no-input'], {}],
-    ['in CI', [], { env: { CI: 'true' } }],
-    ['in a terminal that cannot move its cursor', [], { env: { TERM: 'dumb' } }],
-    ['without a terminal', ['-o', 'table'], { columns: undefined }],
-    ['as JSON', ['-o', 'json'], {}],
-    ['in a terminal that it fits', [], { rows: 40 }],
-    ['if PAGER is cat', [], { env: { PAGER: 'cat' } }],
-    ['if less is not installed', [], { env: { PATH: '/nowhere', PAGER: undefined } }],
-  ])('is written directly %s', async (_, args, more) => {
-    const ran = await list(args, `cat > ${file}`, more);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.stdout).toContain('acme-30');
-    expect(paged()).toBeUndefined();
+  test('is written directly if nobody can page it, or it fits', async () => {
+    for (const [args, more] of [
+      [['--no-input'], {}],
+      [[], { env: { CI: 'true' } }],
+      [[], { env: { TERM: 'dumb' } }],
+      [['-o', 'table'], { columns: undefined }],
+      [['-o', 'json'], {}],
+      [[], { rows: 40 }],
+      [[], { env: { PAGER: 'cat' } }],
+      [[], { env: { PATH: '/nowhere', PAGER: undefined } }],
+    ] as const) {
+      const ran = await list(args, `cat > ${file}`, more);
+      expect({ args, more, code: ran.code, stderr: ran.stderr }).toEqual({ args, more, code: 0, stderr: '' });
+      expect(ran.stdout).toContain('acme-30');
+      expect(paged()).toBeUndefined();
+    }
   });
 
   test('is written directly, with a warning, if PAGER cannot be started', async () => {
@@ -59,7 +58,7 @@ describe('a table that is longer than the terminal', () => {
   });
 
   test('goes to a pager that the user may quit early, without an error and before the program ends', async () => {
-    await it.admin('POST', '/spaces', { count: 5_000, prefix: 'more' });
+    await it.admin('POST', '/spaces', { count: 1_500, prefix: 'more' });
     const ran = await list([], `head -n 1 > ${file}; sleep 0.2; echo done >> ${file}`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^SPACE.*\ndone\n$/);

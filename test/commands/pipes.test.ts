@@ -10,7 +10,6 @@ test.each<[string, (pipe: string) => string[]]>([
   ['provision <file>', (pipe) => ['provision', pipe]],
   ['--token-file', (pipe) => ['spaces', 'list', '--token-file', pipe]],
   ['cron create --instructions', (pipe) => [...JOB, '--instructions', `@${pipe}`]],
-  ['cron create -f', (pipe) => ['cron', 'create', '-f', pipe]],
   ['sandbox start --script', (pipe) => ['sandbox', 'start', '--script', pipe]],
 ])('%s: --timeout ends the wait for a pipe without a writer', async (_, args) => {
   const pipe = join(tempDirectory(), 'pipe');

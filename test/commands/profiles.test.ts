@@ -50,19 +50,21 @@ describe('login', () => {
     expect(home.read().profiles.default.token).toBe(token);
   });
 
-  test.each<[string, () => { args?: string[]; stdin?: string; env?: Record<string, string> }]>([
-    ['standard input', () => ({ stdin: `\n ${TOKEN} \nsecond line\n` })],
-    ['--token-file -', () => ({ args: ['--token-file', '-'], stdin: TOKEN, env: { PARTNER_TOKEN: 'another' } })],
-    ['--token-file', () => ({ args: ['--token-file', write('token', `${TOKEN}\n`)] })],
-    ['PARTNER_TOKEN', () => ({ env: { PARTNER_TOKEN: TOKEN }, stdin: 'another' })],
-  ])('reads the token from %s', async (_, given) => {
-    const home = createProfileHome();
-    const { args = [], env = {}, ...rest } = given();
-    const login = ['login', '--base-url', BASE, '--no-verify', ...args];
-    const ran = await run(login, { env: { ...home.env, ...env }, ...rest });
-    expect(ran.code).toBe(0);
-    expect(home.read().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
-    expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+  test('reads the token from --token-file, from PARTNER_TOKEN, or from standard input, in this order', async () => {
+    const file = write('token', `${TOKEN}\n`);
+    for (const [args, env, stdin] of [
+      [[], {}, `\n ${TOKEN} \nsecond line\n`],
+      [['--token-file', '-'], { PARTNER_TOKEN: 'another' }, TOKEN],
+      [['--token-file', file], {}, ''],
+      [[], { PARTNER_TOKEN: TOKEN }, 'another'],
+    ] as const) {
+      const home = createProfileHome();
+      const login = ['login', '--base-url', BASE, '--no-verify', ...args];
+      const ran = await run(login, { env: { ...home.env, ...env }, stdin });
+      expect(ran.code).toBe(0);
+      expect(home.read().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
+      expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
+    }
   });
 
   test('stores the command of --token-command, not its output', async () => {
@@ -75,20 +77,23 @@ describe('login', () => {
     expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
   });
 
-  test.each([
-    ['nothing on standard input', 3, ['--base-url', BASE], '', 'is empty'],
-    ['a token with a space in it', 3, ['--base-url', BASE], 'secret args', 'contains invalid characters'],
-    ['a missing token file', 3, ['--base-url', BASE, '--token-file', '/nowhere/token'], '', '/nowhere/token'],
-    ['a command that fails', 3, ['--base-url', BASE, '--token-command', 'exit 7'], '', 'exit code 7'],
-    ['no base URL', 2, [], TOKEN, 'No base URL is given.'],
-    ['plain http', 2, ['--base-url', 'http://api.example.com/v1'], TOKEN, 'plain http'],
-    ['two sources', 2, ['--base-url', BASE, '--token-command', 'x', '--token-file', 'y'], '', 'cannot be combined'],
-    ['a password of no database', 2, ['--base-url', BASE, '--state-password-command', 'x'], TOKEN, 'in a database'],
-  ])('exits for %s with %i, without a prompt, and stores nothing', async (_, code, args, stdin, why) => {
+  test('stores nothing, without a prompt, if it gets no valid token or no valid service', async () => {
     const home = createProfileHome();
-    const ran = await run(['login', '--no-verify', ...args], { env: home.env, stdin });
-    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(why) });
-    expect(ran.stderr).not.toContain('secret args');
+    const based = ['--base-url', BASE];
+    for (const [code, args, stdin, why] of [
+      [3, based, '', 'is empty'],
+      [3, based, 'secret args', 'contains invalid characters'],
+      [3, [...based, '--token-file', '/nowhere/token'], '', '/nowhere/token'],
+      [3, [...based, '--token-command', 'exit 7'], '', 'exit code 7'],
+      [2, [], TOKEN, 'No base URL is given.'],
+      [2, ['--base-url', 'http://api.example.com/v1'], TOKEN, 'plain http'],
+      [2, [...based, '--token-command', 'x', '--token-file', 'y'], '', 'cannot be combined'],
+      [2, [...based, '--state-password-command', 'x'], TOKEN, 'in a database'],
+    ] as const) {
+      const ran = await run(['login', '--no-verify', ...args], { env: home.env, stdin });
+      expect(ran, why).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(why) });
+      expect(ran.stderr).not.toContain('secret args');
+    }
     expect(() => home.read()).toThrow();
   });
 
@@ -153,21 +158,18 @@ describe('profiles', () => {
     expect(await logout()).toMatchObject({ forgotten: false });
   });
 
-  test.each([
-    ['profile', 'show', 'acmee'],
-    ['profile', 'use', 'acmee'],
-    ['profile', 'remove', 'acmee'],
-    ['logout', '--profile', 'acmee'],
-  ])('%s %s %s lists the existing profiles', async (...args) => {
+  test('that do not exist exit with 4, and those that do are listed', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     const before = readFileSync(home.path, 'utf8');
-    const ran = await run(args, { env: home.env });
-    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
+    for (const words of ['profile show', 'profile use', 'profile remove', 'logout --profile']) {
+      const ran = await run([...words.split(' '), 'acmee'], { env: home.env });
+      expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
+    }
     expect(readFileSync(home.path, 'utf8')).toBe(before);
   });
 
-  test.each(['', '[]', '{"profiles":{"acme":7}}'])('a damaged file (%j) is named and not changed', async (text) => {
+  test.each(['', '{"profiles":{"acme":7}}'])('a damaged file (%j) is named and not changed', async (text) => {
     const home = createProfileHome();
     mkdirSync(home.config);
     writeFileSync(home.path, text);

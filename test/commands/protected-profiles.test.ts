@@ -53,7 +53,6 @@ test('A write through a protected profile is sent only with --confirm and its na
     const other = await run([...args, '--confirm', 'test'], { env });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });
     expect(await received(), name).toEqual([]);
-
     const confirmed = await run([...args, '--confirm', 'live'], { env, stdin: 'hello\n' });
     // It needs a terminal.
     if (name === 'chat open') expect(confirmed.stderr).toContain('terminal');
@@ -72,11 +71,9 @@ test('Reads and dry runs need no confirmation.', async () => {
     ['spaces', 'list'],
     ['plan', file],
     ['provision', file, '--dry-run'],
-    ['provision', file, '--check'],
     ['provision', '--schema'],
     ['upload', file, '--dry-run'],
     ['cron', 'create', ...JOB, '--dry-run'],
-    ['cron', 'create', '--schema'],
     ['chat', 'tail', '--source', source, '--session', 'one', '--no-follow'],
     ['api', 'GET', '/automation/spaces/'],
   ];
