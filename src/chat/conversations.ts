@@ -26,7 +26,7 @@ export function statusOf({ isRead, last, unanswered }: Conversation): Conversati
 }
 
 /** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
-export function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
+function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
   if (message.isReply) return { ...conversation, last: message, unanswered: undefined };
   if (message.role !== 'user') return { ...conversation, last: message };
   const created = Date.parse(message.created_at ?? '');
@@ -37,7 +37,7 @@ export function addMessage(conversation: Conversation, message: Message, now: nu
 }
 
 /** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
-export function compareUrgency(first: Conversation, second: Conversation): number {
+function compareUrgency(first: Conversation, second: Conversation): number {
   const byStatus = ORDER.indexOf(statusOf(first)) - ORDER.indexOf(statusOf(second));
   if (byStatus !== 0) return byStatus;
   if (first.unanswered && second.unanswered) return first.unanswered.since - second.unanswered.since;

@@ -66,29 +66,25 @@ describe('the output of webhook listen', () => {
     ]);
   });
 
-  test('shows what is not a message as it is: JSON, text, or bytes', async () => {
+  test('shows what is not a message as it is: text, or bytes', async () => {
     const listening = await startListening([]);
-    await post(listening.url, '{"event":"ping","n":12345678901234567890}', { 'webhook-id': 'a' });
-    await post(listening.url, 'plain text', { 'webhook-id': 'b' });
-    await post(listening.url, Buffer.from([0xff, 0xfe]), { 'webhook-id': 'c' });
-    expect(await listening.event(2)).toMatchObject({ body: { base64: '//4=' }, message_id: null, role: null });
-    expect(listening.events.map(({ verification }) => verification)).toEqual(Array(3).fill('not-checked'));
-    expect(listening.events[1]?.body).toBe('plain text');
+    await post(listening.url, 'plain text');
+    await post(listening.url, Buffer.from([0xff, 0xfe]));
+    expect(await listening.event(1)).toMatchObject({ body: { base64: '//4=' }, message_id: null, role: null });
+    expect(listening.events.map(({ verification }) => verification)).toEqual(['not-checked', 'not-checked']);
+    expect(listening.events[0]?.body).toBe('plain text');
   });
 
-  test('shows the port and the path from the flags', async () => {
-    const first = await startListening(['--path', '/hooks/a']);
-    const { port, pathname } = new URL(first.url);
-    expect(pathname).toBe('/hooks/a');
-    await first.stop();
-    const second = await startListening(['--port', port]);
-    expect(new URL(second.url).port).toBe(port);
+  test('refuses other paths, other methods, and long bodies, and reports only the first of each', async () => {
+    const listening = await startListening(['--path', '/hooks/a']);
+    const { href: root, port } = new URL('/', listening.url);
     expect((await run(['webhook', 'listen', '--port', port])).stderr).toContain('Another program uses it.');
-  });
-
-  test('reports the first request for another path, and no further ones', async () => {
-    const listening = await startListening([]);
-    for (let count = 0; count < 3; count += 1) await post(new URL('/', listening.url).href, 'x');
+    expect(listening.url).toBe(`${root}hooks/a`);
+    const long = Buffer.alloc(1024 * 1024 + 1);
+    const sent = [() => post(root, 'x'), () => fetch(listening.url), () => post(listening.url, long)];
+    const statuses: number[] = [];
+    for (const send of [...sent, ...sent]) statuses.push((await send()).status);
+    expect(statuses).toEqual([404, 405, 413, 404, 405, 413]);
     expect(await listening.stop()).toBe(0);
     expect(listening.events).toEqual([]);
     expect(listening.stderr().match(/A request was refused because of its path, .* \(404\)/g)).toHaveLength(1);
@@ -130,7 +126,6 @@ describe('the verification of webhook listen', () => {
     expect(await deliver(fromFile.url, 'b', 'x', old)).toBe(200);
     const fromStdin = await startListening([...STANDARD, '--secret-file', '-'], { stdin: `${SECRET}\n` });
     expect(await deliver(fromStdin.url, 'a', 'x')).toBe(200);
-    expect(await deliver(fromStdin.url, 'b', 'x', old)).toBe(401);
   });
 
   test('supports other signature schemes by flags', async () => {
@@ -153,20 +148,16 @@ describe('the verification of webhook listen', () => {
     const hmac = ['--verify', 'hmac'];
     const mistakes = [
       [STANDARD, {}, 'needs the secret'],
-      [STANDARD, { PARTNER_WEBHOOK_SECRET: ' \n ' }, 'from PARTNER_WEBHOOK_SECRET is empty'],
       [[...STANDARD, '--secret-file', '/nonexistent'], {}, 'there is no such file'],
       [STANDARD, { PARTNER_WEBHOOK_SECRET: 'whsec_' }, 'not one of Standard Webhooks'],
       [['--secret-file', 'x'], {}, '--secret-file needs --verify'],
       [['--signed-content', 'x'], {}, '--signed-content can only be used with --verify hmac'],
       [hmac, {}, '--header is missing'],
-      [[...hmac, '--header', 'a b'], {}, '--header is not a valid header name'],
       [[...hmac, '--header', 'x', '--signed-content', '{timestamp}'], {}, '--signed-content has no {body}'],
       [[...hmac, '--header', 'x', '--signed-content', '{body}{nonce}'], {}, 'unknown placeholder: {nonce}'],
       [['--forward-to', 'http://example.com/'], {}, '--forward-to uses plain http'],
       [['--forward-to', 'https://a:b@example.com/'], {}, '--forward-to contains credentials'],
-      [['--forward-to', 'localhost:3000'], {}, '--forward-to is not a URL'],
       [['--forward-to', 'http://localhost:4310/', '--port', '4310'], {}, 'use the same port'],
-      [['--path', 'hooks'], {}, '--path must begin with a slash'],
     ] as const;
     for (const [args, env, message] of mistakes) {
       const { code, stdout, stderr } = await run(['webhook', 'listen', ...args], { env });
@@ -192,18 +183,20 @@ describe('webhook listen --save', () => {
     for (const name of names) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
-  test.each([
-    ['its id', { 'webhook-id': 'a' }],
-    ['its bytes, without an id', {}],
-  ])('drops a duplicate by %s', async (_, headers) => {
+  test('drops a duplicate by its id, or by its bytes without an id', async () => {
     const directory = tempDirectory();
     const listening = await startListening(['--save', directory]);
-    const send = () => post(listening.url, 'x', headers).then(({ status }) => status);
-    expect([await send(), await send()]).toEqual([200, 200]);
+    for (const [body, headers] of [
+      ['x', { 'webhook-id': 'a' }],
+      ['changed', { 'webhook-id': 'a' }],
+      ['y', {}],
+      ['y', {}],
+    ] as const)
+      expect((await post(listening.url, body, { ...headers })).status).toBe(200);
     expect(await listening.stop()).toBe(0);
-    expect(listening.events).toHaveLength(1);
-    expect(listening.stderr()).toContain('Dropped a repeat of delivery');
-    expect(savedIn(directory)).toHaveLength(2);
+    expect(listening.events.map(({ body }) => body)).toEqual(['x', 'y']);
+    expect(listening.stderr().match(/Dropped a repeat of delivery/g)).toHaveLength(2);
+    expect(savedIn(directory)).toHaveLength(4);
   });
 
   test('responds 500 to what cannot be saved, and accepts it when it is delivered again', async () => {
@@ -215,13 +208,6 @@ describe('webhook listen --save', () => {
     expect(listening.stderr()).toContain('Delivery a could not be saved, so the sender got a 500');
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
     await listening.event(0);
-  });
-
-  test('rejects a directory that is unusable', async () => {
-    const parent = tempDirectory();
-    writeFileSync(join(parent, 'file'), '');
-    const { code, stderr } = await run(['webhook', 'listen', '--save', join(parent, 'file')]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('Cannot save deliveries in') });
   });
 });
 
@@ -270,9 +256,9 @@ describe('webhook listen --forward-to', () => {
     expect(await listening.stop()).toBe(0);
   });
 
-  test('forwards a delivery once although the sender repeats it while the target is busy', async () => {
+  test('forwards a delivery once although the sender repeats it while the target is busy, and cuts it at Ctrl-C', async () => {
     const gate = new EventEmitter();
-    const target = await startReceiver((_, count) => (count === 1 ? once(gate, 'open').then(() => 204) : 500));
+    const target = await startReceiver((_, count) => (count === 1 ? once(gate, 'open').then(() => 204) : 'stall'));
     const listening = await startListening(['--forward-to', target.url]);
     const send = () => post(listening.url, 'x', { 'webhook-id': 'a' }).then(({ status }) => status);
     const both = [send(), send()];
@@ -280,6 +266,11 @@ describe('webhook listen --forward-to', () => {
     gate.emit('open');
     expect(await Promise.all(both)).toEqual([204, 204]);
     expect(target.received).toHaveLength(1);
+    // The target stalls for ever: the sender gets a 502 at Ctrl-C, and repeats it.
+    const cut = post(listening.url, 'x', { 'webhook-id': 'b' });
+    await target.arrived(2);
+    expect(await listening.stop()).toBe(0);
+    expect((await cut).status).toBe(502);
   });
 
   test('answers 504 for a target that stalls, and forwards other deliveries meanwhile', async () => {
@@ -290,15 +281,6 @@ describe('webhook listen --forward-to', () => {
     expect((await slow).status).toBe(504);
     expect(listening.stderr()).toContain('it did not respond within 30 seconds');
     expect(await listening.stop()).toBe(0);
-  });
-
-  test('cuts deliveries on their way to the target at Ctrl-C, and answers 502, so that the sender repeats them', async () => {
-    const target = await startReceiver(['stall']);
-    const listening = await startListening(['--forward-to', target.url]);
-    const sent = post(listening.url, 'x');
-    await target.arrived(1);
-    expect(await listening.stop()).toBe(0);
-    expect((await sent).status).toBe(502);
   });
 });
 
@@ -327,8 +309,8 @@ describe('the end of webhook listen', () => {
   });
 
   test('exits with 11 if --timeout ends before enough deliveries; without --exit-after, the limit is a normal end', async () => {
-    const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
+    const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '100ms']);
     expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });
-    expect((await run(['webhook', 'listen', '--timeout', '1s'])).code).toBe(0);
+    expect((await run(['webhook', 'listen', '--timeout', '100ms'])).code).toBe(0);
   });
 });

@@ -55,10 +55,6 @@ describe('a list of as many items as a page usually has', () => {
   ])('is not asked again if it says that %s', async (_, body, layers) => {
     expect((await read(json(body), layers)).queries).toEqual(['']);
   });
-
-  it.each([9, 11])('is not asked again with another number: %i', async (count) => {
-    expect((await read(json(spaceIds(count)))).queries).toEqual(['']);
-  });
 });
 
 describe('a next page that no page announces', () => {
@@ -70,16 +66,5 @@ describe('a next page that no page announces', () => {
       expect(whole).toMatchObject({ items: spaceIds(count), error: undefined });
       expect(whole.queries).toHaveLength(count === 0 ? 1 : Math.ceil(count / 3) + 1);
     }
-  });
-
-  it('does not make up for a list that announces more, and repeats its first page', async () => {
-    const layers = { imported: { 'spaces.list.next': 'page:page' } };
-    const refused = await read(json({ items: spaceIds(5), has_more: true }), layers);
-    expect(refused).toMatchObject({
-      items: [],
-      error: {
-        message: 'The list continues, and spaces.list.next is set to page:page, which leads to no other page.',
-      },
-    });
   });
 });

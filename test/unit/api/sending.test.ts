@@ -4,11 +4,9 @@ import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createJob, listSpaces, type NewJob } from '../../../src/api/calls.ts';
 import { NotSentError } from '../../../src/api/http.ts';
-import { OPERATIONS } from '../../../src/contract/operations.ts';
-import { InterruptedError, OutcomeUnknownError, provesNothingDone, ServiceError } from '../../../src/errors.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import { createGate, json, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
-import { findClosedPort, listen } from '../../support/tcp-server.ts';
+import { provesNothingDone } from '../../../src/errors.ts';
+import { json, type Script, startFakeService } from '../../support/fake-service.ts';
+import { listen } from '../../support/tcp-server.ts';
 import { client } from './http-client.ts';
 
 /* What of a request left this machine, and what follows from it, over real connections. */
@@ -19,7 +17,6 @@ const JOB: NewJob = {
   instructions: 'Sum up.\n',
   schedule: { minute: '0', hour: '9', day_of_week: '*', timezone: 'UTC' },
 };
-const JOBS = '/v1/automation/partner-cron-jobs';
 
 async function serve(script: Script) {
   const service = await startFakeService(script);
@@ -49,13 +46,6 @@ function recordSending(): string[] {
 }
 
 describe('a call that must happen once', () => {
-  it('is retried while no connection stands, and then proves that nothing was done', async () => {
-    const { http } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
-    const error = await failureOf(createJob(http, JOB, {}));
-    expect(error).toBeInstanceOf(ServiceError);
-    expect(error).toMatchObject({ info: { details: { left: false, attempts: 4 } } });
-  });
-
   it('gets a connection that nothing else uses, and that is closed after it', async () => {
     const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
     const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
@@ -70,25 +60,6 @@ describe('a call that must happen once', () => {
     expect(used).not.toContain(reads[0]);
     await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
     expect(reads[0]?.closed).toBe(false);
-  });
-
-  it('finishes after an interrupt, and no other starts', async () => {
-    const arrived = createGate();
-    const interrupted = createGate();
-    const server = await startFakeService(async (_, response) => {
-      arrived.open();
-      await interrupted.pass();
-      sendJson(response, { space_id: 's1' });
-    });
-    const control = new AbortController();
-    const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    const calling = http.call(OPERATIONS.provisionSpace);
-    await arrived.pass();
-    control.abort();
-    interrupted.open();
-    expect((await calling).json()).toEqual({ space_id: 's1' });
-    await expect(http.call(OPERATIONS.listSpaces)).rejects.toThrow(InterruptedError);
-    expect(server.requests.length).toBe(1);
   });
 });
 
@@ -117,20 +88,5 @@ describe('the question whether a request may be sent', () => {
     expect(provesNothingDone(error)).toBe(true);
     await closed;
     expect({ events, received }).toEqual({ events: ['connected'], received: [] });
-  });
-});
-
-describe('a redirect', () => {
-  it.each([
-    [301, JOBS, ServiceError],
-    [307, JOBS, ServiceError],
-    [308, JOBS, ServiceError],
-    [302, JOBS, OutcomeUnknownError],
-    [303, `${JOBS}/c1/`, OutcomeUnknownError],
-    [307, '/elsewhere/', OutcomeUnknownError],
-  ])('with %i to %s is not followed by a write', async (status, location, kind) => {
-    const { service, http } = await serve(json({}, status, { location }));
-    expect(await failureOf(createJob(http, JOB, {}))).toBeInstanceOf(kind);
-    expect(service.requests).toHaveLength(1);
   });
 });

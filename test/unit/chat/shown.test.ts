@@ -1,8 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isUnfinished, Shown } from '../../../src/chat/shown.ts';
 import type { Message } from '../../../src/contract/messages.ts';
-import { propertyRuns } from '../../support/properties.ts';
 
 const LIVE = { isBacklog: false, holdsUnfinished: true };
 const BACKLOG = { ...LIVE, isBacklog: true };
@@ -33,15 +31,6 @@ describe('the cursor', () => {
     shown.add(range(3, 100), 0, BACKLOG);
     expect([shown.nextCursor(0, false), shown.nextCursor(0, false)]).toEqual(['m99', 'm92']);
   });
-
-  it('is always the newest message once an older one was refused, unless that is refused, too', () => {
-    const shown = new Shown({ from: 'start' }, 0);
-    shown.add(range(0, 3), 0, LIVE);
-    expect(shown.refuse('m0')).toBe(true);
-    expect([shown.nextCursor(0, false), shown.nextCursor(0, false)]).toEqual(['m2', 'm2']);
-    expect(shown.refuse('m2')).toBe(false);
-    expect([shown.nextCursor(0, false), shown.nextCursor(0, false)]).toContain(undefined);
-  });
 });
 
 describe('the messages that a page adds', () => {
@@ -55,23 +44,6 @@ describe('the messages that a page adds', () => {
     const all = range(0, 25_000);
     expect(shown.add(all, 0, BACKLOG)).toHaveLength(25_000);
     expect(idsOf(shown.add([...all, message('new')], 0, LIVE))).toEqual(['new']);
-  });
-
-  it('property: are every message once, whatever pages repeat, swap, and cut', () => {
-    const step = fc.record({ repeat: fc.nat(5), size: fc.nat(8), isSwapped: fc.boolean(), isBacklog: fc.boolean() });
-    const property = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const shown = new Shown({ from: 'start' }, 0);
-      const added: string[] = [];
-      let next = 0;
-      for (const [index, { repeat, size, isSwapped, isBacklog }] of steps.entries()) {
-        const page = range(Math.max(0, next - repeat), next + size);
-        next += size;
-        const sent = isSwapped ? page.toReversed() : page;
-        added.push(...idsOf(shown.add(sent, index * 1_000, { isBacklog, holdsUnfinished: false })));
-      }
-      expect(added.toSorted()).toEqual(idsOf(range(0, next)).toSorted());
-    });
-    fc.assert(property, { numRuns: propertyRuns(500) });
   });
 });
 

@@ -31,9 +31,4 @@ describe('the source of a listed agent', () => {
   ])('is only at the path that is set for it: %j', (metadata, source_id) => {
     expect(read(metadata, { 'agent.source_id': 'chat.id' }).source_id).toBe(source_id);
   });
-
-  it('has the settings beside its id', () => {
-    const api_chat = { id: 3, name: 'Helpdesk', routing_mode: 'agent_inbox' };
-    expect(read({ name: 'Support', api_chat }).source).toMatchObject({ name: 'Helpdesk', routing_mode: 'agent_inbox' });
-  });
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readList } from '../../../src/contract/body.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
@@ -79,23 +78,4 @@ describe('the list of a response', () => {
     expect(() => read({})).toThrow(expect.objectContaining({ fix: { ...fix, value: 'spaces' } }));
     expect(read({}, ['spaces'])).toEqual([]);
   });
-
-  it('property: is empty only for an empty array or null in a known place', () => {
-    const property = fc.property(fc.jsonValue(), (body) => {
-      try {
-        if (read(body).length > 0 || Array.isArray(body) || body === null) return;
-        expect(JSON.stringify(body)).toMatch(/":\[\]|":null/);
-      } catch (error) {
-        expect(error).toBeInstanceOf(UnknownShape);
-      }
-    });
-    fc.assert(property);
-  });
-});
-
-it('the list of a history may be called history, and is refused beside another one', () => {
-  const entries = [{ message_id: 'm1' }];
-  expect(readList({ history: { messages: entries } }, 'messages.history')).toEqual(entries);
-  const body = { messages: entries, replies: [{ message_id: 'm2' }] };
-  expect(() => readList(body, 'messages.history')).toThrow('in several places: messages, replies.');
 });

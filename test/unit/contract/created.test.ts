@@ -86,12 +86,6 @@ it.each([
   expect(readAcknowledgement(body, CONTRACT)).toEqual({ message_id, created });
 });
 
-it('an acknowledgement has the id under the name of the spec, too, where another is set, which histories need', () => {
-  const chosen = new Contract({ override: { 'message.id': 'ts' } });
-  expect(readAcknowledgement({ ok: true, message_id: 'm1' }, chosen).message_id).toBe('m1');
-  expect(readAcknowledgement({ ts: '1.2', message_id: 'm1' }, chosen).message_id).toBe('1.2');
-});
-
 describe('the response to provisioning', () => {
   const agents = [{ agent_id: 'a', name: 'n', template_id: 't' }];
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readErrorBody } from '../../../src/contract/error-body.ts';
@@ -59,27 +58,5 @@ describe('the body of an error', () => {
       fromGateway: true,
     });
     expect(readErrorBody('<title'.repeat(200_000), 'text/html').message).toBe('an HTML page');
-  });
-
-  it('property: is read as text, whatever it is', () => {
-    const names = ['code', 'message', 'detail', 'error', 'errors', 'fields', 'loc', 'path', 'toString', '__proto__'];
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(
-        { depthSize: 'medium' },
-        fc.jsonValue({ maxDepth: 0 }),
-        fc.array(tie('tree'), { maxLength: 3 }),
-        fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 4 }),
-      ),
-    }));
-    const body = fc.oneof(
-      tree.map((value) => JSON.stringify(value)),
-      fc.string(),
-    );
-    const property = fc.property(body, fc.constantFrom(undefined, 'text/html', 'application/json'), (text, type) => {
-      const { code = '', message = '', fields } = readErrorBody(text, type);
-      const texts = [code, message, ...fields.flatMap((field) => [field.path, field.message])];
-      expect(texts.every((each) => typeof each === 'string')).toBe(true);
-    });
-    fc.assert(property);
   });
 });

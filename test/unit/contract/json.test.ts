@@ -23,10 +23,6 @@ describe('JSON with numbers that JavaScript would round', () => {
       }),
     );
   });
-
-  it.each(['', '{', '[1,]', '9007199254740993x', '{"a":9007199254740993'])('rejects %j', (text) => {
-    expect(() => parseJson(text)).toThrow(SyntaxError);
-  });
 });
 
 it('a value is described by its keys and types, in limited length', () => {

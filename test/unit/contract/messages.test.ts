@@ -4,23 +4,11 @@ import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { readMessage } from '../../../src/contract/messages.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
-import { anyCharacter } from '../../support/properties.ts';
 
 const read = (entry: JsonObject, override: LeafValues = {}) =>
   readMessage({ message_id: 'm', ...entry }, new Contract({ override }));
 
 describe('a message of the history', () => {
-  it('is decoded with its exact text', () => {
-    const raw = {
-      message_id: 'm1',
-      role: 'assistant',
-      text: 'Hello\n\u001b[31m 👋',
-      created_at: '2026-01-02T03:04:05.678Z',
-      external_message_id: null,
-    };
-    expect(read(raw)).toEqual({ ...raw, isReply: true, raw });
-  });
-
   it('may be nested, and have a number as its id', () => {
     const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
     expect(readMessage(raw, new Contract())).toMatchObject({
@@ -111,11 +99,6 @@ describe('a message of the history', () => {
 
   it('is rejected without an id of its own', () => {
     expect(() => read({ message_id: '', source_id: 's', external_message_id: 'e' })).toThrow(UnknownShape);
-  });
-
-  it('property: any text is decoded unchanged', () => {
-    const text = fc.string({ unit: anyCharacter });
-    fc.assert(fc.property(text, (each) => read({ text: each }).text === each));
   });
 
   it('property: any entry is decoded or rejected as an unknown shape', () => {

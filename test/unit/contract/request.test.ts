@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
-import { buildRequest, NoOperation, readSlashRedirect } from '../../../src/contract/request.ts';
+import { buildRequest, readSlashRedirect } from '../../../src/contract/request.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
 const withOverride = (override: LeafValues) => new Contract({ override });
@@ -29,15 +29,6 @@ describe('a request built from the contract', () => {
     is_org_wide: undefined,
     agents: [{ template_id: 't1', name: 'First' }, { template_id: 't2' }],
   };
-
-  it('is the request of the specification by default', () => {
-    const { external_space_id, agents } = values;
-    expect(buildRequest(new Contract(), 'spaces.provision', values)).toEqual({
-      method: 'POST',
-      path: '/automation/agent-templates/provision-space/',
-      json: { external_space_id, space: { name: 'Acme', description: 'A customer' }, agents },
-    });
-  });
 
   it('has each value where the contract puts its parameter', () => {
     const contract = withOverride({
@@ -73,10 +64,6 @@ describe('a request built from the contract', () => {
   ])('ends with a slash %s: %s', (slash, operation, path) => {
     const contract = withOverride({ 'paths.trailing_slash': slash, 'spaces.list': operation });
     expect(buildRequest(contract, 'spaces.list').path).toBe(path);
-  });
-
-  it('is not built for an operation that the service lacks', () => {
-    expect(() => buildRequest(withOverride({ 'cron_jobs.list': 'none' }), 'cron_jobs.list')).toThrow(NoOperation);
   });
 });
 

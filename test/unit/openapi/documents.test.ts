@@ -100,20 +100,6 @@ describe('The responses of a document are read', () => {
     expect(questions.join('\n')).toMatch(/in several places: current, archived/);
   });
 
-  test('with recursive schemas, and a list of jobs that is only one by agent', async () => {
-    const space = object('space_id', 'external_space_id', 'name', {
-      parent: ref('Space'),
-      children: list(ref('Space')),
-    });
-    const parameters = [{ name: 'agent_id', in: 'query', required: true, schema: text }];
-    const jobs = { get: operation(list(object('id', 'agent_id', 'name')), { parameters }) };
-    const { changes } = await read(
-      { [SPACES]: { get: operation(list(ref('Space'))) }, [JOBS]: jobs },
-      { Space: space },
-    );
-    expect(changes).toMatchObject({ 'spaces.list.items': '$', 'cron_jobs.list': 'none' });
-  });
-
   test.each([
     [text, undefined],
     [{ ...text, format: 'uri' }, 'link:next'],

@@ -50,7 +50,7 @@ describe('Standard Webhooks', () => {
     );
   });
 
-  test('rejects one changed byte of the body, the id, or the time', () => {
+  test('rejects one changed byte of the body, and another or no id or time', () => {
     const verify = createVerifier(STANDARD_WEBHOOKS, [SECRET]);
     const good = signed('{"text":"Hello"}');
     for (let index = 0; index < good.body.length; index += 1) {
@@ -58,8 +58,12 @@ describe('Standard Webhooks', () => {
       body[index] = (body[index] ?? 0) ^ 1;
       expect(verify({ ...good, body }, NOW).verification).toBe('failed');
     }
-    expect(verify(withHeader(good, 'webhook-id', 'msg_2'), NOW).verification).toBe('failed');
-    expect(verify(withHeader(good, 'webhook-timestamp', String(NOW / 1000 + 1)), NOW).verification).toBe('failed');
+    for (const [name, value] of [
+      ['webhook-id', 'msg_2'],
+      ['webhook-timestamp', String(NOW / 1000 + 1)],
+    ] as const)
+      for (const changed of [value, undefined])
+        expect(verify(withHeader(good, name, changed), NOW).verification).toBe('failed');
   });
 
   test('allows a timestamp to be five minutes off, by the given clock', () => {
@@ -70,14 +74,6 @@ describe('Standard Webhooks', () => {
     expect(at(5 * MINUTE + 1000)).toBe('failed');
     const { reason } = createVerifier(STANDARD_WEBHOOKS, [SECRET])(signed('x', { at: 0 }), NOW);
     expect(reason).toContain('its timestamp is');
-  });
-
-  test('reports a delivery without a signature as unsigned, and rejects one without an id or a time', () => {
-    const good = signed('x');
-    expect(judge(withHeader(good, 'webhook-signature', undefined))).toBe('unsigned');
-    expect(judge(withHeader(good, 'webhook-signature', ' '))).toBe('unsigned');
-    expect(judge(withHeader(good, 'webhook-id', undefined))).toBe('failed');
-    expect(judge(withHeader(good, 'webhook-timestamp', undefined))).toBe('failed');
   });
 
   test('accepts one valid signature of several, in one header or in two, at any position', () => {
@@ -91,13 +87,6 @@ describe('Standard Webhooks', () => {
     expect(judge({ ...good, headers: two })).toBe('verified');
     for (const value of [wrong, `${wrong} ${wrong}`, right.replace('v1,', 'v2,'), right.slice(3), `${right}x`, 'v1,']) {
       expect(judge(withHeader(good, 'webhook-signature', value))).toBe('failed');
-    }
-  });
-
-  test('accepts a secret without whsec_, but not one that is not base64', () => {
-    expect(judge(signed('x'), [SECRET.slice('whsec_'.length)])).toBe('verified');
-    for (const secret of ['whsec_', 'not base64!', 'whpk_abc']) {
-      expect(() => createVerifier(STANDARD_WEBHOOKS, [secret])).toThrow('not one of Standard Webhooks');
     }
   });
 });
@@ -178,26 +167,4 @@ describe('the generic HMAC', () => {
     expect(judged(`t=${time + 1},v1=${hmac(`${time}.{}`)}`).verification).toBe('failed');
     expect(judged(`v1=${hmac(`${time}.{}`)}`).reason).toBe('it has no webhook-timestamp header');
   });
-
-  test.each(['sha1', 'sha256', 'sha512'] as const)('works with %s in base64, and with an id', (algorithm) => {
-    const scheme: Scheme = {
-      ...GITHUB,
-      header: 'x-signature',
-      prefix: '',
-      encoding: 'base64',
-      algorithm,
-      signedContent: [{ kind: 'id', header: undefined }, { kind: 'literal', text: '.' }, { kind: 'body' }],
-    };
-    const headers: HeaderList = [
-      ['x-signature', hmac('msg_1.x', algorithm, 'base64')],
-      ['webhook-id', 'msg_1'],
-    ];
-    expect(judgeHmac(scheme, headers, 'x').verification).toBe('verified');
-    expect(judgeHmac(scheme, headers, 'y').verification).toBe('failed');
-  });
-});
-
-test('nothing is reported as verified without a scheme', () => {
-  const verify = createVerifier(undefined, [SECRET]);
-  expect(verify(signed('x'), NOW)).toEqual({ verification: 'not-checked', reason: null });
 });
