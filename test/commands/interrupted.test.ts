@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSignals } from '../../src/cli/signals.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createGate, json, type Step, startFakeService } from '../support/fake-service.ts';
@@ -8,7 +8,6 @@ import { write } from '../support/service.ts';
 /* What a command reports when Ctrl-C ends it. */
 
 const JOB = ['--agent', 'agt_1', '--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *'];
-const LIST = ['spaces', 'list', '-o', 'json'];
 
 /** Never responds. */
 const stall: Step = () => undefined;
@@ -28,22 +27,18 @@ async function interruptAt(
   return { ran: await running, requests: fake.requests.map((request) => request.method) };
 }
 
-describe('Ctrl-C during cron create', () => {
-  test.each([
-    ['the service is read', JOB],
-    ['agents are looked up by name', ['--agent', 'name:Support', '--space', 'ext:acme', ...JOB.slice(2)]],
-  ])('says that nothing was sent while %s', async (_, job) => {
-    const { ran, requests } = await interruptAt('GET', { 'GET *': stall }, ['cron', 'create', ...job]);
-    expect(ran).toMatchObject({ code: 130, stderr: expect.stringContaining('Interrupted. No job was sent.') });
-    expect(requests).toEqual(['GET']);
-  });
+test.each([
+  ['the service is read', JOB],
+  ['agents are looked up by name', ['--agent', 'name:Support', '--space', 'ext:acme', ...JOB.slice(2)]],
+])('Ctrl-C during cron create says that nothing was sent while %s', async (_, job) => {
+  const { ran, requests } = await interruptAt('GET', { 'GET *': stall }, ['cron', 'create', ...job]);
+  expect(ran).toMatchObject({ code: 130, stderr: expect.stringContaining('Interrupted. No job was sent.') });
+  expect(requests).toEqual(['GET']);
+});
 
-  test('says that the job may exist if it was sent', async () => {
-    const { ran } = await interruptAt('POST', { 'GET *': json([]), 'POST *': stall }, ['cron', 'create', ...JOB]);
-    expect(ran.code).toBe(9);
-    expect(ran.stderr).toMatch(/may (exist|have been created)/);
-    expect(ran.stderr).not.toContain('No job');
-  });
+test('Ctrl-C during cron create says that the job may exist if it was sent', async () => {
+  const { ran } = await interruptAt('POST', { 'GET *': json([]), 'POST *': stall }, ['cron', 'create', ...JOB]);
+  expect(ran).toMatchObject({ code: 9, stderr: expect.stringMatching(/may (exist|have been created)/) });
 });
 
 test('Ctrl-C during chat send --rows says that the row in flight may have been sent, and that a repeat is safe.', async () => {
@@ -82,25 +77,15 @@ test('A second Ctrl-C during an upload names the files that may exist.', async (
   await running;
 });
 
-describe('An interrupt', () => {
-  test('stops a read in the middle of its response, and SIGTERM exits with 143', async () => {
-    const arrived = createGate();
-    const server = await startFakeService((_, response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('[', arrived.open);
-    });
-    const signals = manualSignals();
-    const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
-    await arrived.pass();
-    signals.end(143);
-    expect((await running).code).toBe(143);
+test('An interrupt stops a read in the middle of its response, and SIGTERM exits with 143', async () => {
+  const arrived = createGate();
+  const server = await startFakeService((_, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('[', arrived.open);
   });
-
-  test('sends nothing if it comes before the first request', async () => {
-    const server = await startFakeService(json([]));
-    const signals = manualSignals();
-    signals.ctrlC();
-    expect((await partnerctl(server.baseUrl, LIST, { signals })).code).toBe(130);
-    expect(server.requests).toEqual([]);
-  });
+  const signals = manualSignals();
+  const running = partnerctl(server.baseUrl, ['spaces', 'list', '-o', 'json'], { signals, clock: systemClock });
+  await arrived.pass();
+  signals.end(143);
+  expect((await running).code).toBe(143);
 });

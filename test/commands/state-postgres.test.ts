@@ -34,11 +34,8 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
 
   test.each(SOURCES)('comes from %s, is rejected if it is wrong, and is never printed', async (_, envOf) => {
     const env = { HOME: tempDirectory(), ...envOf() };
-    for (const args of [
-      ['state', 'init'],
-      ['state', 'verify', '-v', '--debug'],
-    ]) {
-      const ran = await run(args, { env });
+    for (const command of ['init', 'verify']) {
+      const ran = await run(['state', command, '-v', '--debug'], { env });
       expect(ran.code, ran.stderr).toBe(0);
       expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
     }
@@ -65,12 +62,12 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
     });
   });
 
-  test('is not read from a password file that others can read, or that is missing', async () => {
-    const env = { HOME: tempDirectory(), PARTNER_STATE: address };
-    const open = await run(['state', 'verify'], { env: { ...env, PGPASSFILE: passwordFile('644') } });
-    expect(open).toMatchObject({ code: 1, stderr: expect.stringContaining('chmod 600') });
-    const missing = await run(['state', 'verify'], { env: { ...env, PGPASSFILE: '/nowhere/pgpass' } });
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('PGPASSFILE') });
+  test('is not read from a password file that others can read', async () => {
+    const env = { HOME: tempDirectory(), PARTNER_STATE: address, PGPASSFILE: passwordFile('644') };
+    expect(await run(['state', 'verify'], { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('chmod 600'),
+    });
   });
 
   test("comes from the profile's command, only for the profile's state", async () => {

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCronAgent } from '../support/cron.ts';
-import { encodeVersion1 } from '../support/earlier-version.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
 import { asNewerVersion, encodeLine, recordTypes } from '../support/state-file.ts';
@@ -56,10 +55,7 @@ function damagedFile(): string {
 test('state path prints only the path without a service or a file, creates neither, and -o json names the setting', async () => {
   const [HOME, XDG_STATE_HOME, PARTNER_STATE] = [tempDirectory(), tempDirectory(), soundFile()];
   const path = join(HOME, '.local/state/partnerctl/state.jsonl');
-  for (const columns of [undefined, 80]) {
-    const ran = await run(['state', 'path'], { env: { HOME }, columns });
-    expect(ran).toMatchObject({ code: 0, stdout: `${path}\n`, stderr: '' });
-  }
+  expect(await run(['state', 'path'], { env: { HOME } })).toMatchObject({ code: 0, stdout: `${path}\n`, stderr: '' });
   const decided = async (env: Record<string, string>, ...args: string[]) =>
     (await run(['state', 'path', '-o', 'json', ...args], { env: { HOME, ...env } })).json();
   const verified = await run(['state', 'verify', '-o', 'json'], { env: { HOME } });
@@ -95,28 +91,9 @@ describe('state show', () => {
     const reserved = { line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB };
     expect((await show('--type', 'cron'))[0]).toEqual(reserved);
     expect((await show('--key', 'k1', '--type', 'cron.created')).map(({ line }) => line)).toEqual([6]);
-    expect(await show('--type', 'cron.creat')).toEqual([]);
     const missing = join(tempDirectory(), 'state.jsonl');
-    const said = async (...args: string[]) =>
-      (await run(['state', 'show', '--state', ...args], { columns: 80 })).stderr;
-    expect(await said(missing)).toBe(`There is no state yet: ${missing}\n`);
-    expect(await said(path, '--key', 'x')).toBe('The state has no such record.\n');
-  });
-
-  test('shows what the version before recorded of jobs and uploads as this version names it', async () => {
-    const old = [
-      { type: 'cron.reserved', at: AT, id: '1', key: 'k1', ...JOB, seen: ['cron_0'] },
-      { type: 'cron.adopted', at: AT, id: '2', key: 'k1', ...JOB, reservation: '1', cron_job_id: 'cron_1' },
-      { type: 'upload.done', at: AT, id: '3', key: 'k2', filename: 'faq.pdf', sent: '9', upload_id: 'att_1' },
-      { type: 'message.sent', at: AT, id: '4', key: 'k3' },
-    ];
-    const path = write('state.jsonl', old.map((record) => `${encodeVersion1(record)}\n`).join(''));
-    expect((await run(['state', 'show', '--state', path, '-o', 'json'])).json()).toMatchObject([
-      { type: 'cron.reserved', key: 'k1', data: JOB, seen: ['cron_0'] },
-      { type: 'cron.created', key: 'k1', data: JOB, of: '1', object: 'cron_1' },
-      { type: 'upload.created', key: 'k2', data: { filename: 'faq.pdf' }, of: '9', object: 'att_1' },
-      { type: 'message.sent' },
-    ]);
+    const { stderr } = await run(['state', 'show', '--state', missing], { columns: 80 });
+    expect(stderr).toBe(`There is no state yet: ${missing}\n`);
   });
 
   test('shows every intact record of a damaged file once, and warns about the lines that cannot be used', async () => {
@@ -126,7 +103,7 @@ describe('state show', () => {
     expect(ran.json<{ line: number }[]>().map((record) => record.line)).toEqual([1, 3, 12]);
     const warnings = DAMAGED.map(({ line, why }) => `warning: ${path}:${line} cannot be used: ${why}\n`);
     expect(ran.stderr).toBe(warnings.join(''));
-    const many = write('state.jsonl', `${'broken\n'.repeat(1_000)}${SPACE}\n`);
+    const many = write('state.jsonl', 'broken\n'.repeat(1_000));
     const { stderr } = await run(['state', 'show', '--state', many]);
     expect(stderr).toContain('980 more lines cannot be used; `partnerctl state verify` names them all.');
   });
@@ -161,7 +138,6 @@ test('state verify exits with 1 for a damaged file, names every line that is no 
 
 test.each([
   ['a directory', tempDirectory, 'It is a directory, a device, or a pipe.'],
-  ['a device', () => '/dev/null', 'It is a directory, a device, or a pipe.'],
   ['below a file', () => join(write('file', ''), 'state.jsonl'), 'not a directory'],
 ])('A path is refused with the reason if it is %s', async (_, place, why) => {
   const path = place();
@@ -188,9 +164,7 @@ test('A place with other content is not initialized or copied to, and stays as i
     expect(ran.error()).toMatchObject({ type: 'local', message: `This is not a state: ${path}` });
   }
   expect(readFileSync(path, 'utf8')).toBe(content);
-  for (const file of [damagedFile(), write('state.jsonl', '\n\n'), write('state.jsonl', RESERVED.slice(0, 30))]) {
-    expect((await run(['state', 'init', file])).code).toBe(0);
-  }
+  expect((await run(['state', 'init', damagedFile()])).code).toBe(0);
 });
 
 describe('A state on a branch', () => {
@@ -211,8 +185,6 @@ describe('A state on a branch', () => {
     expect(made.stderr).toBe(`warning: Branch main already has other files; state.jsonl was added to it: ${address}\n`);
     expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
     expect(git(['ls-tree', '--name-only', 'main'])).toBe('README.md\nstate.jsonl');
-    const path = await run(['state', 'path', '-o', 'json'], { env });
-    expect(path.json()).toMatchObject({ path: address, from: 'PARTNER_STATE', exists: true, problem: null });
     const [file, copy] = [soundFile(), join(HOME, 'copy.jsonl')];
     const copied = async (from: string, to: string) =>
       (await run(['state', 'copy', from, to, '-o', 'json'], { env })).json();
@@ -220,70 +192,53 @@ describe('A state on a branch', () => {
     expect(await copied(file, address)).toMatchObject({ copied: 0, present: 4 });
     expect(await copied(address, copy)).toMatchObject({ copied: 4 });
     expect(await recordTypes(copy)).toEqual(await recordTypes(file));
-    for (const mistyped of [`${address}-mistyped`, `${file}-mistyped`]) {
-      const ran = await run(['state', 'copy', mistyped, copy], { env });
-      expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining(`There is no state at ${mistyped}.`) });
-    }
+    const mistyped = await run(['state', 'copy', `${address}-mistyped`, copy], { env });
+    expect(mistyped).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no state at git+file:') });
     const damaged = write('damaged.jsonl', `${SPACE}\n{"v":1,"type":"cron.created"\n`);
     const ran = await run(['state', 'copy', damaged, copy]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
   });
 
-  test('that refuses records can be read, and nothing is created or forgotten, now or later', async () => {
+  test('that refuses records can be read, and nothing is created', async () => {
     const sandbox = await service();
     const bare = bareRepository();
     const env = { ...sandbox.env, PARTNER_STATE: `git+file://${bare}#state` };
     const cron = await createCronAgent(sandbox);
     expect((await run(cron.create('daily'), { env })).code).toBe(0);
-    const before = await recordTypes(env.PARTNER_STATE);
     const hook = join(bare, 'hooks', 'pre-receive');
     mkdirSync(dirname(hook), { recursive: true });
     writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    for (const [args, code] of [
-      [cron.create('weekly'), 8],
-      [['cron', 'forget', '--agent', cron.agent_id, '--name', 'daily', '--yes'], 8],
-      [['cron', 'list'], 0],
-    ] as const) {
-      const ran = await run(args, { env });
-      expect(ran.code, ran.stderr).toBe(code);
-    }
-    rmSync(hook);
+    expect((await run(cron.create('weekly'), { env })).code).toBe(8);
+    expect((await run(['cron', 'list'], { env })).code).toBe(0);
     expect(await cron.posted()).toBe(1);
-    expect(await recordTypes(env.PARTNER_STATE)).toEqual(before);
   });
 });
 
 describe('An address', () => {
-  test.each([
-    ['mysql://ops@db/main', 'cannot be kept at mysql://'],
-    ['postgres:/ops:secret@db/main', 'neither a URL nor the name of a file'],
-    ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
-    ['password=secret', 'neither a URL nor the name of a file'],
-    ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
-    ['postgres://ops:secret@db/main', '--state must not hold a password'],
-    ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
-    ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
-    ['postgres://db/main', 'names no user'],
-    ['postgres://ops@localhost/main?tabel=mine', 'unknown parameter "tabel"'],
-    ['postgres://ops@localhost/main?table=a;b', '"a;b" is not the name of a table'],
-  ])('is rejected: %s: %s', async (address, message) => {
-    const ran = await run(['state', 'verify', '--state', address], { env: { HOME: tempDirectory() } });
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
-    expect(ran.stderr).not.toContain('secret');
-  });
-
-  test.each([
-    // A secret with a space before it, or with the quotes of an .env file.
-    [' postgres://ops:secret@db/main', 'neither a URL nor the name of a file'],
-    ['"postgres://ops:secret@db/main"', 'neither a URL nor the name of a file'],
-    ['ops:secret@db.example.com/main', 'neither a URL nor the name of a file'],
-    ['postgres://ops:secret%zz@db/main', '% as %25'],
-    ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
-    ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
-  ])('is rejected in PARTNER_STATE without repeating it: %s: %s', async (address, message) => {
-    const ran = await run(['state', 'path'], { env: { HOME: tempDirectory(), PARTNER_STATE: address } });
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
-    expect(ran.stderr).not.toContain('secret');
+  test('that is none is rejected from --state and PARTNER_STATE, without repeating its password', async () => {
+    for (const [address, message] of [
+      ['mysql://ops@db/main', 'cannot be kept at mysql://'],
+      ['postgres:/ops:secret@db/main', 'neither a URL nor the name of a file'],
+      ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
+      ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
+      ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
+      ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
+      ['postgres://db/main', 'names no user'],
+      ['postgres://ops@localhost/main?tabel=mine', 'unknown parameter "tabel"'],
+      ['postgres://ops@localhost/main?table=a;b', '"a;b" is not the name of a table'],
+      // With the quotes of an .env file.
+      ['"postgres://ops:secret@db/main"', 'neither a URL nor the name of a file'],
+      ['postgres://ops:secret%zz@db/main', '% as %25'],
+      ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
+      ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
+    ] as const) {
+      const ran = await run(['state', 'path'], { env: { PARTNER_STATE: address } });
+      expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(message)]);
+      expect(ran.stderr).not.toContain('secret');
+    }
+    const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
+    expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
+    expect(flag.stderr).not.toContain('secret');
   });
 
   test('may name a file of certificates, which must be readable', async () => {

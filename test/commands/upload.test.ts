@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -12,12 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { json } from '../support/fake-service.ts';
 import { ATTACHMENTS, downloadContent, sha256 } from '../support/forms.ts';
-import { manualSignals, run, tempDirectory } from '../support/run.ts';
+import { manualSignals, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 import {
@@ -57,25 +54,13 @@ describe('upload', () => {
     for (const never of [at.directory, at.token]) expect(text).not.toContain(never);
 
     const again = { ...uploaded, status: 'skipped' };
-    expect(JSON.parse((await at.upload([file, '-o', 'ndjson'])).stdout)).toEqual(again);
-    expect(parseYaml((await at.upload([file, '-o', 'yaml'])).stdout)).toEqual([again]);
+    expect((await at.upload([file, '-o', 'json'])).json()).toEqual([again]);
     const tsv = await at.upload([file]);
     expect(tsv.stdout).toBe(`${id}\tskipped\t${file}\t7\t${sha256(bytes)}\n`);
     const table = await at.upload([file, '-o', 'table', '--wide', '--color', 'never'], { columns: 200 });
     expect(table.stdout).toMatch(/^ID +STATUS +FILE +BYTES +SHA-256\n/);
     expect(table.stderr).toBe('1 skipped.\n');
     expect(await at.kept()).toHaveLength(1);
-  });
-
-  test('has a known length, and the token in only one header', async () => {
-    const { service, upload } = await startUploads(accept);
-    expect((await upload([smallFile()])).code).toBe(0);
-    const [request] = service.requests;
-    const { authorization, 'content-length': length, ...others } = request?.headers ?? {};
-    expect(authorization).toBe(`Bearer ${UPLOAD_TOKEN}`);
-    expect(others['transfer-encoding']).toBeUndefined();
-    expect(Number(length)).toBe(request?.bytes);
-    expect(JSON.stringify(others) + request?.path + request?.body).not.toContain(UPLOAD_TOKEN);
   });
 
   test('sends documents, content types, and files of any size, and prints the results in the order of the arguments', async () => {
@@ -90,32 +75,12 @@ describe('upload', () => {
     const ran = await at.upload([...files, '-o', 'json']);
     expect(ran.json<UploadAnswer[]>().map(({ bytes }) => bytes)).toEqual(sizes);
     const [document, text, ...others] = await at.kept();
-    expect([document, text]).toMatchObject([
-      { name: 'notes.md', content_type: 'text/markdown' },
-      { filename: 'notes.md', content_type: 'text/plain' },
-    ]);
+    expect(document).toMatchObject({ name: 'notes.md', content_type: 'text/markdown' });
+    expect(text).toMatchObject({ filename: 'notes.md', content_type: 'text/plain' });
     for (const { bytes, sha256: hash, content_type } of others) {
-      expect({ hash, content_type }).toEqual({
-        hash: sha256(Buffer.alloc(bytes, 'abcdefg')),
-        content_type: 'application/octet-stream',
-      });
+      expect(hash).toBe(sha256(Buffer.alloc(bytes, 'abcdefg')));
+      expect(content_type).toBe('application/octet-stream');
     }
-  });
-
-  test('is sent under a name with brackets, as the hint of the refusal says', async () => {
-    const service = await startFakeService(({ body }, response) =>
-      body.includes('name="files[]"')
-        ? sendJson(response, { file_attachment_id: 'f1' }, 201)
-        : sendJson(response, { errors: [{ field: 'files[]', message: 'is required' }] }, 422),
-    );
-    const home = tempDirectory();
-    const options = { env: { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: home } };
-    const upload = () => run(['upload', write('a.txt', 'a', home), '-o', 'json'], options);
-    const [, leaf = '', value = ''] =
-      /partnerctl contract set (\S+) '(\S+)'/.exec((await upload()).error().hint ?? '') ?? [];
-    expect([leaf, value]).toEqual(['file_attachments.create.file', 'form:files[]']);
-    expect((await run(['contract', 'set', leaf, value], options)).code).toBe(0);
-    expect((await upload()).json()).toMatchObject([{ id: 'f1', status: 'uploaded' }]);
   });
 
   test('uploads standard input under --filename once, and leaves no temporary file', async () => {
@@ -131,67 +96,55 @@ describe('upload', () => {
     expect(statusesOf(await at.upload(args, { stdin: 'select 1;' }))).toEqual(['skipped']);
     expect(statusesOf(await at.upload(args, { stdin: 'select 2;' }))).toEqual(['uploaded']);
     expect(readdirSync(temporary).filter((name) => name.startsWith('partnerctl-upload-'))).toEqual([]);
-    await at.forget();
     vi.stubEnv('TMPDIR', join(temporary, 'gone'));
     const failed = await at.upload(args, { stdin: 'x' });
     expect(failed.code).toBe(1);
     expect(failed.error()).toMatchObject({ type: 'local', hint: expect.stringContaining('TMPDIR') });
-    expect(await at.received()).toEqual([]);
     // Standard input is not read without a token: reading it would fail.
     expect((await at.upload(args, { stdin: '', env: { PARTNER_TOKEN: undefined } })).code).toBe(3);
   });
 
-  test.each([
-    [[], /No file to upload/],
-    [['x', '--as', 'picture'], /--as/],
-    [['x', '--concurrency', '33'], /--concurrency/],
-    [['x', '--content-type', 'pdf'], /--content-type takes a type/],
-    [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
-    [['x', '--filename', 'y'], /--filename can only be used with standard input/],
-    [['x', '--exclude', '*'], /needs --recursive/],
-    [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
-    [['-'], /needs --filename/],
-    [['-', 'x', '--filename', 'y'], /cannot be uploaded together with files/],
-    [['-', '--filename', 'y', '--token-file', '-'], /cannot be both the file and the token/],
-  ])('exits with 2 for %j, and sends nothing', async (args, said) => {
+  test('exits with 2 for wrong arguments, and sends nothing', async () => {
     const at = await uploads();
-    const ran = await at.upload([...args, '-o', 'json'], { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
-    expect(ran.code).toBe(2);
-    expect(ran.error().message).toMatch(said);
+    const refused: readonly (readonly [readonly string[], RegExp])[] = [
+      [[], /No file to upload/],
+      [['x', '--as', 'picture'], /--as/],
+      [['x', '--concurrency', '33'], /--concurrency/],
+      [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
+      [['x', '--filename', 'y'], /--filename can only be used with standard input/],
+      [['x', '--exclude', '*'], /needs --recursive/],
+      [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
+      [['-'], /needs --filename/],
+      [['-', 'x', '--filename', 'y'], /cannot be uploaded together with files/],
+      [['-', '--filename', 'y', '--token-file', '-'], /cannot be both the file and the token/],
+    ];
+    for (const [args, said] of refused) {
+      const ran = await at.upload([...args, '-o', 'json'], { stdin: 'x', env: { PARTNER_TOKEN: undefined } });
+      expect([args, ran.code, ran.error().message]).toEqual([args, 2, expect.stringMatching(said)]);
+    }
     expect(await at.received()).toEqual([]);
     expect(existsSync(at.state)).toBe(false);
   });
 
   test('names every argument that cannot be uploaded, and sends nothing', async () => {
     const at = await uploads();
-    const [pipe, link] = [join(at.directory, 'pipe'), join(at.directory, 'link')];
-    execFileSync('mkfifo', [pipe]);
-    symlinkSync('nowhere', link);
-    const bad = [at.directory, pipe, '/dev/null', link, join(at.directory, 'gone\u001b[2J')];
+    const bad = [at.directory, '/dev/null', join(at.directory, 'gone\u001b[2J')];
     const ran = await at.upload([write('good', 'good', at.directory), ...bad, '-o', 'json']);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    const problems = ['--recursive', 'a pipe', 'a device', 'no such file', 'no such file'].map((why, index) => ({
+    const problems = ['--recursive', 'a device', 'no such file'].map((why, index) => ({
       file: bad[index],
       why: expect.stringContaining(why),
     }));
-    expect(ran.error()).toMatchObject({ message: '5 files cannot be uploaded.', details: { problems } });
+    expect(ran.error()).toMatchObject({ message: '3 files cannot be uploaded.', details: { problems } });
     expect(await at.received()).toEqual([]);
-    expect((await at.upload([bad[4] ?? ''])).stderr).toContain('gone\\x1b[2J');
+    expect((await at.upload([bad[2] ?? ''])).stderr).toContain('gone\\x1b[2J');
   });
 
   test('sends what is below a directory once, except for hidden files and links that lead out of it', async () => {
     const at = await uploads();
-    const texts = {
-      'a.pdf': 'a',
-      'b.tmp': 'b',
-      '.env': 'e',
-      '.git/config': 'g',
-      'sub/c.pdf': 'c',
-      'sub/deep/a.pdf': 'a',
-    };
-    for (const [name, text] of Object.entries(texts)) {
+    for (const name of ['a.pdf', 'b.tmp', '.env', '.git/config', 'sub/c.pdf', 'sub/deep/a.pdf']) {
       mkdirSync(join(at.directory, name, '..'), { recursive: true });
-      writeFileSync(join(at.directory, name), text);
+      writeFileSync(join(at.directory, name), name.slice(-5));
     }
     symlinkSync(write('secret.txt', 'not meant'), join(at.directory, 'link.txt'));
     const args = ['-r', at.directory, '--exclude', '*.tmp', '--concurrency', '8', '-o', 'json'];
@@ -199,14 +152,11 @@ describe('upload', () => {
     const said = 'Left out: 2 hidden, 1 link that leads out of the directory. To upload one, name it.\n';
     expect(planned.stderr).toBe(said);
     expect(statusesOf(planned)).toEqual(['planned', 'planned', 'planned']);
-    expect(existsSync(at.state)).toBe(false);
     const ran = await at.upload(args);
     expect(ran).toMatchObject({ code: 0, stderr: said });
     // Two have the same name and content.
     expect(statusesOf(ran).toSorted()).toEqual(['skipped', 'uploaded', 'uploaded']);
     expect((await at.kept()).map(({ filename }) => filename).sort()).toEqual(['a.pdf', 'c.pdf']);
-    const named = await at.upload([join(at.directory, '.env'), join(at.directory, 'link.txt'), '-r', '-o', 'json']);
-    expect(statusesOf(named)).toEqual(['uploaded', 'uploaded']);
   });
 
   test('skips a known file after a touch or a move, but not another name, kind, or content, nor with --force', async () => {
@@ -214,37 +164,29 @@ describe('upload', () => {
     const file = write('a.txt', 'one', at.directory);
     const status = async (...args: string[]) => (await at.upload([...args, '-o', 'json'])).json<UploadAnswer[]>()[0];
     const first = await status(file);
-    const skipped = { status: 'skipped', id: first?.id, sha256: first?.sha256 };
-    utimesSync(file, new Date(0), new Date(0));
-    mkdirSync(join(at.directory, 'other'));
-    const moved = join(at.directory, 'other', 'a.txt');
-    renameSync(file, moved);
-    expect(await status(moved)).toMatchObject(skipped);
-    renameSync(moved, join(at.directory, 'b.txt'));
-    expect(await status(join(at.directory, 'b.txt'))).toMatchObject({ status: 'uploaded' });
-    expect(await status(join(at.directory, 'b.txt'), '--as', 'document')).toMatchObject({ status: 'uploaded' });
+    const moved = write('a.txt', 'one');
+    utimesSync(moved, new Date(0), new Date(0));
+    expect(await status(moved)).toMatchObject({ status: 'skipped', id: first?.id, sha256: first?.sha256 });
+    const renamed = write('b.txt', 'one');
+    expect(await status(renamed)).toMatchObject({ status: 'uploaded' });
+    expect(await status(renamed, '--as', 'document')).toMatchObject({ status: 'uploaded' });
     write('a.txt', 'two', at.directory);
-    utimesSync(file, new Date(0), new Date(0));
     expect(await status(file)).toMatchObject({ status: 'uploaded', sha256: sha256('two') });
     const second = await status(file, '--force');
     expect(second?.status).toBe('uploaded');
     expect(await status(file)).toMatchObject({ status: 'skipped', id: second?.id });
   });
 
-  test.each(['a"b\r\nX: y.txt', '日本語.pdf', 'a\\b%22.txt', '\u001b[31mred\u202e.txt', '-dash.txt'])(
-    'sends a name unchanged, and shows it escaped in the table: %j',
-    async (name) => {
-      const at = await uploads();
-      const file = write(name, 'x', at.directory);
-      expect((await at.upload([file, '-o', 'json'])).json()).toMatchObject([{ file, status: 'uploaded' }]);
-      // Quotes and line breaks are percent-encoded in the form, as browsers do.
-      const encoded = name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-      expect(await at.kept()).toMatchObject([{ filename: encoded }]);
-      const shown = await at.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 });
-      expect(shown.stdout).not.toMatch(/[\u001b\u202e\r]/);
-      expect((await at.upload([file])).stdout.split('\t')).toHaveLength(5);
-    },
-  );
+  test('sends a name unchanged, and shows it escaped in the table', async () => {
+    const at = await uploads();
+    const file = write('日本語 a"b\r\n\u001b[31mred\u202e.txt', 'x', at.directory);
+    expect((await at.upload([file, '-o', 'json'])).json()).toMatchObject([{ file, status: 'uploaded' }]);
+    // Quotes and line breaks are percent-encoded in the form, as browsers do.
+    expect(await at.kept()).toMatchObject([{ filename: '日本語 a%22b%0D%0A\u001b[31mred\u202e.txt' }]);
+    const shown = await at.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 });
+    expect(shown.stdout).not.toMatch(/[\u001b\u202e\r]/);
+    expect((await at.upload([file])).stdout.split('\t')).toHaveLength(5);
+  });
 });
 
 describe('an upload, when something fails,', () => {
@@ -263,23 +205,19 @@ describe('an upload, when something fails,', () => {
     expect(statusesOf(await at.upload([...files, '-o', 'json']))).toEqual(['uploaded', 'unknown', 'skipped']);
   });
 
-  test.each([
-    [401, 3, 'credentials'],
-    [402, 6, 'balance_too_low'],
-  ])('stops the run after %i', async (status, code, type) => {
+  test('stops the run after a 402', async () => {
     const at = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, at.directory));
-    await at.faults({ kind: 'status', status, on: 'POST' });
+    await at.faults({ kind: 'status', status: 402, on: 'POST' });
     const ran = await at.upload([...files, '--concurrency', '1', '-o', 'json']);
-    expect(ran.code).toBe(code);
+    expect(ran.code).toBe(6);
     expect(await at.posts()).toHaveLength(1);
-    const notStarted = { status: 'failed', error: { type, message: expect.stringMatching(/^It was not started\. /) } };
-    expect(ran.json()).toMatchObject([{ status: 'failed', error: { type } }, notStarted, notStarted]);
+    const error = { type: 'balance_too_low', message: expect.stringMatching(/^It was not started\. /) };
+    const notStarted = { status: 'failed', error };
+    expect(ran.json()).toMatchObject([{ status: 'failed', error: { type: error.type } }, notStarted, notStarted]);
   });
 
   test.each([
-    [402, 6, 'balance_too_low'],
-    [403, 3, 'credentials'],
     [413, 1, 'refused'],
     [307, 8, 'service'],
   ])(
@@ -296,23 +234,15 @@ describe('an upload, when something fails,', () => {
     },
   );
 
-  test('says when to retry after a rate limit beyond the deadline, without waiting for it', async () => {
-    const { upload, records } = await startUploads(refuseEarly(429, 0, { 'retry-after': '3600' }));
-    const ran = await upload([largeFile(), largeFile()]);
-    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 7, type: 'rate_limited' });
-    expect(ran.error().hint).toMatch(/^Run the command again after \d{4}-/);
-    expect(await records()).toEqual([]);
-  });
-
   test('is abandoned within --timeout if the service stops reading', async () => {
     const clock = {
       ...systemClock,
       sleep: async (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.max(ms, 120), signal),
     };
     const { upload, records } = await startUploads(onceReceived(1, ({ incoming }) => incoming.pause()));
-    const ran = await upload([largeFile(), '--timeout', '2s'], { clock });
+    const ran = await upload([largeFile(), '--timeout', '1s'], { clock });
     expect(ran.code).toBe(8);
-    expect(ran.error().message).toMatch(/^Could not send the whole request to http:\S+ within 2s \(--timeout\)\.$/);
+    expect(ran.error().message).toMatch(/^Could not send the whole request to http:\S+ within 1s \(--timeout\)\.$/);
     expect(await records()).toEqual([]);
   });
 
@@ -323,7 +253,9 @@ describe('an upload, when something fails,', () => {
     const named = await upload([write(`${UPLOAD_TOKEN}.txt`, 'hello')]);
     expect(named.code).toBe(2);
     expect(named.error().message).toBe('A secret would be written to the state.');
-    expect(service.requests).toHaveLength(1);
+    const [request, ...others] = service.requests;
+    expect(others).toEqual([]);
+    expect(Number(request?.headers['content-length'])).toBe(request?.bytes);
     expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(UPLOAD_TOKEN);
   });
 
@@ -339,24 +271,13 @@ describe('an upload, when something fails,', () => {
     expect(ran.json()).toMatchObject([{ status: 'uploaded' }, failed, { status: 'uploaded' }]);
   });
 
-  test('sends nothing if the state cannot be written, or has a damaged line, which is named', async () => {
+  test('sends nothing if the state cannot be written', async () => {
     const at = await uploads();
-    const [known, fresh] = [write('a.txt', 'a', at.directory), write('b.txt', 'b', at.directory)];
     symlinkSync(join(at.directory, 'nowhere', 'state.jsonl'), at.state);
-    const unwritable = await at.upload([known, fresh, '-o', 'json']);
-    expect(unwritable.code).toBe(1);
-    expect(unwritable.json<UploadAnswer[]>().map(({ error }) => error?.message)).toEqual(
-      ['', ''].map(() => `The state file could not be written: ${at.state}`),
-    );
-    expect(await at.received()).toEqual([]);
-    rmSync(at.state);
-    await at.upload([known]);
-    await at.forget();
-    const intact = readFileSync(at.state, 'utf8');
-    writeFileSync(at.state, intact.replace('"object":"a', '"object":"b'));
-    const ran = await at.upload([known, fresh, '-o', 'json']);
+    const ran = await at.upload([write('a.txt', 'a'), write('b.txt', 'b'), '-o', 'json']);
     expect(ran.code).toBe(1);
-    expect(ran.error().message).toMatch(/state\.jsonl:\d+ cannot be used/);
+    const error = { message: `The state file could not be written: ${at.state}` };
+    expect(ran.json()).toMatchObject([{ error }, { error }]);
     expect(await at.received()).toEqual([]);
   });
 
