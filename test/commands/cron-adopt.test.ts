@@ -40,8 +40,6 @@ describe('cron adopt', () => {
       [[id, '--key', 'nope', '--yes'], 4, 'The state knows no job with the key nope.'],
       [[id, '--agent', service.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
-      [[], 2, 'cron_job_id'],
-      [['', ...named, '--yes'], 2, 'is not the id of a job'],
       [[`${id} `, ...named, '--yes'], 2, 'is not the id of a job'],
     ];
     for (const [args, code, said] of refused) {
@@ -62,14 +60,11 @@ describe('cron adopt', () => {
     expect((await service.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
   });
 
-  test.each([
-    ['fails in passing', { kind: 'status', status: 503 }, 8],
-    ['is refused with the token', { kind: 'status', status: 401 }, 3],
-  ])('records nothing if the list %s', async (_, fault, code) => {
+  test('records nothing if the list fails in passing', async () => {
     const service = await schedules();
-    await service.faults({ ...fault, on: 'GET' });
+    await service.faults({ kind: 'status', status: 503, on: 'GET' });
     const args = ['adopt', 'cron_x', '--agent', service.agent, '--name', 'daily', '--yes'];
-    expect(await service.cron(args)).toMatchObject({ code, stdout: '' });
+    expect(await service.cron(args)).toMatchObject({ code: 8, stdout: '' });
     expect(await service.records()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, write } from '../support/service.ts';
 
@@ -50,29 +50,21 @@ describe('cron list', () => {
     expect(await service.posts()).toEqual([]);
   });
 
-  test('keeps the fields of the service, and says what a job is that it lists as deleted: gone', async () => {
-    const job = { agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'of the service' };
-    let deleted = {};
-    const service = await startFakeService({
-      'GET /automation/partner-cron-jobs/': (_, response) => {
-        const jobs = ['c1', 'c2'].map((cron_job_id) => ({ ...job, cron_job_id, ...deleted }));
-        sendJson(response, jobs);
-      },
-    });
+  test('keeps the fields of the service, and says of a job that it lists as deleted that it is gone', async () => {
+    const job = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'of the service' };
+    const service = await startFakeService([json([job]), json([{ ...job, deleted_at: '2026-01-02T03:04:05Z' }])]);
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
     await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'Daily', '--yes'], { env });
-    deleted = { deleted_at: '2026-01-02T03:04:05Z' };
     const [first] = (await run(['cron', 'list', '-o', 'json'], { env })).json<unknown[]>();
     expect(first).toMatchObject({ cron_job_id: 'c1', key: 'K-1', in_words: 'of the service', recorded: true });
     const ran = await run(['cron', 'list', '-o', 'table'], { env });
-    const command =
-      /^1 job is gone from the service\. To let it be created again: partnerctl cron forget [0-9a-f]{24}\n$/;
-    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(command) });
+    expect(ran.stderr).toMatch(/^1 job is gone from the service\. .*: partnerctl cron forget [0-9a-f]{24}\n$/);
   });
 
-  test('shows names, the schedule in plain English, the next run, and the state, with advice on stderr', async () => {
+  test('shows the state of each job in a table, with advice on stderr, and rows without advice in a pipe', async () => {
     const { service } = await everyStanding();
-    const ran = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
+    const table = ['list', '-o', 'table', '--color', 'never'];
+    const ran = await service.cron(table, { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE +SPACE$/);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
@@ -81,44 +73,32 @@ describe('cron list', () => {
     const reconcile = `partnerctl cron reconcile --state ${service.state}`;
     expect(open).toBe(`1 job has an unknown outcome. Find out whether it exists: ${reconcile}`);
     expect(gone).toMatch(/^1 job is gone from the service. To let it be created again: partnerctl cron forget \w{24} /);
+    const soon = await service.cron(table, { columns: 160 });
+    expect(soon.stdout).toMatch(/removed .* unlisted\n/);
+    expect(soon.stderr).toContain('1 job was recorded just now, and is not listed yet');
     const tsv = await service.cron(['list']);
     expect(tsv.stdout.split('\n', 4).map((line) => line.split('\t').length)).toEqual([7, 7, 7, 7]);
     expect(tsv.stderr).toBe('');
   });
 
-  test('does not report a job as gone that was just created and is not listed yet', async () => {
-    const { service } = await everyStanding();
-    const listed = await service.cron(['list', '-o', 'json']);
-    expect(listed.json<Listed[]>()[2]).toMatchObject({ name: 'removed', remote: false, status: 'unlisted' });
-    const ran = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
-    expect(ran.stdout).toMatch(/removed .* unlisted\n/);
-    expect(ran.stderr).not.toContain('cron forget');
-    expect(ran.stderr).toContain('1 job was recorded just now, and is not listed yet');
-  });
-
   test('needs no network, token, or base URL with --local', async () => {
     const { service, removed } = await everyStanding();
-    for (const env of [{ PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined }, { PARTNER_TOKEN: undefined }]) {
-      const ran = await service.cron(['list', '--local', '-o', 'json'], { env });
-      expect(ran).toMatchObject({ code: 0, stderr: '' });
-      expect(ran.json()).toMatchObject([
-        { name: 'daily', cron_job_id: expect.any(String), recorded: true, remote: null, status: 'local' },
-        { name: 'removed', cron_job_id: removed, remote: null, status: 'local' },
-        { name: 'lost', cron_job_id: null, remote: false, status: 'unknown' },
-      ]);
-    }
+    const env = { PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined };
+    const ran = await service.cron(['list', '--local', '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toMatchObject([
+      { name: 'daily', cron_job_id: expect.any(String), recorded: true, remote: null, status: 'local' },
+      { name: 'removed', cron_job_id: removed, remote: null, status: 'local' },
+      { name: 'lost', cron_job_id: null, remote: false, status: 'unknown' },
+    ]);
     expect(await service.received()).toEqual([]);
-    const elsewhere = await service.cron(['list', '--local', '-o', 'json'], {
-      env: { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1' },
-    });
-    expect(elsewhere).toMatchObject({ code: 0, stdout: '[]\n' });
-    expect(await service.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
+    const there = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1' };
+    expect(await service.cron(['list', '--local', '-o', 'json'], { env: there })).toMatchObject({ stdout: '[]\n' });
   });
 
   test('explains an empty list in the table', async () => {
     const service = await schedules();
-    expect(await service.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
-    const said = { stdout: '', stderr: 'There are no scheduled jobs.\n' };
+    const said = { code: 0, stdout: '', stderr: 'There are no scheduled jobs.\n' };
     expect(await service.cron(['list', '-o', 'table'])).toMatchObject(said);
   });
 });
@@ -168,23 +148,18 @@ describe('cron list with --agent or --space', () => {
   });
 
   test('shows the jobs of an agent that left the space, too, where the service names the space', async () => {
-    const jobs = [
-      { cron_job_id: 'c1', agent_id: 'a1', name: 'one' },
-      { cron_job_id: 'c2', agent_id: 'a2', name: 'two', external_space_id: 'acme' },
-      { cron_job_id: 'c3', agent_id: 'a3', name: 'three', space: { externalSpaceId: 'acme' } },
-      { cron_job_id: 'c4', agent_id: 'a4', name: 'four', external_space_id: null },
-    ];
     const service = await startFakeService({
       'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
       'GET /automation/spaces/s1/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
-      'GET /automation/partner-cron-jobs/': json(jobs),
+      'GET /automation/partner-cron-jobs/': json([
+        { cron_job_id: 'c1', agent_id: 'a1', name: 'one' },
+        { cron_job_id: 'c2', agent_id: 'a2', name: 'two', external_space_id: 'acme' },
+        { cron_job_id: 'c3', agent_id: 'a3', name: 'three' },
+      ]),
     });
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    const ofSpace = await run(['cron', 'list', '--space', 'ext:acme', '-o', 'json'], { env });
-    expect(ofSpace.json<{ name: string }[]>().map(({ name }) => name)).toEqual(['one', 'two', 'three']);
-    const { stdout } = await run(['cron', 'list', '-o', 'tsv'], { env });
-    const spaces = stdout.split('\n', jobs.length).map((line) => line.split('\t').at(-1));
-    expect(spaces).toEqual(['', 'acme', 'acme', '']);
+    const { stdout } = await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].name'], { env });
+    expect(stdout).toBe('one\ntwo\n');
   });
 
   test('knows agents from the state where the service does not list them, and counts the rest', async () => {
