@@ -1,12 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileLog } from '../../../src/state/file-log.ts';
 import { Log } from '../../../src/state/log.ts';
 import { decode, encode, newRecord } from '../../../src/state/record.ts';
 import { anyCharacter } from '../../support/properties.ts';
-import { tempDirectory } from '../../support/run.ts';
 import { flipBit } from '../../support/state-file.ts';
 
 const AUTHOR = { user: 'ada', host: 'laptop', pid: 1, version: '0.0.0' };
@@ -49,37 +46,9 @@ describe('A line', () => {
       { numRuns: 2_000 },
     );
   });
-
-  it.each([
-    ['a merge conflict marker', '<<<<<<< ours'],
-    ['not a whole record', '\0\0\0\0'],
-    ['not a whole record', '{"v":1,"type":"cron.reserved"'],
-    ['not a whole record', 'Hello.'],
-  ])('is damaged if it is %s: %j', (why, line) => {
-    expect(decode(line)).toEqual({ kind: 'damaged', why });
-  });
 });
 
 describe('A log', () => {
-  function open(path: string): Log {
-    return new Log({ driver: fileLog(path), author: AUTHOR, clock: { now: () => 0 }, redact: (text) => text });
-  }
-
-  it('goes on behind a torn line, and refuses to be read with a damaged one', async () => {
-    const path = join(tempDirectory(), 'state.jsonl');
-    const log = open(path);
-    const [first, second] = [recordOf('first'), recordOf('second')];
-    writeFileSync(path, `\n${encode(first)}\n\n${encode(recordOf('torn')).slice(0, 100)}`);
-    await log.append([second]);
-    expect((await log.read()).map(({ id }) => id)).toEqual([first.id, second.id]);
-    writeFileSync(path, readFileSync(path, 'utf8').replace('second', 'Second'));
-    await expect(log.read()).rejects.toMatchObject({
-      message: expect.stringMatching(/state\.jsonl:5 cannot be used: changed after it was written/),
-      info: { hint: expect.stringContaining('partnerctl state verify') },
-    });
-    await log.close();
-  });
-
   it('writes what is appended during a write in one more write', async () => {
     const writes: (readonly string[])[] = [];
     const none = async () => undefined;

@@ -6,17 +6,9 @@ function shownAt(text: string, offset: number, length: number): string[] {
 }
 
 describe('formatExcerpt', () => {
-  test('shows the line and carets under the range', () => {
+  test('shows the line and carets under the range, or one caret for an empty one', () => {
     expect(shownAt('one\ntwo three\n', 8, 5)).toEqual(['   2 | two three', '     |     ^^^^^']);
-  });
-
-  test('shows one caret for an empty range, also at the end of a line and of the text', () => {
-    expect(shownAt('', 0, 0)).toEqual(['   1 | ', '     | ^']);
-    expect(shownAt('ab\n', 2, 0)).toEqual(['   1 | ab', '     |   ^']);
     expect(shownAt('ab\n', 3, 9)).toEqual(['   2 | ', '     | ^']);
-  });
-
-  test('underlines a range of several lines up to the end of the first', () => {
     expect(shownAt('a: "b\r\n  c"\r\n', 3, 9)).toEqual(['   1 | a: "b', '     |    ^^']);
   });
 
