@@ -64,11 +64,8 @@ describe('a failure', () => {
           sendJson(response, { space_id: 'space_s0', external_space_id: 's0', agents }, 201);
           return;
         }
-        // Else the POST of `s0` could take the same connection, which then is not closed.
         await refused.arrived();
         sendJson(response, { code: 'organization_balance_too_low', message: 'Balance too low.' }, 402);
-        await request.closed();
-        refused.open();
       },
       'POST *': json({}, 500),
     });
@@ -76,7 +73,11 @@ describe('a failure', () => {
     const first = manifest('s0').replace(/ \}\n$/, `, cron: [${job}] }\n`);
     const path = write('three.yaml', [first, manifest('s1'), manifest('s2')].join('---\n'));
     const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
-    const ran = await run(['provision', path, '--concurrency', '2', '-o', 'json'], { env });
+    const ran = await run(['provision', path, '--concurrency', '2', '-o', 'json', '-v'], {
+      env,
+      // The client has the refusal.
+      onStderr: (text) => text.includes(' 402 ') && refused.open(),
+    });
     expect(ran.code).toBe(6);
     expect(ran.json<Answer>().results).toMatchObject([
       { status: 'failed', space_id: 'space_s0', error: { type: 'balance_too_low' } },

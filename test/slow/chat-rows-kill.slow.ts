@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Chat, createChat, MESSAGE } from '../support/chat.ts';
+import { type Chat, createChat } from '../support/chat.ts';
 import { type FakeService, type Handler, passOn, startFakeService } from '../support/fake-service.ts';
 import { type Running, start } from '../support/program.ts';
-import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { tempDirectory } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
 
 const ROWS = 500;
@@ -116,17 +116,4 @@ test('500 rows are each one message, in order per session, if the run is killed 
   const again = await start(place.args, { env });
   expect(count(again.stdout, 'skipped')).toBe(ROWS);
   expect(await place.sandbox.received()).toEqual([]);
-});
-
-test('500 rows become 500 messages, in order per session, although every fifth response is lost', async () => {
-  const place = await prepare(join(tempDirectory(), 'state.jsonl'));
-  await place.sandbox.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
-  const args = [...place.args, '--retries', '1'];
-  const codes: number[] = [];
-  while (codes.at(-1) !== 0 && codes.length < 40)
-    codes.push((await run(args, { env: place.sandbox.env, random: tinyRandom })).code);
-  expect(codes.at(-1)).toBe(0);
-  // Some rows failed on the way.
-  expect(codes).toContain(10);
-  await expectRowsOnce(place);
 });

@@ -46,26 +46,7 @@ async function expectChecked(args: readonly string[], file: string, text: string
   expect(problems.filter((problem) => 'line' in problem && !isInside(problem))).toEqual([]);
 }
 
-const PUNCTUATION = [
-  '- ',
-  '{',
-  '}',
-  '[',
-  ']',
-  ', ',
-  ': ',
-  '\n',
-  '  ',
-  '"',
-  "'",
-  '*',
-  '&a ',
-  '*a',
-  '#',
-  '---\n',
-  '${A}',
-  '!!str ',
-];
+const PUNCTUATION = [...'{}[]"\'*#\n', '- ', ', ', ': ', '  ', '&a ', '*a', '---\n', '${A}', '!!str '];
 
 describe('Any input file', () => {
   const manifests = fc.oneof(
@@ -79,33 +60,12 @@ describe('Any input file', () => {
     );
   });
 
-  const words = [
-    'agent',
-    'agent_id',
-    'name:x',
-    'space',
-    'name',
-    'instructions',
-    'schedule',
-    'minute',
-    'hour',
-    'timezone',
-    'jobs',
-  ];
+  const words = 'agent agent_id name:x space name instructions schedule minute hour timezone jobs a1 5'.split(' ');
   const jobs = fc.oneof(
     edited(
       "jobs:\n  - { agent: a1, name: daily, instructions: Look., schedule: '0 9 * * 1-5', timezone: Europe/Berlin }\n",
     ),
-    soup([
-      ...PUNCTUATION,
-      ...words,
-      "'0 9 * * 1-5'",
-      'Europe/Berlin',
-      "'@daily'",
-      'a1',
-      '5',
-      '- {agent: a1, name: n, ',
-    ]),
+    soup([...PUNCTUATION, ...words, "'0 9 * * 1-5'", 'Europe/Berlin', "'@daily'", '- {agent: a1, name: n, ']),
   );
   it('of jobs is accepted, or its mistakes are named inside it', async () => {
     await fc.assert(
@@ -149,24 +109,7 @@ const READS = [
   ['chat', 'tail', '--source', 's', '--session', 'a', '--from-start', '--no-follow'],
 ];
 
-const LINK_PARTS = [
-  '<',
-  '>',
-  ';',
-  ',',
-  '=',
-  '"',
-  ' ',
-  'rel',
-  'next',
-  'prev',
-  'rel=next',
-  '?page=2',
-  '/v1/x',
-  '//evil',
-  'title*=',
-  '%',
-];
+const LINK_PARTS = '< > ; , = " rel next prev rel=next ?page=2 /v1/x //evil title*= %'.split(' ');
 const links = soup(LINK_PARTS).map((text) => text.replace(/[^\x20-\x7e]/g, '?'));
 
 describe('Any response', () => {

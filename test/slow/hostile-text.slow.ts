@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run, tempDirectory } from '../support/run.ts';
-import { PROVISION, provisionBody, service, write } from '../support/service.ts';
+import { run } from '../support/run.ts';
+import { PROVISION, provisionBody, service } from '../support/service.ts';
 
 /** Colors, a title, a link, C1 controls, line ends, bidi controls, and what a terminal draws wider or narrower than its length. */
 const NAME =
@@ -9,8 +9,6 @@ const NAME =
 
 // What a terminal acts on, except the line feeds and tabs of the output format.
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
-
-const withoutColors = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
 
 test('A hostile name of the service is escaped in tables and exact for scripts', async () => {
   const { env, partner } = await service();
@@ -39,21 +37,6 @@ test('A hostile name of the service is escaped in tables and exact for scripts',
   expect(debug).toMatchObject({ code: 4, stderr: expect.not.stringMatching(CONTROLS) });
 });
 
-test('A hostile name of a manifest is sent unchanged and shown escaped', async () => {
-  const { env, partner } = await service();
-  const text = (template: string): string =>
-    JSON.stringify({
-      external_space_id: 'acme',
-      space: { name: NAME },
-      agents: [{ template_id: template, name: NAME }],
-    });
-  const refused = await run(['provision', write('acme.yaml', text('tmpl_x')), '-o', 'table'], { env, columns: 100 });
-  expect(refused.code).toBe(1);
-  expect(withoutColors(refused.stdout + refused.stderr)).not.toMatch(CONTROLS);
-  expect((await run(['provision', write('good.yaml', text('tmpl_support'))], { env })).code).toBe(0);
-  expect((await partner('GET', '/automation/spaces/')).json.results[0].name).toBe(NAME);
-});
-
 test('Hostile file names, flags, and errors of the service are shown escaped', async () => {
   const { env } = await service();
   for (const [args, code] of [
@@ -63,12 +46,4 @@ test('Hostile file names, flags, and errors of the service are shown escaped', a
   ] as const) {
     expect(await run(args, { env })).toMatchObject({ code, stderr: expect.not.stringMatching(CONTROLS) });
   }
-});
-
-test('A warning is one line, even if the path contains line feeds', async () => {
-  const state = write('state\nerror: forged.jsonl', 'broken\n', tempDirectory());
-  const shown = await run(['state', 'show', '--state', state], { env: {} });
-  expect(shown.stderr).toContain('warning: ');
-  expect(shown.stderr).toContain('state\\nerror: forged.jsonl:1 cannot be used');
-  expect(shown.stderr).not.toMatch(/^error: /m);
 });

@@ -47,18 +47,7 @@ space: { name: Acme }
 agents:
   - { template_id: tmpl_1, name: Support }
 `;
-const CRON = [
-  'cron',
-  'create',
-  '--agent',
-  'agt_1',
-  '--name',
-  'daily',
-  '--instructions',
-  'Go.',
-  '--schedule',
-  '0 9 * * *',
-];
+const CRON = 'cron create --agent agt_1 --name daily --instructions Go. --schedule @daily'.split(' ');
 
 /** The command that creates an object, and the service's response. */
 interface Case {

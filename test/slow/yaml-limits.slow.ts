@@ -38,12 +38,9 @@ test('Three thousand documents in one source are read', async () => {
   expect(await messagesOf(documents.join('---\n'))).toEqual([]);
 });
 
-test.each([
-  ['[', '['.repeat(1e5)],
-  ['{a: ', '{a: '.repeat(5e4)],
-  ['- ', '- '.repeat(5e4)],
-])('A text that opens %j again and again is named as nested too deep', async (_, text) => {
-  expect((await messagesOf(text))[0]).toMatch(/^a\.yaml:1:\d+ nested too deep$/);
+test('A text that opens lists or maps again and again is named as nested too deep', async () => {
+  for (const text of ['['.repeat(1e5), '{a: '.repeat(5e4), '- '.repeat(5e4)])
+    expect((await messagesOf(text))[0]).toMatch(/^a\.yaml:1:\d+ nested too deep$/);
 });
 
 const lists = [...'bcdefghij'].map((name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[at]}`)}]`);
@@ -57,18 +54,4 @@ test.each([
     'a.yaml:8:1 its aliases stand for too many values',
     'b.yaml:7:1 unknown key "color"',
   ]);
-});
-
-test('No more mistakes are reported than a person can read', async () => {
-  expect(await messagesOf(`${VALID}${'x: &a *b\n---\n'.repeat(2000)}`, VALID)).toHaveLength(1_000);
-});
-
-test.each([
-  ['letters in a line', `x: ${'y'.repeat(4e6)}`],
-  ['variables', `x: "${'${A} '.repeat(1e5)}"`],
-  ['spaces in an id', `external_space_id: "${' '.repeat(4e6)}"`],
-  ['syntax errors', '- @\n'.repeat(5e4)],
-  ['keys', Array.from({ length: 1_000 }, (_, index) => `k${index}: v`).join('\n')],
-])('Many %s are named as mistakes', async (_, text) => {
-  expect(await messagesOf(text)).not.toEqual([]);
 });

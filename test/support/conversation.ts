@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { type Chat, createChat, HISTORY } from './chat.ts';
-import { start } from './program.ts';
+import { type Chat, createChat } from './chat.ts';
 import type { Service } from './service.ts';
 
 /*
@@ -29,21 +28,6 @@ export async function startConversations(service: Service, count: number): Promi
   const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
   const named = sessions.flatMap((session) => ['--session', session]);
   return { service, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
-}
-
-/** Makes about a third of the polls fail, or miss the newest messages. */
-export async function injectHistoryFaults(service: Service, seed: number): Promise<void> {
-  const rules = [
-    { kind: 'reset', rate: 0.03 },
-    { kind: 'reset', stage: 'after', rate: 0.03 },
-    { kind: 'cut', rate: 0.03 },
-    { kind: 'status', status: 503, rate: 0.03 },
-    { kind: 'html', rate: 0.02 },
-    { kind: 'status', status: 429, retry_after: 0.05, rate: 0.02 },
-    { kind: 'stall', rate: 1, times: 1, skip: 20 },
-    { kind: 'stale', rate: 0.2, ms: 100 },
-  ].map((rule) => ({ ...rule, on: `GET ${HISTORY}` }));
-  expect((await service.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
 }
 
 /** Adds replies to the sessions in turn, some at a time, until each has `each` of them. */
@@ -77,24 +61,6 @@ export async function messageIds({ chat, sessions }: Conversations): Promise<Map
 export function shownIds({ sessions }: Conversations, lines: readonly Line[]): Map<string, string[]> {
   const idsOf = (session: string) => lines.flatMap((line) => (line.session_id === session ? line.message_id : []));
   return new Map(sessions.map((session) => [session, idsOf(session)]));
-}
-
-/** Runs a tail until it has written `count` lines, and then sends it a signal. */
-export async function followUntil(
-  { service, tailArgs: args }: Conversations,
-  more: readonly string[],
-  count: number,
-  signal: 'SIGINT' | 'SIGKILL',
-): Promise<{ lines: Line[]; exitCode: number | undefined; stderr: string }> {
-  const child = start([...args, ...more], { env: service.env });
-  let seen = 0;
-  child.stdout?.on('data', (chunk: Buffer) => {
-    for (const byte of chunk) if (byte === 0x0a) seen += 1;
-    if (seen >= count) child.kill(signal);
-  });
-  if (count === 0) child.kill(signal);
-  const { stdout, exitCode, stderr } = await child;
-  return { lines: parseLines(stdout), exitCode, stderr };
 }
 
 /**

@@ -11,7 +11,7 @@ export const ATTACHMENTS = '/automation/file-attachments/';
 
 export const BOUNDARY = 'x-the-boundary-x';
 
-export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
+const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
 
 export function sha256(content: Uint8Array | string): string {
   return createHash('sha256').update(content).digest('hex');

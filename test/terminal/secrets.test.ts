@@ -1,14 +1,14 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { start, until } from '../support/program.ts';
-import { tempDirectory } from '../support/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { createHome, expectNoToken, startEchoService, TOKEN } from '../support/token-echo.ts';
 
-test('login stores the token only in the profile, however it is passed', async () => {
+test('login stores the token only in the profile, however it is passed, and nothing shows it', async () => {
   const baseUrl = await startEchoService((header, response) =>
     response.end(JSON.stringify([{ space_id: 'a', note: header }])),
   );
@@ -16,30 +16,25 @@ test('login stores the token only in the profile, however it is passed', async (
   const tokenFile = write('token', `${TOKEN}\n`);
   const login = ['login', '--base-url', baseUrl, '--debug'];
   const ways = [
-    start([...login, '--profile', 'a'], { env, input: TOKEN }),
-    start([...login, '--profile', 'b', '--token-file', tokenFile], {
-      env: { ...env, PARTNER_CONFIG_DIR: join(home, 'b') },
-    }),
-    start([...login, '--profile', 'c', '--token-command', `cat ${tokenFile}`], {
-      env: { ...env, PARTNER_CONFIG_DIR: join(home, 'c') },
-    }),
+    { stdin: TOKEN },
+    { more: ['--token-file', tokenFile], home: join(home, 'file') },
+    { more: ['--token-command', `cat ${tokenFile}`], home: join(home, 'command') },
   ];
-  for (const ran of await Promise.all(ways)) {
-    expect(ran.exitCode).toBe(0);
-    expectNoToken('stdout', ran.stdout);
-    expectNoToken('stderr', ran.stderr);
-  }
-  for (const rest of [['profile', 'show'], ['profile', 'list'], ['spaces', 'list'], ['logout']]) {
-    const ran = await start([...rest, '--debug', '-o', 'json'], { env });
-    expect(ran.exitCode).toBe(0);
-    expectNoToken(rest.join(' '), ran.stdout + ran.stderr);
-  }
+  const expectQuiet = async (args: readonly string[], options: Parameters<typeof run>[1]): Promise<void> => {
+    const ran = await run(args, options);
+    expect(ran.code).toBe(0);
+    expectNoToken(args.join(' '), ran.stdout + ran.stderr);
+  };
+  for (const { more = [], stdin = '', home: PARTNER_CONFIG_DIR = env.PARTNER_CONFIG_DIR } of ways)
+    await expectQuiet([...login, ...more], { env: { PATH: process.env.PATH, ...env, PARTNER_CONFIG_DIR }, stdin });
+  for (const rest of [['profile', 'show'], ['profile', 'list'], ['spaces', 'list'], ['logout']])
+    await expectQuiet([...rest, '--debug', '-o', 'json'], { env });
   expectNoToken('the profile after logout', readFileSync(join(home, 'config', 'config.json'), 'utf8'));
-  writeFileSync(join(home, 'b', 'config.json'), '');
+  await writeFile(join(home, 'file', 'config.json'), '');
   expectNoToken('a file', files());
 });
 
-test.skipIf(!existsSync('/proc/self/cmdline'))(
+test.skipIf(process.platform !== 'linux')(
   'the token is not in the arguments of the process or its children',
   async () => {
     const release: (() => void)[] = [];

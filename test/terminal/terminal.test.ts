@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createReadStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -8,12 +8,14 @@ import { createChat } from '../support/chat.ts';
 import { schedules } from '../support/cron.ts';
 import { holdRequests } from '../support/hold-requests.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
-import { tempDirectory } from '../support/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { Screen } from '../support/screen.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { shortenLeases } from '../support/state-file.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
 
+const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
 const TOKEN = 'pat_typed-at-the-prompt-0123456789';
 
 interface Terminal {
@@ -44,38 +46,14 @@ const visibleText = (text: string): string =>
     .join('\n');
 
 describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', () => {
-  test('a list is a table with a bold heading', async () => {
+  test('a list is a table with a bold heading, and NO_COLOR wins over FORCE_COLOR without a warning of Node', async () => {
     const { admin, env } = await service();
-    await admin('POST', '/spaces', { count: 3, prefix: 'acme' });
+    await admin('POST', '/spaces', { count: 1, prefix: 'acme' });
     const ran = await inTerminal(['spaces', 'list'], { env });
     expect(ran.exitCode).toBe(0);
     expect(ran.stdout).toContain('\u001b[1mSPACE');
-    const rows = withoutColor(ran.stdout).trimEnd().split('\n');
-    expect(rows).toHaveLength(4);
-    expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
-  });
-
-  test('NO_COLOR wins over FORCE_COLOR, without a warning of Node that it does not', async () => {
-    const { env } = await service();
-    const ran = await inTerminal(['spaces', 'list'], { env: { ...env, NO_COLOR: '1', FORCE_COLOR: '1' } });
-    expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
-  });
-
-  test('a narrow terminal shows cards that fit', async () => {
-    const { admin, env } = await service();
-    await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
-    const ran = await inTerminal(['spaces', 'list'], { env, columns: 40 });
-    const lines = withoutColor(ran.stdout).trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^SPACE: /);
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(40);
-  });
-
-  test('errors are red, and JSON is never colored', async () => {
-    const { env } = await service();
-    const ran = await inTerminal(['agents', 'list', 'nowhere'], { env });
-    expect(ran).toMatchObject({ exitCode: 4, stdout: expect.stringContaining('\u001b[31merror:\u001b[39m') });
-    const json = await inTerminal(['spaces', 'list', '-o', 'json'], { env });
-    expect(plain(json.stdout)).toBe('[]\n');
+    const plainly = await inTerminal(['spaces', 'list'], { env: { ...env, NO_COLOR: '1', FORCE_COLOR: '1' } });
+    expect(plain(plainly.stdout)).toBe(withoutColor(ran.stdout));
   });
 
   test('an operation of more than a second shows a spinner, which disappears at the end', async () => {
@@ -91,21 +69,22 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test('-q, CI, and a terminal without a size, as in a container, hide the spinner', async () => {
     const { env, faults } = await service();
     await faults({ kind: 'delay', ms: 1_200 });
-    const [quiet, ci, sizeless] = await Promise.all([
-      inTerminal(['spaces', 'list', '-q'], { env }),
-      inTerminal(['spaces', 'list'], { env: { ...env, CI: '1' } }),
+    const screen = new Screen();
+    const inProcess = (args: readonly string[], more: Record<string, string>) =>
+      run(['spaces', 'list', ...args], { env: { ...env, ...more }, columns: 100, terminal: screen });
+    const [sizeless] = await Promise.all([
       inTerminal(['spaces', 'list'], { env, columns: 0 }),
+      inProcess(['-q'], {}),
+      inProcess([], { CI: '1' }),
     ]);
-    expect(quiet.stdout).toBe('');
-    for (const ran of [ci, sizeless])
-      expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
+    expect(plain(sizeless.stdout)).toBe('There are no spaces that the token can access.\n');
+    expect(screen.output).toBe('');
   });
 
-  test('login prompts for the URL, and for the token without showing it', async () => {
+  test('login asks for the URL, and for the token without showing it', async () => {
     const { sandbox, token } = await service();
     const home = tempDirectory();
-    const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
-    const child = inTerminal(['login'], { env });
+    const child = inTerminal(['login'], { env: { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') } });
     await until(child.stdout, /Base URL of the service/);
     child.stdin?.write(`${sandbox.baseUrl.replace('/v1', '')}\r`);
     await until(child.stdout, /does not end in/);
@@ -131,30 +110,6 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).toMatch(/\^C\r\n$/);
   });
 
-  test('--color never also applies to questions', async () => {
-    const child = inTerminal(['login', '--color', 'never'], { env: { HOME: tempDirectory() } });
-    await until(child.stdout, /Base URL of the service/);
-    child.stdin?.write('\x03');
-    const ran = await child;
-    expect(ran.exitCode).toBe(130);
-    expect(ran.stdout).not.toMatch(/\x1b\[[\d;]*m/);
-  });
-
-  test('login asks for a token, and names the service, if PARTNER_TOKEN is for another one', async () => {
-    const { sandbox, token } = await service();
-    const env = {
-      HOME: tempDirectory(),
-      PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
-      PARTNER_TOKEN: 'pat_of-the-sandbox',
-    };
-    const child = inTerminal(['login', '--base-url', sandbox.baseUrl], { env });
-    await until(child.stdout, /Partner token for http:\/\/127\.0\.0\.1:\d+\/v1/);
-    child.stdin?.write(`${token}\r`);
-    const ran = await child;
-    expect(ran.exitCode).toBe(0);
-    expect(ran.stdout).toContain('PARTNER_TOKEN is not used: it is for http://127.0.0.1:9/v1 (PARTNER_BASE_URL).');
-  });
-
   test('a write through a protected profile asks for its name, and sends nothing before', async () => {
     const { posts, received, sandbox, token } = await service();
     const home = tempDirectory();
@@ -172,48 +127,31 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(await posts()).toHaveLength(1);
   });
 
-  test('Ctrl-C at the prompt exits with 130 and stores nothing', async () => {
+  test('Ctrl-C at a prompt exits with 130 and stores nothing, and --color never also applies to it', async () => {
     const home = tempDirectory();
-    const child = inTerminal(['login', '--base-url', 'https://api.example.com/v1'], { env: { HOME: home } });
-    await until(child.stdout, /Partner token/);
+    const env = { HOME: home, PARTNER_BASE_URL: 'http://127.0.0.1:9/v1', PARTNER_TOKEN: TOKEN };
+    const child = inTerminal([...LOGIN, '--color', 'never'], { env });
+    await until(child.stdout, /Partner token for https:\/\/api\.example\.com\/v1/);
     child.stdin?.write(`${TOKEN.slice(0, 10)}\u0003`);
     const ran = await child;
     expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).toContain('PARTNER_TOKEN is not used: it is for http://127.0.0.1:9/v1 (PARTNER_BASE_URL).');
     expect(ran.stdout).not.toContain(TOKEN.slice(0, 10));
+    expect(ran.stdout).not.toMatch(/\x1b\[[\d;]*m/);
     expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
   });
 
-  test('Ctrl-D at a prompt exits with 130, too', async () => {
-    const child = inTerminal(['login', '--base-url', 'https://api.example.com/v1'], { env: { HOME: tempDirectory() } });
-    await until(child.stdout, /Partner token/);
-    child.stdin?.write('\u0004');
-    const ran = await child;
-    expect(ran.exitCode).toBe(130);
-    expect(ran.stdout).toContain('Interrupted.');
-  });
-
   test('--timeout ends a prompt', async () => {
-    const login = ['login', '--base-url', 'https://api.example.com/v1', '--timeout', '1s'];
-    const ran = await inTerminal(login, { env: { HOME: tempDirectory() } });
+    const ran = await inTerminal([...LOGIN, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
     expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('did not finish within --timeout') });
   });
 
-  test.each([
-    [['--no-input'], {}],
-    [[], { CI: '1' }],
-  ])('%j %j: login does not ask', async (args, more) => {
-    const env = { HOME: tempDirectory(), ...more };
-    const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...args], { env });
-    expect(ran.exitCode).toBe(2);
-    expect(ran.stdout).toContain('forbids asking');
-  });
-
-  test('login names what keeps it from asking if stderr leads to a file', async () => {
+  test('login does not ask in CI, nor if stderr leads to a file, and says so', async () => {
     const home = tempDirectory();
+    const ran = await inTerminal(LOGIN, { env: { HOME: home, CI: '1' } });
+    expect(ran).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('forbids asking') });
     const log = join(home, 'log');
-    const login = ['login', '--base-url', 'https://api.example.com/v1'];
-    const ran = await inTerminal(login, { env: { HOME: home }, redirection: `2> '${log}'` });
-    expect(ran.exitCode).toBe(2);
+    expect((await inTerminal(LOGIN, { env: { HOME: home }, redirection: `2> '${log}'` })).exitCode).toBe(2);
     expect(readFileSync(log, 'utf8')).toContain('There is no token, and stderr is not a terminal to ask for it.');
   });
 
@@ -245,28 +183,14 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await jobs.faults({ kind: 'reset', on: 'POST', times: 1 });
     await jobs.create();
     shortenLeases(jobs.state, 1);
-    const args = ['cron', 'reconcile', '--state', jobs.state];
-    for (const [typed, code, status] of [
-      ['n\r', 9, 'unknown'],
-      ['y\r', 0, 'released'],
-    ] as const) {
-      const child = inTerminal(args, { env: jobs.env, columns: 200 });
-      await until(child.stdout, /\(y\/N\)/);
-      child.stdin?.write(typed);
-      const ran = await child;
-      expect([typed, ran.exitCode]).toEqual([typed, code]);
-      expect(withoutColor(ran.stdout)).toContain(status);
-    }
+    const child = inTerminal(['cron', 'reconcile', '--state', jobs.state], { env: jobs.env, columns: 200 });
+    await until(child.stdout, /\(y\/N\)/);
+    child.stdin?.write('y\r');
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(withoutColor(ran.stdout)).toContain('released');
     expect((await jobs.create()).code).toBe(0);
     expect(await jobs.jobs()).toHaveLength(1);
-  });
-
-  test('sandbox start prints the settings, and Ctrl-C stops it', async () => {
-    const child = inTerminal(['sandbox', 'start'], { env: { HOME: tempDirectory() } });
-    const shown = await until(child.stdout, /Stop it with Ctrl-C\./);
-    expect(plain(shown)).toMatch(/^export PARTNER_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/);
-    child.stdin?.write('\u0003');
-    expect((await child).exitCode).toBe(0);
   });
 
   test('Ctrl-C in sandbox run reaches the command once', async () => {
@@ -294,21 +218,10 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     }
 
     test('a prompt ends with 129', async () => {
-      const login = ['login', '--base-url', 'https://api.example.com/v1'];
-      const { terminal, exitCode } = await startInTerminal(login, { HOME: tempDirectory() });
+      const { terminal, exitCode } = await startInTerminal(LOGIN, { HOME: tempDirectory() });
       await until(terminal.stdout, /Partner token/);
       terminal.kill('SIGKILL');
       expect(await exitCode()).toBe(129);
-    });
-
-    test('sandbox run ends its command, removes its files, and exits with 129', async () => {
-      const temporary = tempDirectory();
-      const args = ['sandbox', 'run', '--', 'sh', '-c', 'echo ready; read line'];
-      const { terminal, exitCode } = await startInTerminal(args, { TMPDIR: temporary });
-      await until(terminal.stdout, /ready/);
-      terminal.kill('SIGKILL');
-      expect(await exitCode()).toBe(129);
-      expect(readdirSync(temporary)).toEqual([]);
     });
 
     test('a write in flight is completed, and nothing is started after it', async () => {

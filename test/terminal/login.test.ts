@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import module from 'node:module';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { start } from '../support/program.ts';
+import { tempDirectory } from '../support/run.ts';
+import { hasTmux, inTmux } from '../support/tmux.ts';
+
+const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
+
+test('concurrent logins leave an intact file that only its owner can read, and no other file', async () => {
+  const directory = tempDirectory();
+  const env = { PARTNER_CONFIG_DIR: directory, PARTNER_TOKEN: 'pat_of-the-race-0123456789' };
+  const names = ['p0', 'p1', 'p2'];
+  // Their standard input stays open and silent.
+  const logins = names.map((name) => start([...LOGIN, '--no-verify', '--profile', name], { env, stdin: 'pipe' }));
+  for (const ran of await Promise.all(logins)) expect(ran.exitCode, ran.stderr).toBe(0);
+  const file = join(directory, 'config.json');
+  const stored = Object.keys(JSON.parse(readFileSync(file, 'utf8')).profiles);
+  expect(names).toEqual(expect.arrayContaining(stored));
+  expect(stored.length).toBeGreaterThan(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(directory)).toEqual(['config.json']);
+});
+
+test.skipIf(!hasTmux)(
+  'a question is still open after Ctrl-Z and fg, and Ctrl-D still leaves it (needs tmux)',
+  async () => {
+    const { keys, screen } = await inTmux(LOGIN, { HOME: tempDirectory() });
+    await screen(/Partner token for \S+$/);
+    await keys('C-z');
+    await screen(/ended with \d+$/);
+    await keys('fg', 'Enter');
+    await screen(/\nfg\n/);
+    await keys('abc');
+    expect(await screen(/\*\*\*$|Interrupted/)).toMatch(/\*\*\*$/);
+    await keys('C-u', 'C-d');
+    await screen(/error: Interrupted\.$/);
+  },
+);
+
+test.skipIf(!('enableCompileCache' in module))(
+  "The compile cache is in the user's cache directory, unless NODE_DISABLE_COMPILE_CACHE is set (needs Node 22)",
+  async () => {
+    const [used, unused] = [join(tempDirectory(), 'cache'), tempDirectory()];
+    expect(await start(['state', 'path'], { env: { XDG_CACHE_HOME: used } })).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(join(used, 'partnerctl', 'compiled'))).toHaveLength(1);
+    const env = { XDG_CACHE_HOME: unused, NODE_DISABLE_COMPILE_CACHE: '1' };
+    expect(await start(['state', 'path'], { env })).toMatchObject({ exitCode: 0 });
+    expect(existsSync(join(unused, 'partnerctl'))).toBe(false);
+  },
+);
