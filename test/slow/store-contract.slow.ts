@@ -1,8 +1,7 @@
-import { gitServerKinds } from '../support/git-servers.ts';
 import { describeStore, describeStoreInDetail } from '../support/store-contract.ts';
 import { storeKinds } from '../support/stores.ts';
 
-for (const kind of [...storeKinds(), ...gitServerKinds()]) {
+for (const kind of storeKinds()) {
   describeStore(kind);
   describeStoreInDetail(kind);
 }

@@ -2,18 +2,17 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
-import type { StoreKind } from './stores.ts';
 import { findClosedPort } from './tcp-server.ts';
 
 /* Git servers on loopback: smart HTTP, by the CGI program that comes with git, and ssh. */
 
 /** A server with its own repositories. */
-export interface GitServer {
+interface GitServer {
   /** Creates an empty repository. @returns its path, and the URL of one of its branches */
   repository(): { readonly path: string; readonly address: string };
   /** The environment in which git can log in. */
@@ -30,16 +29,6 @@ function makeRepository(root: string, name: string): string {
   execFileSync('git', ['init', '--quiet', '--bare', path]);
   execFileSync('git', ['-C', path, 'config', 'http.receivepack', 'true']);
   return path;
-}
-
-/** The purpose of a request to a smart HTTP server: `git-receive-pack` is a push. */
-export type GitRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
-
-export interface GitHttpOptions {
-  /** The header `Authorization` that each request needs. */
-  readonly authorization?: string;
-  /** Whether to cut the connection once the request has been carried out, before its response. */
-  readonly isCut?: (request: GitRequest) => boolean;
 }
 
 /** Runs the CGI program for a request. @returns the head of its response, and the body */
@@ -70,33 +59,14 @@ async function runCgi(request: IncomingMessage, root: string): Promise<{ head: s
   return { head: output.subarray(0, end).toString(), body: output.subarray(end + 4) };
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  root: string,
-  { authorization, isCut }: GitHttpOptions,
-): Promise<void> {
-  if (authorization !== undefined && request.headers.authorization !== authorization) {
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
-    return;
-  }
+async function serve(request: IncomingMessage, response: ServerResponse, root: string): Promise<void> {
   const { head, body } = await runCgi(request, root);
-  if (isCut?.(request)) {
-    response.destroy();
-    return;
-  }
   for (const line of head.split('\r\n')) {
     const [name = '', value = ''] = line.split(': ');
     if (name === 'Status') response.statusCode = Number(value.slice(0, 3));
     else response.setHeader(name, value);
   }
   response.end(body);
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  return address.port;
 }
 
 /** Whether git is installed with its CGI program and its HTTP client. */
@@ -109,21 +79,24 @@ export function hasGitHttp(): boolean {
   }
 }
 
-/** Starts a smart HTTP server. */
-export async function startGitHttp(options: GitHttpOptions = {}): Promise<GitServer> {
+/** Starts a smart HTTP server. @param authorization the header that each request needs, if any */
+export async function startGitHttp(authorization?: string): Promise<GitServer> {
   const root = temporary();
   const server = createServer((request, response) => {
-    serve(request, response, root, options).catch(() => response.destroy());
+    if (authorization !== undefined && request.headers.authorization !== authorization)
+      return void response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+    serve(request, response, root).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(Object(server.address()).port));
+  });
   let count = 0;
   return {
     variables: {},
     repository() {
       count += 1;
       const path = makeRepository(root, `state${count}.git`);
-      return { path, address: `git+http://127.0.0.1:${portOf(server)}/state${count}.git#state` };
+      return { path, address: `git+http://127.0.0.1:${port}/state${count}.git#state` };
     },
     async stop() {
       const closed = once(server, 'close');
@@ -151,10 +124,8 @@ export interface GitSshServer extends GitServer {
 export async function startGitSsh(): Promise<GitSshServer> {
   const root = temporary();
   const port = await findClosedPort();
-  const makeKey = (name: string): void => {
+  for (const name of ['host', 'user'])
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(root, name)]);
-  };
-  for (const name of ['host', 'user']) makeKey(name);
   const known = `[127.0.0.1]:${port} ${execFileSync('cat', [join(root, 'host.pub')], { encoding: 'utf8' })}`;
   writeFileSync(join(root, 'known_hosts'), known);
   const settings = [
@@ -197,28 +168,4 @@ export async function startGitSsh(): Promise<GitSshServer> {
       await rm(root, { recursive: true, force: true });
     },
   };
-}
-
-function kindOf(name: string, missing: string | undefined, startServer: () => Promise<GitServer>): StoreKind {
-  let server: GitServer | undefined;
-  return {
-    name,
-    missing,
-    get variables() {
-      return server?.variables ?? {};
-    },
-    async start() {
-      server = await startServer();
-    },
-    fresh: async () => server?.repository().address ?? '',
-    stop: async () => server?.stop(),
-  };
-}
-
-/** The stores in git, on servers. */
-export function gitServerKinds(): readonly StoreKind[] {
-  return [
-    kindOf('git over HTTP', hasGitHttp() ? undefined : 'git has no HTTP server', startGitHttp),
-    kindOf('git over ssh', hasSshd() ? undefined : 'sshd is not installed', startGitSsh),
-  ];
 }
