@@ -79,7 +79,7 @@ class PageReader<Item> {
     first: new Set(),
     last: new Set(),
   };
-  private firstPath = '';
+  private first: ApiResponse | undefined;
 
   constructor(http: Http, list: PagedList<Item>) {
     const { contract } = http;
@@ -98,7 +98,7 @@ class PageReader<Item> {
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(this.list.options());
-    this.firstPath = page.response.path;
+    this.first = page.response;
     for (let step: PageStep | undefined; ; ) {
       const { response, items, fresh } = page;
       progress = {
@@ -179,7 +179,7 @@ class PageReader<Item> {
 
   /** @throws ShapeError for a link that leads elsewhere */
   private requestOf(step: PageStep, page: FetchedPage<Item>): CallOptions {
-    const { http, list, firstPath } = this;
+    const { http, list } = this;
     if (step.kind === 'message') return list.options(step.value);
     if (step.kind === 'link') {
       const link = pathOfLink(http, page.response.path, step.value);
@@ -189,7 +189,7 @@ class PageReader<Item> {
     const parameters = { [step.parameter]: String(step.value) };
     return {
       ...list.options(),
-      ...(this.isGet ? { link: pathWith(http, firstPath, parameters) } : { more: parameters }),
+      ...(this.isGet ? { link: pathWith(http, this.first?.path ?? '', parameters) } : { more: parameters }),
     };
   }
 

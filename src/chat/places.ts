@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
@@ -74,8 +74,8 @@ export class Places {
   private isRecording = true;
   /** The ids in the files, by key (see `sessionKey`). */
   private readonly known = new Map<string, readonly string[]>();
-  /** How many ids were appended to each file that this object has written. */
-  private readonly appended = new Map<string, number>();
+  /** The files that this object has written, by key, and how many ids were appended to each. */
+  private readonly written = new Map<string, { readonly path: string; appended: number }>();
 
   /** @param stateDirectory the directory of the local state @param origin the base URL of the service */
   constructor(stateDirectory: string, origin: string, output: PlacesOutput) {
@@ -143,19 +143,20 @@ export class Places {
    * takes a fraction of the time of asynchronous calls.
    */
   private async write(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    const [path, key] = [this.pathOf(ref), sessionKey(ref)];
+    const key = sessionKey(ref);
+    const file = this.written.get(key) ?? { path: this.pathOf(ref), appended: Number.POSITIVE_INFINITY };
     const lines = ids.map((id) => `${JSON.stringify(id)}\n`).join('');
     this.refuseSecret(lines);
     const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
-    const count = (this.appended.get(key) ?? MAX_APPENDED) + ids.length;
-    const isAppended = count <= MAX_APPENDED && existsSync(path);
+    const count = file.appended + ids.length;
     try {
-      if (isAppended) appendFileSync(path, lines);
-      else await this.replace(path, { ...ref, origin: this.origin, ids: all });
+      if (count <= MAX_APPENDED) appendFileSync(file.path, lines);
+      else await this.replace(file.path, { ...ref, origin: this.origin, ids: all });
     } catch (error) {
-      throw error instanceof InputError ? error : toLocalError(path, 'written', error);
+      throw error instanceof InputError ? error : toLocalError(file.path, 'written', error);
     }
-    this.appended.set(key, isAppended ? count : 0);
+    file.appended = count <= MAX_APPENDED ? count : 0;
+    this.written.set(key, file);
     this.known.set(key, all);
   }
 

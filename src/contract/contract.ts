@@ -22,6 +22,7 @@ import {
   type ListLeaf,
   type OperationLeaf,
   type ParameterLeaf,
+  parametersOf,
   type ValuesLeaf,
 } from './leaves.ts';
 
@@ -46,6 +47,11 @@ export interface Leaf {
   readonly source: Source;
 }
 
+/** A parameter of an operation, by its name without the operation: `agents.name`. */
+export interface NamedParameter extends ParameterValue {
+  readonly name: string;
+}
+
 function valueIn(layer: LeafValues = {}, name: LeafName): string | undefined {
   return Object.hasOwn(layer, name) ? layer[name] : undefined;
 }
@@ -55,6 +61,7 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, readonly string[]>();
+  private readonly parameters = new Map<OperationLeaf, readonly NamedParameter[]>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
@@ -81,6 +88,18 @@ export class Contract {
   /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
     return parseParameter(this.leaf(name).value);
+  }
+
+  /** Returns the parameters of an operation that are sent. */
+  parametersOf(operation: OperationLeaf): readonly NamedParameter[] {
+    const known = this.parameters.get(operation);
+    if (known) return known;
+    const sent = parametersOf(operation).flatMap((leaf) => {
+      const parameter = this.parameter(leaf);
+      return parameter ? [{ name: leaf.slice(operation.length + 1), ...parameter }] : [];
+    });
+    this.parameters.set(operation, sent);
+    return sent;
   }
 
   /** Undefined if the only list is taken. */

@@ -30,14 +30,12 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 /** Reads the response to provisioning. @throws UnknownShape as `readCreated` and `readAgent` */
 export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {
   const { id, created, layers } = readCreated(body, 'space', contract);
-  const listed = findAgents(layers.toReversed()).filter(isJsonObject);
-  const hasId = (agent: JsonObject) => fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
-  const unreadable = listed.find((agent) => !hasId(agent));
-  return {
-    space_id: id,
-    created,
-    agents: listed.filter(hasId).map((agent) => readAgent(agent, contract)),
-    unreadable:
-      unreadable && fieldsOf(unreadable, 'agent', contract).unreadable('agent.id', 'An installed agent has no id.'),
-  };
+  const agents: ListedAgent[] = [];
+  let unreadable: UnknownShape | undefined;
+  for (const agent of findAgents(layers.toReversed()).filter(isJsonObject)) {
+    const fields = fieldsOf(agent, 'agent', contract);
+    if (fields.id('agent.id') !== undefined) agents.push(readAgent(agent, contract));
+    else unreadable ??= fields.unreadable('agent.id', 'An installed agent has no id.');
+  }
+  return { space_id: id, created, agents, unreadable };
 }

@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { OperationValue } from './leaf-value.ts';
-import { type OperationLeaf, parametersOf } from './leaves.ts';
+import type { OperationLeaf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
@@ -81,15 +81,13 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const leaf of parametersOf(operation)) {
-    const name = leaf.slice(operation.length + 1);
+  for (const { name, place, path: steps } of contract.parametersOf(operation)) {
     const value = findValue(values, name);
-    const parameter = contract.parameter(leaf);
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    if (parameter?.place === 'body') json ??= {};
-    if (value === undefined || parameter === undefined || inPath.has(name)) continue;
-    if (parameter.place === 'query') query.append(parameter.path[0] ?? '', String(value));
-    if (parameter.place === 'body') json = put(json ?? {}, parameter.path, value);
+    if (place === 'body') json ??= {};
+    if (value === undefined || inPath.has(name)) continue;
+    if (place === 'query') query.append(steps[0] ?? '', String(value));
+    if (place === 'body') json = put(json ?? {}, steps, value);
   }
   return {
     method: target.method,
