@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CRON_JOBS, createArgs, scheduleBody } from '../support/cron.ts';
-import { type Handler, json, sendJson } from '../support/fake-service.ts';
+import { cut, type Handler, json, sendJson } from '../support/fake-service.ts';
 import { startCronBehindGateway } from '../support/gateway.ts';
 import { jobService, type Made, stateFile } from '../support/job-service.ts';
 import { fastClock } from '../support/run.ts';
@@ -15,6 +15,19 @@ const reset: Handler = ({ method }, response) =>
 
 const CREATE = createArgs('a1', 'daily');
 const ASSUME = ['cron', 'reconcile', '--assume-not-created', '-o', 'json'];
+
+const refuseAsText =
+  (headers: Record<string, string>): Handler =>
+  (_, response) =>
+    response.writeHead(405, { 'content-type': 'text/plain', ...headers }).end('Method Not Allowed');
+
+/** Lists one other job, and in place of the second page what is given. */
+const brokenOff =
+  (body: object, status?: number): Handler =>
+  (request, response) => {
+    const first = { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' };
+    return request.query.has('page') ? sendJson(response, body, status) : sendJson(response, first);
+  };
 
 describe('`cron create` without its state file', () => {
   it('adopts the job that it created before, and creates nothing', async () => {
@@ -37,23 +50,15 @@ describe('`cron create` without its state file', () => {
     ['a 425', 1, json({ message: 'Not yet.' }, 425)],
     ['a 409', 1, json({ message: 'Not now.' }, 409)],
     ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
-    [
-      'a 405 as text that does not say what is allowed',
-      8,
-      (_, response) => response.writeHead(405, { 'content-type': 'text/plain' }).end('Method Not Allowed'),
-    ],
-    [
-      'a 405 as text that allows GET',
-      8,
-      (_, response) => response.writeHead(405, { 'content-type': 'text/plain', allow: 'GET, POST' }).end('No.'),
-    ],
+    ['a 405 as text that does not say what is allowed', 8, refuseAsText({})],
+    ['a 405 as text that allows GET', 8, refuseAsText({ allow: 'GET, POST' })],
     ['a 200 with an error', 8, json({ error: 'database is down' })],
     ['a 200 that failed, with a list', 8, json({ success: false, results: [] })],
-    [
-      'a response that ends half-way',
-      8,
-      (_, response) => response.writeHead(200, { connection: 'close' }).end('[{"cron_'),
-    ],
+    ['a response that ends half-way', 8, cut('[{"cron_', 200)],
+    ['a 403 after its first page', 8, brokenOff({ message: 'No.' }, 403)],
+    ['a 404 after its first page', 8, brokenOff({ message: 'No.' }, 404)],
+    ['a 400 after its first page', 1, brokenOff({ message: 'No.' }, 400)],
+    ['a second page that contains no list', 8, brokenOff({})],
   ])('creates nothing while the list fails with %s, and adopts the job afterwards', async (_, code, respond) => {
     const { cron, gateway, path, run } = await startCronBehindGateway();
     const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
@@ -66,28 +71,6 @@ describe('`cron create` without its state file', () => {
     expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
     expect(gateway.posts()).toHaveLength(1);
   });
-
-  it.each([
-    [403, 8],
-    [404, 8],
-    [400, 1],
-  ])(
-    'creates nothing while the list fails with a %i after its first page, and adopts the job afterwards',
-    async (status, code) => {
-      const { cron, gateway, path, run } = await startCronBehindGateway();
-      const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
-      rmSync(path);
-      const first = { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' };
-      gateway.onList((request, response) =>
-        request.query.has('page') ? sendJson(response, { message: 'No.' }, status) : sendJson(response, first),
-      );
-      const failed = await run(cron.create('daily'));
-      gateway.onList();
-      expect(failed.code).toBe(code);
-      expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
-      expect(gateway.posts()).toHaveLength(1);
-    },
-  );
 });
 
 it.each([
@@ -175,13 +158,16 @@ describe.each([
   const create = createArgs('a1', name);
   const kept = (job: Made): Made => ({ ...job, name: job.name.normalize(its) });
 
-  it('lists a job that is adopted, not created again, after the state file is lost', async () => {
+  it('lists a job that is adopted, not created again, and by its original name, after the state file is lost', async () => {
     const { path, run } = stateFile();
     const service = await jobService({ kept });
     expect((await run(service, create)).code).toBe(0);
     rmSync(path);
     expect((await run(service, create)).json()).toMatchObject({ status: 'adopted', cron_job_id: '1' });
     expect(service.made).toHaveLength(1);
+    rmSync(path);
+    const adopted = await run(service, ['cron', 'adopt', '1', '--agent', 'a1', '--name', name, '--yes']);
+    expect({ code: adopted.code, stderr: adopted.stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   it.each([
@@ -194,15 +180,6 @@ describe.each([
     expect((await run(service, create)).code).toBe(9);
     service.meet(undefined);
     expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
-  });
-
-  it('lists a job that cron adopt accepts by its original name', async () => {
-    const { path, run } = stateFile();
-    const service = await jobService({ kept });
-    expect((await run(service, create)).code).toBe(0);
-    rmSync(path);
-    const adopted = await run(service, ['cron', 'adopt', '1', '--agent', 'a1', '--name', name, '--yes']);
-    expect({ code: adopted.code, stderr: adopted.stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
 
@@ -225,15 +202,6 @@ it.each([
   service.meet(undefined);
   expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
   expect(service.made).toHaveLength(1);
-});
-
-it('a list whose later page contains no list stops the creation', async () => {
-  const { run } = stateFile();
-  const service = await jobService();
-  const first = { results: [{ id: 9, agent_id: 'a1', name: 'other' }], next: '?page=2' };
-  service.meet(({ path }, response) => sendJson(response, path.includes('page=2') ? {} : first));
-  expect((await run(service, CREATE)).code).toBe(8);
-  expect(service.posts()).toEqual([]);
 });
 
 describe('a list that spells the UUID of an agent otherwise', () => {

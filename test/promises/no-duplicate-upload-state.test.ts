@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGate, type Handler, json } from '../support/fake-service.ts';
+import { sha256 } from '../support/forms.ts';
+import { fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
+import { write } from '../support/service.ts';
+import { accept, completed, sendId, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
+
+/* What the state records of uploads guards them between runs, and between processes. */
+
+it('An id that cannot be recorded is in the error, and only --retry-unknown sends the file again', async () => {
+  let reserved = '';
+  const { service, upload, state, records } = await startUploads([
+    (_, response) => {
+      reserved = readFileSync(state, 'utf8');
+      rmSync(state);
+      mkdirSync(state);
+      sendId(response, 'att_1');
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  const ran = await upload([path]);
+  expect(ran.code).toBe(1);
+  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(ran.error()).toMatchObject({
+    message: `${path} was uploaded as att_1, but its id could not be recorded.`,
+    hint: expect.stringMatching(/no run sends it again.*--retry-unknown/),
+    details: { id: 'att_1' },
+  });
+  rmdirSync(state);
+  writeFileSync(state, reserved);
+  for (const flags of [[], ['--force']]) {
+    const again = await upload([path, ...flags]);
+    expect({ code: again.code, statuses: statusesOf(again) }).toEqual({ code: 9, statuses: ['unknown'] });
+    expect(again.error().hint).toContain('--retry-unknown');
+  }
+  expect(service.requests).toHaveLength(1);
+  expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
+  expect(await records()).toEqual(['reserved', 'reserved', 'created']);
+});
+
+it('The record of an upload stands until --force has made another, whatever becomes of that', async () => {
+  let during = '';
+  const { service, upload, state } = await startUploads([
+    accept,
+    (request, response, count) => {
+      during = readFileSync(state, 'utf8');
+      return json({}, 422)(request, response, count);
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  await upload([path]);
+  expect((await upload([path, '--force'])).code).toBe(1);
+  const after = readFileSync(state, 'utf8');
+  for (const text of [during, after]) {
+    writeFileSync(state, text);
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'skipped' }]);
+  }
+  expect((await upload([path, '--force'])).json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_3', status: 'skipped' }]);
+  expect(service.requests).toHaveLength(3);
+});
+
+it('A file of the last version of the state is known, and one that it left open is unknown', async () => {
+  const { service, upload, state } = await startUploads(accept);
+  const [known, open] = [write('known.txt', 'known'), write('open.txt', 'open')];
+  const fields = (name: string) => ({
+    v: 1,
+    at: '2026-01-02T03:04:05.000Z',
+    key: createHash('sha256')
+      .update(JSON.stringify([service.baseUrl, 'attachment', sha256(name), `${name}.txt`]))
+      .digest('hex')
+      .slice(0, 24),
+    origin: service.baseUrl,
+    kind: 'attachment',
+    sha256: sha256(name),
+    filename: `${name}.txt`,
+  });
+  const lines = [
+    { ...fields('known'), type: 'upload.sent', id: 'r1' },
+    { ...fields('known'), type: 'upload.done', id: 'd1', sent: 'r1', upload_id: 'att_0', stamp: null },
+    { ...fields('open'), type: 'upload.sent', id: 'r2' },
+  ].map((record) => {
+    const covered = JSON.stringify(record).slice(0, -1);
+    return `${covered},"sum":"${sha256(covered).slice(0, 16)}"}\n`;
+  });
+  writeFileSync(state, lines.join(''));
+  const ran = await upload([known, open]);
+  expect(ran.json()).toMatchObject([{ id: 'att_0', status: 'skipped' }, { status: 'unknown' }]);
+  expect(service.requests).toEqual([]);
+});
+
+describe('A file that another process is uploading', () => {
+  /** A clock whose waits are counted by `onSleep`. */
+  function watchSleep(onSleep: (count: number) => void): RunOptions['clock'] & {} {
+    const clock = fasterClock(1);
+    let count = 0;
+    return {
+      ...clock,
+      sleep: (ms, signal) => {
+        count += 1;
+        onSleep(count);
+        return clock.sleep(ms, signal);
+      },
+    };
+  }
+
+  it('is waited for with --force, too, and then sent once', async () => {
+    const gate = createGate();
+    // The first response arrives only after the second process has checked several times.
+    const clock = watchSleep((count) => count === 4 && gate.open());
+    let second: Promise<Ran> | undefined;
+    const first: Handler = async (_, response) => {
+      second = upload([path, '--force'], { clock });
+      await gate.pass();
+      sendId(response, 'att_1');
+    };
+    const { service, upload } = await startUploads([first, accept]);
+    const path = smallFile();
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    expect((await second)?.json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+    expect(completed(service)).toEqual([true, true]);
+  });
+
+  it('is waited for and then skipped, for twelve files concurrently without a warning of Node.js', async () => {
+    const warnings: string[] = [];
+    // Other warnings may be about what ran in this process before.
+    const keep = ({ name }: Error): void => void (name === 'MaxListenersExceededWarning' && warnings.push(name));
+    process.on('warning', keep);
+    onTestFinished(() => void process.off('warning', keep));
+    const paths = Array.from({ length: 12 }, (_, index) => write(`${index}.txt`, String(index)));
+    const args = [...paths, '--concurrency', '12'];
+    const gate = createGate();
+    const clock = watchSleep((count) => count === 2 && gate.open());
+    let second: Promise<Ran> | undefined;
+    const { service, upload, records } = await startUploads(async (request, response, count) => {
+      if (count === paths.length) second = upload(args, { clock });
+      await gate.pass();
+      await accept(request, response, count);
+    });
+    expect((await upload(args)).code).toBe(0);
+    const other = await second;
+    expect(other?.code).toBe(0);
+    expect(other && statusesOf(other)).toEqual(paths.map(() => 'skipped'));
+    expect(service.requests).toHaveLength(12);
+    expect(new Set(await records())).toEqual(new Set(['reserved', 'created']));
+    expect(warnings).toEqual([]);
+  });
+
+  it('is no longer waited for after Ctrl-C', async () => {
+    const signals = manualSignals();
+    const gate = createGate();
+    const clock = watchSleep((count) => {
+      // A process that kept waiting would find the file uploaded.
+      if (count > 1) gate.open();
+      else signals.ctrlC();
+    });
+    let second: Promise<Ran> | undefined;
+    const { upload } = await startUploads(async (_, response) => {
+      second = upload([path], { signals, clock });
+      void second.then(gate.open);
+      await gate.pass();
+      sendId(response, 'att_1');
+    });
+    const path = smallFile();
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+    const ran = await second;
+    expect(ran?.code).toBe(130);
+    expect(ran?.json()).toMatchObject([{ id: null, status: 'failed', error: { type: 'interrupted' } }]);
+  });
+});
+
+it('Ctrl-C after an entire file was sent waits for the response', async () => {
+  const signals = manualSignals();
+  const { upload, records } = await startUploads((request, response, count) => {
+    signals.ctrlC();
+    return accept(request, response, count);
+  });
+  const ran = await upload([smallFile(), '-v'], { signals, clock: fasterClock(1) });
+  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(ran.stderr).toContain('waiting 5.0 s at most for the response');
+  expect(await records()).toEqual(['reserved', 'created']);
+});

@@ -1,0 +1,234 @@
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { createArgs } from '../support/cron.ts';
+import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
+import { readState, recordTypes } from '../support/state-file.ts';
+
+/* What a response says is recorded or printed, whatever happens while it arrives. */
+
+/** A command, and the service's response to its POST. */
+interface Creation {
+  readonly command: string;
+  readonly args: () => readonly string[];
+  readonly answer: object;
+  readonly ids: readonly string[];
+  /** The type of the record that has the id. */
+  readonly record: string;
+  /** What the error says about the id. */
+  readonly advice: RegExp;
+}
+
+const CREATIONS: readonly Creation[] = [
+  {
+    command: 'cron create',
+    args: () => createArgs('agt_1', 'daily'),
+    answer: { cron_job_id: 'cron_1' },
+    ids: ['cron_1'],
+    record: 'cron.created',
+    advice: /^When the state can be written again, record the job: partnerctl cron adopt cron_1 .*--name daily/,
+  },
+  {
+    command: 'upload',
+    args: () => ['upload', write('a.txt', 'hello')],
+    answer: { file_attachment_id: 'att_1' },
+    ids: ['att_1'],
+    record: 'upload.created',
+    advice: /^Keep the id\. The reservation of the file stays open, so that no run sends it again/,
+  },
+  {
+    command: 'provision',
+    args: () => ['provision', write('acme.yaml', manifest('acme'))],
+    answer: {
+      space_id: 'sp_1',
+      external_space_id: 'acme',
+      created: true,
+      agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
+    },
+    ids: ['sp_1', 'agt_1'],
+    record: 'space',
+    advice: /^Run it again when the state can be written/,
+  },
+];
+
+interface Machine {
+  readonly service: FakeService;
+  readonly state: string;
+  run(args: readonly string[], options?: Parameters<typeof run>[1]): Promise<Ran>;
+}
+
+/** A machine whose token may read nothing. @param onPost called once a POST has arrived, before its response */
+async function machine(answer: object, onPost: (state: string) => unknown): Promise<Machine> {
+  const state = write('state.jsonl', '');
+  const service = await startFakeService({
+    'POST *': async (_, response) => {
+      await onPost(state);
+      sendJson(response, answer, 201);
+    },
+    'GET *': json({ detail: 'missing scope' }, 403),
+  });
+  const env = {
+    PARTNER_BASE_URL: service.baseUrl,
+    PARTNER_TOKEN: 'secret-token',
+    PARTNER_STATE: state,
+    PARTNER_OUTPUT: 'json',
+  };
+  return {
+    service,
+    state,
+    run: (args, options = {}) => run(args, { random: tinyRandom, env: { ...env, HOME: tempDirectory() }, ...options }),
+  };
+}
+
+describe.each(CREATIONS)('An id that $command got', ({ args, answer, ids, record, advice }) => {
+  it('is printed with the error, and with what to do, if it cannot be recorded', async () => {
+    const { run } = await machine(answer, (path) => {
+      renameSync(path, `${path}.aside`);
+      mkdirSync(path);
+    });
+    const ran = await run(args());
+    expect(ran.code).toBe(1);
+    for (const id of ids) expect(ran.stdout).toContain(id);
+    expect(ran.error()).toMatchObject({
+      type: 'local',
+      message: expect.stringContaining(ids[0] ?? ''),
+      hint: expect.stringMatching(advice),
+      details: { why: expect.stringContaining('It is a directory.') },
+    });
+  });
+
+  it('is recorded if the run is interrupted while the service responds', async () => {
+    const signals = manualSignals();
+    const { run, state, service } = await machine(answer, signals.ctrlC);
+    const sent = args();
+    const ran = await run(sent, { signals });
+    for (const id of ids) expect(ran.stdout).toContain(id);
+    expect((await recordTypes(state)).filter((type) => type === record)).toHaveLength(1);
+    const again = await run([...sent, ...(sent[0] === 'cron' ? ['--ensure'] : [])]);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(ids[0] ?? '') });
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('is recorded in the file that is there if an older copy replaced the state meanwhile', async () => {
+    const { run, state } = await machine(answer, (path) => {
+      copyFileSync(path, `${path}.older`);
+      renameSync(`${path}.older`, path);
+    });
+    const ran = await run(args());
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(JSON.stringify((await readState(state)).records)).toContain(ids[0]);
+  });
+});
+
+describe('An interrupted provision', () => {
+  const SPACE = { space_id: 's1', external_space_id: 'a' };
+  const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+  const CRON_JOBS = '/automation/partner-cron-jobs/';
+
+  /** The document of the space `a`, with jobs of these names. */
+  function scheduled(...names: string[]): string {
+    const jobs = names.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
+    return manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
+  }
+
+  /** A service with the space `a`, its agent, and these jobs. */
+  async function startWithSpace(jobs: readonly unknown[], onJob: Handler) {
+    const { baseUrl } = await startFakeService({
+      'GET /automation/spaces/': json([SPACE]),
+      'GET /automation/spaces/{id}/agents/': json([AGENT]),
+      [`GET ${CRON_JOBS}`]: (_, response) => sendJson(response, jobs),
+      [`POST ${CRON_JOBS}`]: onJob,
+    });
+    return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', HOME: tempDirectory() };
+  }
+
+  /** Interrupts the run once four jobs are in flight, as many as it sends at once, and then lets the service answer. */
+  function interruptAtFour({ ctrlC }: ReturnType<typeof manualSignals>, answer: Handler): Handler {
+    const waiting: (() => void)[] = [];
+    return async (request, response, count) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length < 4) return;
+        ctrlC();
+        for (const proceed of waiting) proceed();
+      });
+      return answer(request, response, count);
+    };
+  }
+
+  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
+
+  it('records the jobs in flight, creates no others, and is completed by the next run', async () => {
+    const signals = manualSignals();
+    const jobs: unknown[] = [];
+    const answer: Handler = ({ body }, response) => {
+      const { name } = JSON.parse(body);
+      const job = { ...JSON.parse(body), cron_job_id: `cron_${name}` };
+      jobs.push(job);
+      sendJson(response, job, 201);
+    };
+    const env = await startWithSpace(jobs, interruptAtFour(signals, answer));
+    const argv = ['provision', '-', '-o', 'json'];
+    const stdin = scheduled(...SIX);
+    const ran = await run(argv, { env, stdin, signals });
+    expect(ran.code).toBe(130);
+    expect(ran.json()).toMatchObject({
+      results: [
+        {
+          status: 'failed',
+          space_id: 's1',
+          cron: SIX.map((name, index) =>
+            index < 4 ? { status: 'created', cron_job_id: `cron_${name}` } : { status: 'skipped', cron_job_id: null },
+          ),
+          error: { type: 'interrupted' },
+        },
+      ],
+    });
+    const again = await run(argv, { env, stdin });
+    expect(again.json()).toMatchObject({
+      results: [{ status: 'reused', cron: SIX.map((_, index) => ({ status: index < 4 ? 'exists' : 'created' })) }],
+    });
+    expect(jobs).toHaveLength(SIX.length);
+  });
+
+  it('says that the space may have been provisioned if its request was lost', async () => {
+    const signals = manualSignals();
+    const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ detail: 'overloaded' }, 503) });
+    const clock = {
+      ...fastClock(),
+      async sleep(_: number, signal?: AbortSignal) {
+        signals.ctrlC();
+        signal?.throwIfAborted();
+      },
+    };
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
+    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin: manifest('a'), signals, clock });
+    expect(ran.code).toBe(130);
+    expect(ran.error().hint).toContain('may or may not have been provisioned');
+  });
+
+  it.each([
+    ['one', 9],
+    ['two', 130],
+  ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
+    const signals = manualSignals();
+    const answer: Handler = (request, response, number) => {
+      const { name } = JSON.parse(request.body);
+      if (name === 'first') reset(request, response, number);
+      else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
+    };
+    const env = await startWithSpace([], interruptAtFour(signals, answer));
+    const first = scheduled(...SIX);
+    const stdin = count === 'one' ? first : `${first}---\n${manifest('b')}`;
+    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin, signals });
+    expect(ran.code).toBe(code);
+    const hint = expect.stringContaining('partnerctl cron reconcile');
+    expect(ran.error()).toMatchObject({ hint });
+    expect(ran.json<{ results: object[] }>().results[0]).toMatchObject({
+      status: 'failed',
+      cron: ['unknown', 'created', 'created', 'created', 'skipped', 'skipped'].map((status) => ({ status })),
+      error: { type: 'outcome_unknown', hint },
+    });
+  });
+});
