@@ -9,32 +9,9 @@ import { readToken } from '../config/read-token.ts';
 import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
-import type { Clients, Context } from './context.ts';
+import type { BaseContext, Context } from './context.ts';
 import { shellCommand } from './shell-command.ts';
-import { createTrace } from './trace.ts';
-
-/** What connections to services need of a command. */
-type ClientDeps = Pick<
-  Context,
-  | 'flags'
-  | 'env'
-  | 'io'
-  | 'clock'
-  | 'random'
-  | 'signals'
-  | 'abortSignal'
-  | 'config'
-  | 'runtime'
-  | 'progress'
-  | 'warn'
-  | 'redact'
-  | 'addSecret'
-> & {
-  /** The command's deadline in milliseconds since the epoch. */
-  readonly deadline: number | undefined;
-  /** Writes a line to stderr, even with --quiet, without wrapping it. */
-  readonly writeLine: (text: string) => Promise<void>;
-};
+import { createTrace, writeLine } from './trace.ts';
 
 /** @throws CredentialsError if a profile's token would be sent to another service than the profile's own */
 function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings): void {
@@ -47,22 +24,29 @@ function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings)
 }
 
 /** Says on stderr which settings win: all with -v, else the variables that override a profile chosen by name. */
-async function explain(settings: ServiceSettings, { flags, writeLine }: ClientDeps): Promise<void> {
+async function explain(settings: ServiceSettings, context: BaseContext): Promise<void> {
   const { baseUrl, token, shadowed, overridingVariables: names, profile } = settings;
+  const { flags } = context;
   if (flags.verbose || flags.debug) {
     await writeLine(
+      context,
       `* service ${baseUrl.value} from ${baseUrl.from}, ${token ? `token from ${token.from}` : 'no token'}`,
     );
-    for (const line of shadowed) await writeLine(`* ${line}`);
+    for (const line of shadowed) await writeLine(context, `* ${line}`);
   }
   if (flags.quiet || names.length === 0) return;
   const what = `${names.join(' and ')} ${names.length === 1 ? 'overrides' : 'override'} ${nameProfile(profile.value)}`;
-  await writeLine(`note: ${what}. To use the profile, run: unset ${names.join(' ')}`);
+  await writeLine(context, `note: ${what}. To use the profile, run: unset ${names.join(' ')}`);
 }
 
-/** Creates the clients of a command. `close` closes all their connections. */
-export function createClients(deps: ClientDeps): Clients & { close(): Promise<void> } {
-  const { flags, env, io, clock, random, signals, abortSignal, config, runtime, deadline, warn, redact } = deps;
+type Clients = Pick<Context, 'http' | 'httpTo' | 'fetchDocument'> & { close(): Promise<void> };
+
+/**
+ * Creates the clients of a command. `close` closes all their connections.
+ * @param deadline the end of the command's time, in milliseconds since the epoch
+ */
+export function createClients(context: BaseContext, deadline: number | undefined): Clients {
+  const { flags, env, io, clock, random, signals, abortSignal, config, runtime, warn, redact } = context;
   const transports: Transport[] = [];
   const readers = { stdin: () => io.stdin, signal: abortSignal };
   const common = {
@@ -71,7 +55,7 @@ export function createClients(deps: ClientDeps): Clients & { close(): Promise<vo
     interrupt: signals.interrupt,
     deadline,
     userAgent: `partnerctl/${runtime.version} (node ${runtime.nodeVersion}; ${runtime.platform})`,
-    trace: createTrace(flags, deps),
+    trace: createTrace(context),
   };
 
   function openTransport({ origin, href }: URL): Transport {
@@ -81,7 +65,7 @@ export function createClients(deps: ClientDeps): Clients & { close(): Promise<vo
   }
 
   async function open(baseUrl: string, profile: string, token: string, tokenOrigin: TokenOrigin): Promise<Http> {
-    deps.addSecret(token);
+    context.addSecret(token);
     return new Http({
       ...common,
       baseUrl,
@@ -103,7 +87,7 @@ export function createClients(deps: ClientDeps): Clients & { close(): Promise<vo
       const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
       const settings = resolveService(flags, env, profiles);
       const { baseUrl, token } = settings;
-      await explain(settings, deps);
+      await explain(settings, context);
       refuseForeignToken(settings);
       if (!token) {
         throw new CredentialsError('No token is configured.', {

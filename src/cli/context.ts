@@ -8,11 +8,22 @@ import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import type { PromptLine, PromptLineOptions } from './prompt-line.ts';
+import type { PromptLine } from './prompt-line.ts';
 import type { Signals } from './signals.ts';
 
-/** The machine that the program runs on. */
-interface Runtime {
+/** What is around every command. */
+interface Surroundings {
+  readonly io: Io;
+  /** The terminal behind stderr, for the spinner and for questions. */
+  readonly terminal: NodeJS.WritableStream;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signals: Signals;
+}
+
+/** What `main` needs: the surroundings, and the machine that the program runs on. Tests provide their own. */
+export interface RuntimeDeps extends Surroundings {
   readonly version: string;
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
@@ -22,23 +33,10 @@ interface Runtime {
   readonly selfCommand: readonly string[];
 }
 
-/** What is around every command. */
-interface Surroundings {
-  readonly io: Io;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly signals: Signals;
-}
-
-/** What `main` needs. Tests provide their own. */
-export interface RuntimeDeps extends Runtime, Surroundings {
-  /** The terminal behind stderr, for the spinner and for questions. */
-  readonly terminal: NodeJS.WritableStream;
-}
-
-/** The parts of a context that exist before it. */
-export interface ContextParts {
+/** The parts of a context that do not depend on others. */
+export interface BaseContext extends Surroundings {
+  readonly runtime: Omit<RuntimeDeps, keyof Surroundings>;
+  readonly flags: GlobalFlags;
   readonly progress: Progress;
   /** Redacts `text` from all later output. */
   addSecret(text: string): void;
@@ -46,51 +44,10 @@ export interface ContextParts {
   revealSecret(text: string): void;
   /** Replaces all secrets added so far, in all their encodings. */
   redact(text: string): string;
-}
-
-/** Questions for the user, in the terminal. All require `isInteractive`. */
-export interface Prompts {
-  /** Asks for a secret and hides the input. */
-  askSecret(question: string): Promise<string>;
-  /** Asks for a line of text. @param check returns true, or the message for an invalid text */
-  askText(question: string, check: (text: string) => string | true): Promise<string>;
-  /** Asks a yes/no question; the default is no. */
-  confirm(question: string): Promise<boolean>;
-  /** Opens an input line that allows output above it. */
-  openPrompt(options: Pick<PromptLineOptions, 'label'>): Promise<PromptLine>;
-}
-
-/** Connections. They close when the command ends. */
-export interface Clients {
-  /**
-   * Creates a client for the configured service.
-   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
-   */
-  http(): Promise<Http>;
-  /** Creates a client for a service and a token that are not configured. */
-  httpTo(baseUrl: string, token: string, tokenOrigin: TokenOrigin): Promise<Http>;
-  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
-  fetchDocument(url: URL): Promise<string>;
-}
-
-/** Everything a command may use. Loads expensive modules on first use. */
-export interface Context extends Surroundings, ContextParts, Prompts, Clients {
-  readonly runtime: Runtime;
-  readonly flags: GlobalFlags;
   /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
   readonly abortSignal: AbortSignal;
-  /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
-  readonly isInteractive: boolean;
   /** Whether text on stderr is colored. */
   readonly hasColor: boolean;
-  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
-  command(words: readonly string[], operands?: readonly string[]): string;
-  /**
-   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
-   * @param confirmed the value of --confirm
-   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
-   */
-  confirmWrite(confirmed: string | undefined): Promise<void>;
   /** Writes a line to stderr, unless --quiet is set. */
   notice(text: string): Promise<void>;
   /** Writes a warning to stderr, even with --quiet. */
@@ -102,10 +59,41 @@ export interface Context extends Surroundings, ContextParts, Prompts, Clients {
     /** Changes the profiles on disk. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
+}
+
+/** Everything a command may use. Loads expensive modules on first use. */
+export interface Context extends BaseContext {
+  /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
+  readonly isInteractive: boolean;
+  /** Asks for a secret and hides the input. Like the other questions, requires `isInteractive`. */
+  askSecret(question: string): Promise<string>;
+  /** Asks for a line of text. @param check returns true, or the message for an invalid text */
+  askText(question: string, check: (text: string) => string | true): Promise<string>;
+  /** Asks a yes/no question; the default is no. */
+  confirm(question: string): Promise<boolean>;
+  /** Opens an input line that allows output above it. */
+  openPrompt(label: string): Promise<PromptLine>;
+  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
+  command(words: readonly string[], operands?: readonly string[]): string;
+  /**
+   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
+   * @param confirmed the value of --confirm
+   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+   */
+  confirmWrite(confirmed: string | undefined): Promise<void>;
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
   /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */
   contractKey(): Promise<ContractKey>;
+  /**
+   * Creates a client for the configured service. Its connections close when the command ends.
+   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
+   */
+  http(): Promise<Http>;
+  /** Creates a client for a service and a token that are not configured. */
+  httpTo(baseUrl: string, token: string, tokenOrigin: TokenOrigin): Promise<Http>;
+  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
+  fetchDocument(url: URL): Promise<string>;
   /**
    * Returns where the state is, and the setting that chose it.
    * @param address overrides the configured place

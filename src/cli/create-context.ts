@@ -12,10 +12,10 @@ import { contractProfile, resolveBaseUrl, resolveService } from '../config/setti
 import { LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
+import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Sink } from '../platform/io.ts';
-import type { Context, ContextParts, RuntimeDeps } from './context.ts';
-import { createPrompts } from './prompts.ts';
+import type { BaseContext, Context, RuntimeDeps } from './context.ts';
 import { shellCommand } from './shell-command.ts';
 import { createState } from './state-access.ts';
 
@@ -41,8 +41,7 @@ function createDeadline(timeoutMs: number | undefined, { clock, signals }: Runti
 /** Creates access to the profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
   { env, platform, home }: RuntimeDeps,
-  { addSecret }: ContextParts,
-  warn: Context['warn'],
+  { addSecret, warn }: Pick<Context, 'addSecret' | 'warn'>,
 ): Context['config'] {
   const directory = configDirectory(env, platform, home);
   let profiles: Promise<Profiles> | undefined;
@@ -90,41 +89,46 @@ function createMessageWriter(stderr: Sink, progress: Progress): (text: string) =
 export function createContext(
   deps: RuntimeDeps,
   flags: GlobalFlags,
-  parts: ContextParts,
+  progress: Progress,
+  { add: addSecret, remove: revealSecret, redact }: Redactor,
 ): Context & { close(): Promise<void> } {
-  const { io, env, clock, random, signals } = deps;
-  const { progress } = parts;
+  const { io, terminal, env, clock, random, signals } = deps;
   const deadline = createDeadline(flags.timeout, deps);
   const writeMessage = createMessageWriter(io.stderr, progress);
   const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
-  const config = createConfig(deps, parts, warn);
-  const hasColor = shouldUseColor(flags.color, env, io.stderr);
-  const abortSignal = deadline.signal;
-  const state = createState(deps, { ...parts, abortSignal, config, flags, warn });
-  const surroundings = { io, env, clock, random, signals, ...parts, runtime: deps, flags, abortSignal, config, warn };
-  const writeLine = (text: string): Promise<void> =>
-    progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
+  const config = createConfig(deps, { addSecret, warn });
+  const base: BaseContext = {
+    ...{ io, terminal, env, clock, random, signals, runtime: deps, flags, progress, addSecret, revealSecret, redact },
+    abortSignal: deadline.signal,
+    hasColor: shouldUseColor(flags.color, env, io.stderr),
+    notice: async (text) => (flags.quiet ? undefined : writeMessage(text)),
+    warn,
+    config,
+  };
+  const state = createState(base);
+  const prompts = () => import('./prompts.ts');
   let clients: ReturnType<typeof connect> | undefined;
-  async function connect() {
-    const { createClients } = await import('./clients.ts');
-    return createClients({ ...surroundings, deadline: deadline.at, writeLine });
-  }
+  const connect = async () => (await import('./clients.ts')).createClients(base, deadline.at);
   const connected = () => {
     clients ??= connect();
     return clients;
   };
   const context: Context & { close(): Promise<void> } = {
-    ...surroundings,
-    ...createPrompts(deps, parts, { signal: abortSignal, hasColor }),
+    ...base,
     ...state,
-    hasColor,
     get isInteractive() {
       // Reading io.stdin opens it.
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },
+    askSecret: async (question) => (await prompts()).askSecret(base, question),
+    askText: async (question, check) => (await prompts()).askText(base, question, check),
+    confirm: async (question) => (await prompts()).confirm(base, question),
+    async openPrompt(label) {
+      const { openPromptLine } = await import('./prompt-line.ts');
+      return openPromptLine({ label, input: io.stdin, output: terminal, redact });
+    },
     command: (words, operands) => shellCommand(words, flags, operands),
     confirmWrite: async (name) => (await import('./confirm-write.ts')).confirmWrite(context, name),
-    notice: async (text) => (flags.quiet ? undefined : writeMessage(text)),
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
       const profiles = await config.read();

@@ -48,7 +48,8 @@ async function formatMarkdown(
   { io: { stdout }, env, flags }: Pick<Context, 'io' | 'env' | 'flags'>,
 ): Promise<string> {
   if (!stdout.isTTY) return text;
-  const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
+  const { Chalk } = await import('chalk');
+  const { renderMarkdown } = await import('../output/markdown.ts');
   const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
   return `${await renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
 }

@@ -1,6 +1,6 @@
-import type { Readable } from 'node:stream';
 import { describeFileError, InputError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin, type TextSource } from '../platform/input.ts';
+import type { Context } from './context.ts';
 
 /** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
 export const MAX_TEXT_MIB = 16;
@@ -38,27 +38,29 @@ export function parseTextArgument(flag: string, text: string): TextSource {
 
 /**
  * Reads a text. Does not change its line endings.
- * @param name the subject of the error messages: `The message`
- * @param stdin a function, because reading `io.stdin` opens it, which takes 2 ms
- * @param signal cancels reading
- * @throws InputError if the text cannot be read, is not UTF-8, or is empty; the signal's reason if the signal aborts
+ * @param what the subject of the error messages: `message`
+ * @throws UsageError if the token comes from standard input too; InputError if the text cannot be read, is not UTF-8, or is
+ * empty; the signal's reason if the signal aborts
  */
 export async function readText(
+  { flags, io, abortSignal: signal }: Pick<Context, 'flags' | 'io' | 'abortSignal'>,
   source: TextSource,
-  name: string,
-  stdin: () => Readable,
-  signal: AbortSignal,
+  what: string,
 ): Promise<string> {
   if (source.from === 'argument') return source.text;
-  const place = source.from === 'stdin' ? 'standard input' : source.path;
-  const chunks = source.from === 'stdin' ? readStdin(stdin(), signal) : readFileChunks(source.path, signal);
+  const isStdin = source.from === 'stdin';
+  if (isStdin) refuseTokenOnStdin(flags, what);
   try {
-    const text = await decodeText(chunks, MAX_TEXT_MIB);
+    const text = await decodeText(
+      isStdin ? readStdin(io.stdin, signal) : readFileChunks(source.path, signal),
+      MAX_TEXT_MIB,
+    );
     if (text === '') throw new Error('it is empty');
     return text;
   } catch (error) {
     signal.throwIfAborted();
     const why = describeFileError(error);
-    throw new InputError(`${name} cannot be read from ${place}.`, { why, hint: 'Nothing was sent.' });
+    const place = isStdin ? 'standard input' : source.path;
+    throw new InputError(`The ${what} cannot be read from ${place}.`, { why, hint: 'Nothing was sent.' });
   }
 }

@@ -1,13 +1,7 @@
 import type { Key } from 'node:readline';
 import { EXIT, InterruptedError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { ContextParts, Prompts, RuntimeDeps } from './context.ts';
-
-interface PromptStreams {
-  readonly input: RuntimeDeps['io']['stdin'];
-  readonly output: RuntimeDeps['terminal'];
-  readonly signal: AbortSignal;
-}
+import type { BaseContext, RuntimeDeps } from './context.ts';
 
 const plain = (text: string): string => text;
 
@@ -23,48 +17,58 @@ const PLAIN_THEME = {
   },
 };
 
-/** Creates the functions that ask questions. They throw the signal's reason, or InterruptedError on Ctrl-C and Ctrl-D. */
-export function createPrompts(
-  { io, terminal }: RuntimeDeps,
-  { progress, redact }: ContextParts,
-  { signal, hasColor }: { readonly signal: AbortSignal; readonly hasColor: boolean },
-): Prompts {
-  const theme = hasColor ? {} : PLAIN_THEME;
-  async function ask<Value>(question: (streams: PromptStreams) => Promise<Value>): Promise<Value> {
-    // Reading io.stdin opens it.
-    const input = io.stdin;
-    const closed = new AbortController();
-    // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first. After
-    // Ctrl-Z and fg, readline stays in raw mode, but pauses the input, and does not pause it again when it is closed.
-    const check = () => setImmediate(() => (input.isRaw ? input.resume() : closed.abort()));
-    const checkKey = (_text: unknown, { ctrl, name }: Key) => void (ctrl && name === 'd' && check());
-    input.on('pause', check).on('keypress', checkKey);
-    try {
-      const either = AbortSignal.any([signal, closed.signal]);
-      return await progress.pauseDuring(() => question({ input, output: terminal, signal: either }));
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
-    } finally {
-      input.off('pause', check).off('keypress', checkKey);
-    }
+const themeOf = ({ hasColor }: BaseContext) => (hasColor ? {} : PLAIN_THEME);
+
+interface PromptStreams {
+  readonly input: RuntimeDeps['io']['stdin'];
+  readonly output: RuntimeDeps['terminal'];
+  readonly signal: AbortSignal;
+}
+
+/** @throws the reason of the context's signal; InterruptedError on Ctrl-C and Ctrl-D */
+async function ask<Value>(
+  { io, terminal, progress, abortSignal }: BaseContext,
+  question: (streams: PromptStreams) => Promise<Value>,
+): Promise<Value> {
+  // Reading io.stdin opens it.
+  const input = io.stdin;
+  const closed = new AbortController();
+  // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first. After
+  // Ctrl-Z and fg, readline stays in raw mode, but pauses the input, and does not pause it again when it is closed.
+  const check = () => setImmediate(() => (input.isRaw ? input.resume() : closed.abort()));
+  const checkKey = (_text: unknown, { ctrl, name }: Key) => void (ctrl && name === 'd' && check());
+  input.on('pause', check).on('keypress', checkKey);
+  try {
+    const signal = AbortSignal.any([abortSignal, closed.signal]);
+    return await progress.pauseDuring(() => question({ input, output: terminal, signal }));
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
+  } finally {
+    input.off('pause', check).off('keypress', checkKey);
   }
-  return {
-    async askSecret(message) {
-      const { default: password } = await import('@inquirer/password');
-      return ask((streams) => password({ message, mask: true, theme }, streams));
-    },
-    async askText(question, validate) {
-      const { default: input } = await import('@inquirer/input');
-      return ask((streams) => input({ message: sanitizeLine(question), validate, theme }, streams));
-    },
-    async confirm(question) {
-      const { default: confirm } = await import('@inquirer/confirm');
-      return ask((streams) => confirm({ message: sanitizeLine(question), default: false, theme }, streams));
-    },
-    async openPrompt(options) {
-      const { openPromptLine } = await import('./prompt-line.ts');
-      return openPromptLine({ ...options, input: io.stdin, output: terminal, redact });
-    },
-  };
+}
+
+/** As `Context.askSecret`. */
+export async function askSecret(context: BaseContext, message: string): Promise<string> {
+  const { default: password } = await import('@inquirer/password');
+  return ask(context, (streams) => password({ message, mask: true, theme: themeOf(context) }, streams));
+}
+
+/** As `Context.askText`. */
+export async function askText(
+  context: BaseContext,
+  question: string,
+  validate: (text: string) => string | true,
+): Promise<string> {
+  const { default: input } = await import('@inquirer/input');
+  const prompt = { message: sanitizeLine(question), validate, theme: themeOf(context) };
+  return ask(context, (streams) => input(prompt, streams));
+}
+
+/** As `Context.confirm`. */
+export async function confirm(context: BaseContext, question: string): Promise<boolean> {
+  const { default: confirm } = await import('@inquirer/confirm');
+  const prompt = { message: sanitizeLine(question), default: false, theme: themeOf(context) };
+  return ask(context, (streams) => confirm(prompt, streams));
 }

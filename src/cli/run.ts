@@ -70,7 +70,7 @@ export async function runCommand(
   deps: RuntimeDeps,
   run: CommandRun,
 ): Promise<number> {
-  const { add: addSecret, remove: revealSecret, redact } = run.redactor;
+  const { redact } = run.redactor;
   const { io, env, clock, terminal } = deps;
   const format = chooseFormat(flags, env);
   // A terminal without a window, such as in a container, reports 0 columns: no room for a spinner.
@@ -86,12 +86,8 @@ export async function runCommand(
     outputSink(sink, { clean, progress, signal: () => run.abortSignal, isOptional: sink === io.stderr });
   const stdout = open(io.stdout, (text) => escapeCommands(redact(text)));
   const stderr = open(io.stderr, (text) => escapeCommands(redact(text)));
-  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, io.stdout, stderr) }, flags, {
-    progress,
-    addSecret,
-    revealSecret,
-    redact,
-  });
+  const ownIo = lazyIo(() => io.stdin, io.stdout, stderr);
+  const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
   const page = async (text: string): Promise<void> => {

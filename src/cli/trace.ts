@@ -1,13 +1,11 @@
 import type { TraceEvent } from '../api/attempt.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
-import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
+import type { BaseContext } from './context.ts';
 
-interface TraceDeps {
-  readonly progress: Progress;
-  readonly writeLine: (text: string) => Promise<void>;
-  /** Applied to bodies before they are shortened, which could cut a secret in half. */
-  readonly redact: (text: string) => string;
+/** Writes a line to stderr, even with --quiet, without wrapping it. */
+export function writeLine({ progress, io }: Pick<BaseContext, 'progress' | 'io'>, text: string): Promise<void> {
+  return progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
 }
 
 const MAX_BODY_LENGTH = 20_000;
@@ -25,7 +23,7 @@ function bodyLines(mark: string, body: string): string[] {
 
 function requestLines(
   { request, url, attempt }: Extract<TraceEvent, { kind: 'request' }>,
-  redact: TraceDeps['redact'],
+  redact: BaseContext['redact'],
 ) {
   const { method, headers, body } = request;
   const text = typeof body === 'string' ? redact(body) : '';
@@ -39,9 +37,11 @@ function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'r
 }
 
 /** Creates the function that shows requests: a line each with -v, also headers and bodies with --debug, and waits as progress. */
-export function createTrace({ verbose, debug }: GlobalFlags, { progress, writeLine, redact }: TraceDeps) {
+export function createTrace(context: BaseContext) {
+  const { progress, redact } = context;
+  const { verbose, debug } = context.flags;
   const write = (lines: readonly string[]): void => {
-    for (const line of lines) void writeLine(line);
+    for (const line of lines) void writeLine(context, line);
   };
   return (event: TraceEvent): void => {
     if (event.kind === 'wait') {

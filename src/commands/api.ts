@@ -18,12 +18,9 @@ function parseMethod(typed: string): HttpMethod {
 
 /** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {
-  const [{ readText, refuseTokenOnStdin }, { parseJsonText }] = await Promise.all([
-    import('../cli/input.ts'),
-    import('../yaml/json-text.ts'),
-  ]);
-  if (data.from === 'stdin') refuseTokenOnStdin(context.flags, 'data');
-  const text = await readText(data, 'The data', () => context.io.stdin, context.abortSignal);
+  const { readText } = await import('../cli/input.ts');
+  const { parseJsonText } = await import('../yaml/json-text.ts');
+  const text = await readText(context, data, 'data');
   if (!/json/i.test(type)) return text;
   const parsed = parseJsonText(text.replace(/^\ufeff/, ''));
   if ('value' in parsed) return text;
@@ -40,10 +37,8 @@ async function readData(data: TextSource, type: string, context: Context): Promi
 /** Creates the body of a form. @throws InputError that names a file that cannot be read */
 async function readForm(fields: readonly TypedField[]): Promise<StreamedBody | undefined> {
   if (fields.length === 0) return undefined;
-  const [{ formBody }, { filePart, findFiles }] = await Promise.all([
-    import('../api/form-body.ts'),
-    import('../upload/files.ts'),
-  ]);
+  const { formBody } = await import('../api/form-body.ts');
+  const { filePart, findFiles } = await import('../upload/files.ts');
   const parts: FormPart[] = [];
   for (const field of fields) {
     if ('text' in field) parts.push(field);

@@ -53,12 +53,10 @@ export const doctor = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ gatherFacts }, local, { checkAnswers }, { failureOf }] = await Promise.all([
-        import('../doctor/gather.ts'),
-        import('../doctor/local-checks.ts'),
-        import('../doctor/service-checks.ts'),
-        import('../doctor/check.ts'),
-      ]);
+      const { gatherFacts } = await import('../doctor/gather.ts');
+      const local = await import('../doctor/local-checks.ts');
+      const { checkAnswers } = await import('../doctor/service-checks.ts');
+      const { failureOf } = await import('../doctor/check.ts');
       const facts = await gatherFacts(context);
       const checks = [
         local.checkProgram(facts),

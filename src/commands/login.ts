@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { objectResult } from '../output/command-result.ts';
+import { recordResult } from '../output/command-result.ts';
 
 export const login = () =>
   leaf('login', 'Store a service and its token in a profile', {
@@ -22,12 +22,6 @@ export const login = () =>
     .action(
       run(async (context, options) => {
         const { login } = await import('../cli/login.ts');
-        return objectResult(await login(context, options), [
-          { header: 'PROFILE', value: ({ profile }) => profile },
-          { header: 'BASE URL', value: ({ base_url }) => base_url },
-          { header: 'TOKEN', value: ({ token }) => token },
-          { header: 'VERIFIED BY', value: ({ verified_by }) => verified_by },
-          { header: 'CURRENT PROFILE', value: ({ current }) => current },
-        ]);
+        return recordResult(await login(context, options));
       }),
     );

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { objectResult } from '../output/command-result.ts';
+import { recordResult } from '../output/command-result.ts';
 
 export const logout = () =>
   leaf('logout', 'Remove the token from a profile', {
@@ -21,9 +21,6 @@ export const logout = () =>
         return withProfile(latest, name, rest);
       });
       if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');
-      return objectResult({ profile: name, forgotten }, [
-        { header: 'PROFILE', value: ({ profile }) => profile },
-        { header: 'TOKEN', value: (result) => (result.forgotten ? 'removed' : 'none stored') },
-      ]);
+      return recordResult({ profile: name, forgotten });
     }),
   );

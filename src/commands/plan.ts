@@ -25,10 +25,8 @@ export const plan = () =>
     .addOption(exitCodeOption())
     .action(
       run(async (context, files, options) => {
-        const [{ readManifests }, { planDocuments }] = await Promise.all([
-          import('./provisioning/open.ts'),
-          import('./provisioning/run.ts'),
-        ]);
+        const { readManifests } = await import('./provisioning/open.ts');
+        const { planDocuments } = await import('./provisioning/run.ts');
         const documents = await readManifests(context, files, options.var);
         return planDocuments(context, documents, options);
       }),

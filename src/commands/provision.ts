@@ -6,10 +6,8 @@ import type { CommandResult } from '../output/command-result.ts';
 import { concurrencyOption, exitCodeOption, FILES_HELP, installRenamedOption, varOption } from './provisioning/args.ts';
 
 async function printSchema(): Promise<CommandResult> {
-  const [{ jsonSchema }, { manifestSchema }] = await Promise.all([
-    import('../yaml/json-schema.ts'),
-    import('../provision/manifest.ts'),
-  ]);
+  const { jsonSchema } = await import('../yaml/json-schema.ts');
+  const { manifestSchema } = await import('../provision/manifest.ts');
   return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
 }
 
@@ -62,10 +60,8 @@ export const provision = () =>
           const hint = 'Give a YAML file, a directory, or - for standard input.';
           throw new UsageError('No manifest is given.', { hint });
         }
-        const [{ readManifests }, { checkDocuments, planDocuments, provisionDocuments }] = await Promise.all([
-          import('./provisioning/open.ts'),
-          import('./provisioning/run.ts'),
-        ]);
+        const { readManifests } = await import('./provisioning/open.ts');
+        const { checkDocuments, planDocuments, provisionDocuments } = await import('./provisioning/run.ts');
         if (!check && !dryRun) await context.confirmWrite(confirm);
         const documents = await readManifests(context, files, options.var);
         if (dryRun) return planDocuments(context, documents, options);

@@ -54,12 +54,10 @@ export const upload = () =>
         const source = { paths: files, recursive, exclude, filename: checkSource(files, options) };
         if (contentType !== undefined) checkContentType(contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
-        const [{ refuseTokenOnStdin }, { warnIfUnshared }, { transfer }, { fileBatch }] = await Promise.all([
-          import('../cli/input.ts'),
-          import('../cli/warn-unshared.ts'),
-          import('./upload/shared/transfer.ts'),
-          import('./upload/shared/file-batch.ts'),
-        ]);
+        const { refuseTokenOnStdin } = await import('../cli/input.ts');
+        const { warnIfUnshared } = await import('../cli/warn-unshared.ts');
+        const { transfer } = await import('./upload/shared/transfer.ts');
+        const { fileBatch } = await import('./upload/shared/file-batch.ts');
         if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         if (!dryRun) await warnIfUnshared(context, 'uploads');
         const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };

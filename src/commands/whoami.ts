@@ -1,6 +1,6 @@
 import type { Identity } from '../cli/identity.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
-import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
+import { type Column, objectResult, type Tone } from '../output/command-result.ts';
 
 const TONES: Readonly<Record<Identity['token_status'], Tone>> = {
   accepted: 'good',
@@ -23,16 +23,6 @@ const COLUMNS: readonly Column<Identity>[] = [
   { header: 'OVERRIDDEN', value: ({ overridden }) => overridden.join('; ') || null },
 ];
 
-/** A line for each column that has a value, in a pipe as in a terminal. */
-function toLines(identity: Identity): readonly ReportLine[] {
-  return COLUMNS.flatMap(({ header, value, tone }) => {
-    const text = value(identity);
-    return text === null
-      ? []
-      : [{ indent: 0, marker: `${header}:`.padEnd(12), text: [{ text: String(text), tone: tone?.(identity) }] }];
-  });
-}
-
 export const whoami = () =>
   leaf('whoami', 'Show the service and the token in use, and whether the service accepts it', {
     description:
@@ -47,11 +37,6 @@ export const whoami = () =>
     run(async (context) => {
       const { identify } = await import('../cli/identity.ts');
       const { identity, error } = await identify(context);
-      return listResult([identity], COLUMNS, {
-        empty: '',
-        document: () => identity,
-        report: () => toLines(identity),
-        failure: () => error,
-      });
+      return { ...objectResult(identity, COLUMNS), ...(error && { failure: error }) };
     }),
   );

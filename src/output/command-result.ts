@@ -228,6 +228,15 @@ export function listResult<Item>(
   return { kind: 'list', columns, rows, ...rest };
 }
 
+/** Builds an object of plain values, each labeled with its name: `base_url` as BASE URL. */
+export function recordResult(data: Readonly<Record<string, Cell>>): ObjectResult {
+  const columns = Object.entries(data).map(([name, value]) => ({
+    header: name.replaceAll('_', ' ').toUpperCase(),
+    value: () => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value),
+  }));
+  return objectResult(data, columns);
+}
+
 /** Builds an object. Tables show a labeled line for each column. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
   return { kind: 'object', json: data, columns, cells: toCells(data, columns) };

@@ -31,7 +31,7 @@ describe('login', () => {
 
     const other = ['login', '--profile', 'other one', '--base-url', sandbox.baseUrl];
     const second = await run(other, { env: home.env, stdin: token });
-    expect(second.stdout).toContain(`\nVERIFIED BY:     ${verified_by}\nCURRENT PROFILE: default\n`);
+    expect(second.stdout).toContain(`\nVERIFIED BY: ${verified_by}\nCURRENT:     default\n`);
     expect(second.stderr).toBe(
       "default stays the current profile. To change that: partnerctl profile use 'other one'\n",
     );

@@ -23,11 +23,9 @@ export const list = () =>
     .argument('<space>', SPACE_HELP)
     .action(
       run(async (context, space) => {
-        const [{ parseReference, resolveSpaceId }, { listAgents }, { rememberIds }] = await Promise.all([
-          import('../../api/references.ts'),
-          import('../../api/calls.ts'),
-          import('../../cli/known-ids.ts'),
-        ]);
+        const { parseReference, resolveSpaceId } = await import('../../api/references.ts');
+        const { listAgents } = await import('../../api/calls.ts');
+        const { rememberIds } = await import('../../cli/known-ids.ts');
         const http = await context.http();
         context.progress.start('Listing agents');
         const toKnownIds = ({ agent_id: value, name }: ListedAgent): readonly KnownId[] => {

@@ -17,12 +17,10 @@ export const open = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, { session: session_id = '', confirm, ...options }) => {
-        const [{ openChat }, { parseSource, sourceFlags }, { openChatPrompt }, { formatCause }] = await Promise.all([
-          import('../../chat/open.ts'),
-          import('../../chat/source.ts'),
-          import('./shared/chat-prompt.ts'),
-          import('./shared/messages.ts'),
-        ]);
+        const { openChat } = await import('../../chat/open.ts');
+        const { parseSource, sourceFlags } = await import('../../chat/source.ts');
+        const { openChatPrompt } = await import('./shared/chat-prompt.ts');
+        const { formatCause } = await import('./shared/messages.ts');
         const source = parseSource(options);
         await context.confirmWrite(confirm);
         if (!context.isInteractive) {

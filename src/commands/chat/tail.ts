@@ -30,11 +30,9 @@ export const tail = () =>
     )
     .action(
       run(async (context, { source, agent, space, timestamps: showTimestamp = false, ...typed }) => {
-        const [{ parseTail }, { findSource, parseSource }, { toStreamEvents }] = await Promise.all([
-          import('../../chat/tail.ts'),
-          import('../../chat/source.ts'),
-          import('./shared/tail-output.ts'),
-        ]);
+        const { parseTail } = await import('../../chat/tail.ts');
+        const { findSource, parseSource } = await import('../../chat/source.ts');
+        const { toStreamEvents } = await import('./shared/tail-output.ts');
         const options = parseTail(typed);
         const named = parseSource({ source, agent, space });
         const http = await context.http();

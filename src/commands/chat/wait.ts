@@ -30,10 +30,8 @@ export const wait = () =>
     .option('--settle <duration>', SETTLE_HELP, duration)
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
-        const [{ awaitEarlier, isForSeveral }, { joinTexts, toMessageJson, writeNotice }] = await Promise.all([
-          import('../../chat/wait.ts'),
-          import('./shared/messages.ts'),
-        ]);
+        const { awaitEarlier, isForSeveral } = await import('../../chat/wait.ts');
+        const { joinTexts, toMessageJson, writeNotice } = await import('./shared/messages.ts');
         const criteria = { replies, settle };
         const target = { session_id, after_message_id, criteria };
         const waited = await awaitEarlier(context, options, target, (event) => writeNotice(context, event));

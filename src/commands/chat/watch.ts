@@ -20,10 +20,8 @@ export const watch = () =>
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .action(
       run(async (context, options) => {
-        const [{ parseWatch, watch }, { readOnce, toScreens, toStreamEvents }] = await Promise.all([
-          import('../../chat/watch.ts'),
-          import('./shared/watch-output.ts'),
-        ]);
+        const { parseWatch, watch } = await import('../../chat/watch.ts');
+        const { readOnce, toScreens, toStreamEvents } = await import('./shared/watch-output.ts');
         const parsed = parseWatch(options);
         const http = await context.http();
         context.progress.start('Reading the conversations');

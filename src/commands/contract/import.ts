@@ -97,12 +97,10 @@ export const importDocument = () =>
     .option('--only <leaf>', 'import only this value; repeatable', collect, [])
     .action(
       run(async (context, typed, { yes = false, accept = false, only }) => {
-        const [{ refuseTokenOnStdin }, { findLeaf }, { readImport }, { parseSource }] = await Promise.all([
-          import('../../cli/input.ts'),
-          import('../../config/contract-settings.ts'),
-          import('../../openapi/import.ts'),
-          import('../../openapi/source.ts'),
-        ]);
+        const { refuseTokenOnStdin } = await import('../../cli/input.ts');
+        const { findLeaf } = await import('../../config/contract-settings.ts');
+        const { readImport } = await import('../../openapi/import.ts');
+        const { parseSource } = await import('../../openapi/source.ts');
         if (typed === '-') refuseTokenOnStdin(context.flags, 'document');
         const found = await readImport(context, parseSource(typed), only.map(findLeaf));
         const { document, changes, confirmed, missing, questions } = found;

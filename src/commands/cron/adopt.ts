@@ -35,11 +35,9 @@ export const adopt = () =>
     .option('--yes', 'do not ask')
     .action(
       run(async (context, cronJobId, { key, yes = false, ...options }) => {
-        const [{ adopt }, { parseJobSelection }, { toWireSchedule }] = await Promise.all([
-          import('../../cron/adopt-forget.ts'),
-          import('../../cron/job-flags.ts'),
-          import('../../cron/schedule.ts'),
-        ]);
+        const { adopt } = await import('../../cron/adopt-forget.ts');
+        const { parseJobSelection } = await import('../../cron/job-flags.ts');
+        const { toWireSchedule } = await import('../../cron/schedule.ts');
         const adopted = await adopt(context, cronJobId, parseJobSelection(context, options, key), yes);
         const { agent_id, name, schedule } = adopted.data;
         const wire = schedule && toWireSchedule(schedule);

@@ -49,13 +49,9 @@ async function readJob(
   { agent, space, ...job }: TypedJob,
   instructions: string,
 ): Promise<readonly WantedJob[]> {
-  const [{ parseTextArgument, readText, refuseTokenOnStdin }, { findAgent }] = await Promise.all([
-    import('../../cli/input.ts'),
-    import('../../cron/find-agent.ts'),
-  ]);
-  const source = parseTextArgument('--instructions', instructions);
-  if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'instructions');
-  const text = await readText(source, 'The instructions', () => context.io.stdin, context.abortSignal);
+  const { parseTextArgument, readText } = await import('../../cli/input.ts');
+  const { findAgent } = await import('../../cron/find-agent.ts');
+  const text = await readText(context, parseTextArgument('--instructions', instructions), 'instructions');
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {
       hint: 'Nothing was sent. Describe what the agent does on each run.',
@@ -67,10 +63,8 @@ async function readJob(
 
 /** The jobs that files describe. @throws InputError that shows every mistake */
 async function readFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
-  const [{ refuseTokenOnStdin }, { readJobFiles }] = await Promise.all([
-    import('../../cli/input.ts'),
-    import('../../cron/job-file.ts'),
-  ]);
+  const { refuseTokenOnStdin } = await import('../../cli/input.ts');
+  const { readJobFiles } = await import('../../cron/job-file.ts');
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'jobs');
   return await readJobFiles(context, files);
 }
@@ -93,17 +87,10 @@ async function* createAll(
   wanted: readonly WantedJob[],
   options: { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
-  const [
-    { createWanted },
-    { createScheduleDescriber },
-    { createHints, createJobLists, jobSourceOf },
-    { createHooks, createScheduleWarner },
-  ] = await Promise.all([
-    import('../../cron/create-wanted.ts'),
-    import('../../cron/describe-schedule.ts'),
-    import('../../cron/service-jobs.ts'),
-    import('./shared/notices.ts'),
-  ]);
+  const { createWanted } = await import('../../cron/create-wanted.ts');
+  const { createScheduleDescriber } = await import('../../cron/describe-schedule.ts');
+  const { createHints, createJobLists, jobSourceOf } = await import('../../cron/service-jobs.ts');
+  const { createHooks, createScheduleWarner } = await import('./shared/notices.ts');
   const { progress, clock } = context;
   progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
   const warnOfSchedule = createScheduleWarner(context);

@@ -1,6 +1,6 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const forget = () =>
   leaf('forget', 'Remove a job from the state so that it can be created again', {
@@ -19,16 +19,9 @@ export const forget = () =>
     .option('--yes', 'do not ask')
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
-        const [{ forget }, { parseJobSelection }] = await Promise.all([
-          import('../../cron/adopt-forget.ts'),
-          import('../../cron/job-flags.ts'),
-        ]);
+        const { forget } = await import('../../cron/adopt-forget.ts');
+        const { parseJobSelection } = await import('../../cron/job-flags.ts');
         const { key, job } = await forget(context, parseJobSelection(context, options, typedKey), yes);
-        return objectResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name }, [
-          { header: 'KEY', value: (forgotten) => forgotten.key, isWide: true },
-          { header: 'STATUS', value: ({ status }) => status },
-          { header: 'AGENT', value: ({ agent_id }) => agent_id },
-          { header: 'NAME', value: ({ name }) => name },
-        ]);
+        return recordResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name });
       }),
     );

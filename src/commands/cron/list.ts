@@ -89,11 +89,9 @@ export const list = () =>
     .option('--local', 'show what the state records, without calling the service')
     .action(
       run(async (context, owner) => {
-        const [{ listJobRows }, { readAgentSpaces: readSpaces }, { rememberIds }] = await Promise.all([
-          import('../../cron/list.ts'),
-          import('../../provision/space-record.ts'),
-          import('../../cli/known-ids.ts'),
-        ]);
+        const { listJobRows } = await import('../../cron/list.ts');
+        const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
+        const { rememberIds } = await import('../../cli/known-ids.ts');
         const onLeftOut = (count: number) =>
           context.warn(
             `${countJobs(count, 'is', 'are')} left out: the service does not say which agent runs ${count === 1 ? 'it' : 'them'}.`,

@@ -95,11 +95,9 @@ export const reconcile = () =>
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
       run(async (context, { key, assumeNotCreated = false }) => {
-        const [{ reconcileJobs }, { jobListReader, jobSourceOf }, { toWireSchedule }] = await Promise.all([
-          import('../../cron/reconcile.ts'),
-          import('../../cron/service-jobs.ts'),
-          import('../../cron/schedule.ts'),
-        ]);
+        const { reconcileJobs } = await import('../../cron/reconcile.ts');
+        const { jobListReader, jobSourceOf } = await import('../../cron/service-jobs.ts');
+        const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { clock, abortSignal: signal, command, isInteractive, progress } = context;
         const http = await context.http();
         const log = await context.log();

@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 /** The action of `profile protect` and `profile unprotect`. */
 const protection = (isProtected: boolean) =>
@@ -9,10 +9,7 @@ const protection = (isProtected: boolean) =>
       const { protected: _, ...profile } = findProfile(latest, name);
       return withProfile(latest, name, isProtected ? { ...profile, protected: true } : profile);
     });
-    return objectResult({ profile: name, protected: isProtected }, [
-      { header: 'PROFILE', value: ({ profile }) => profile },
-      { header: 'PROTECTED', value: () => (isProtected ? 'yes' : 'no') },
-    ]);
+    return recordResult({ profile: name, protected: isProtected });
   });
 
 export const protect = () =>

@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const remove = () =>
   leaf('remove', 'Remove a profile', {
@@ -22,9 +22,6 @@ export const remove = () =>
             `${JSON.stringify(name)} was the current profile. To choose another one: partnerctl profile use <name>`,
           );
         }
-        return objectResult({ profile: name, removed: true }, [
-          { header: 'PROFILE', value: ({ profile }) => profile },
-          { header: 'REMOVED', value: () => 'yes' },
-        ]);
+        return recordResult({ profile: name, removed: true });
       }),
     );

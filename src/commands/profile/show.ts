@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const show = () =>
   leaf('show', 'Show a profile, without its token', {
@@ -15,7 +15,7 @@ export const show = () =>
         const stored = await config.read();
         const name = typedName ?? resolveProfileName(flags, env, stored).value;
         const profile = findProfile(stored, name);
-        const shown = {
+        return recordResult({
           name,
           base_url: profile.base_url ?? null,
           token: tokenKind(profile),
@@ -25,17 +25,6 @@ export const show = () =>
           current: name === stored.current,
           protected: profile.protected ?? false,
           file: profilesPath(config.directory),
-        };
-        return objectResult(shown, [
-          { header: 'PROFILE', value: () => name },
-          { header: 'BASE URL', value: ({ base_url }) => base_url },
-          { header: 'TOKEN', value: ({ token }) => token },
-          { header: 'TOKEN COMMAND', value: ({ token_command }) => token_command },
-          { header: 'STATE', value: ({ state }) => state },
-          { header: 'STATE PASSWORD COMMAND', value: ({ state_password_command }) => state_password_command },
-          { header: 'CURRENT', value: ({ current }) => (current ? 'yes' : 'no') },
-          { header: 'PROTECTED', value: () => (profile.protected ? 'yes' : 'no') },
-          { header: 'FILE', value: ({ file }) => file },
-        ]);
+        });
       }),
     );

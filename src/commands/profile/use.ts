@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const use = () =>
   leaf('use', 'Make a profile the default', {
@@ -19,9 +19,6 @@ export const use = () =>
           await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
         }
         const { base_url = null } = findProfile(await config.read(), name);
-        return objectResult({ profile: name, base_url }, [
-          { header: 'PROFILE', value: ({ profile }) => profile },
-          { header: 'BASE URL', value: (result) => result.base_url },
-        ]);
+        return recordResult({ profile: name, base_url });
       }),
     );

@@ -34,10 +34,8 @@ export const list = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ listSpaces }, { rememberIds }] = await Promise.all([
-        import('../../api/calls.ts'),
-        import('../../cli/known-ids.ts'),
-      ]);
+      const { listSpaces } = await import('../../api/calls.ts');
+      const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
       return listResult(rememberIds(context, listSpaces(http), { kinds: ['space'] }, toKnownIds), COLUMNS, {

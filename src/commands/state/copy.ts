@@ -14,10 +14,8 @@ export const copy = () =>
     .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
     .action(
       run(async (context, source, target) => {
-        const [{ copyRecords }, { textResult }] = await Promise.all([
-          import('../../state/copy.ts'),
-          import('./shared/text-result.ts'),
-        ]);
+        const { copyRecords } = await import('../../state/copy.ts');
+        const { textResult } = await import('./shared/text-result.ts');
         const from = await context.log(source);
         const to = await context.log(target);
         const { copied, present } = await copyRecords(from, to);

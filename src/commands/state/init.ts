@@ -13,10 +13,8 @@ export const init = () =>
     .argument('[address]', 'the place to prepare; the configured one by default')
     .action(
       run(async (context, address) => {
-        const [{ refuseOtherContent }, { textResult }] = await Promise.all([
-          import('../../state/copy.ts'),
-          import('./shared/text-result.ts'),
-        ]);
+        const { refuseOtherContent } = await import('../../state/copy.ts');
+        const { textResult } = await import('./shared/text-result.ts');
         const log = await context.log(address);
         const grant = (await log.prepare()) ?? null;
         await refuseOtherContent(log);

@@ -35,10 +35,8 @@ export const verify = () =>
     ],
   }).action(
     run(async (context) => {
-      const [{ damageError, verify }, { textResult }] = await Promise.all([
-        import('../../state/verify.ts'),
-        import('./shared/text-result.ts'),
-      ]);
+      const { damageError, verify } = await import('../../state/verify.ts');
+      const { textResult } = await import('./shared/text-result.ts');
       const verified = await verify(await context.log());
       const failure = damageError(verified);
       return { ...textResult(verified, reportLines(verified)), isWrapped: true, ...(failure && { failure }) };

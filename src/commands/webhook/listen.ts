@@ -5,10 +5,8 @@ import type { StreamEvent } from '../../output/command-result.ts';
 import type { ListenContext, ListenOptions } from '../../webhook/listen.ts';
 
 async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncGenerator<StreamEvent, void, void> {
-  const [{ listen }, { toStreamEvent }] = await Promise.all([
-    import('../../webhook/listen.ts'),
-    import('./shared/delivery-view.ts'),
-  ]);
+  const { listen } = await import('../../webhook/listen.ts');
+  const { toStreamEvent } = await import('./shared/delivery-view.ts');
   for await (const event of listen(context, options)) {
     if (event.kind === 'listening') await context.notice('Listening for webhooks. Stop with Ctrl-C.');
     yield toStreamEvent(event);

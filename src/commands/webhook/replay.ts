@@ -14,10 +14,8 @@ export const replay = () =>
     .option('--forward-to <url>', 'where to send them: https, or http on this machine')
     .action(
       run(async (context, paths, { forwardTo = '' }) => {
-        const [{ replayDeliveries }, { toReplayList }] = await Promise.all([
-          import('../../webhook/replay.ts'),
-          import('./shared/replay-view.ts'),
-        ]);
+        const { replayDeliveries } = await import('../../webhook/replay.ts');
+        const { toReplayList } = await import('./shared/replay-view.ts');
         const results = await replayDeliveries(context, paths, forwardTo);
         return toReplayList(results, context);
       }),

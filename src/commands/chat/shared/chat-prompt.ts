@@ -11,7 +11,8 @@ const INDENT = '  ';
 
 /** Creates the function that formats a message: the author, and the text with its Markdown rendered. */
 async function messageFormatter({ hasColor, io }: Context): Promise<(message: Message) => Promise<string>> {
-  const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../../../output/markdown.ts')]);
+  const { Chalk } = await import('chalk');
+  const { renderMarkdown } = await import('../../../output/markdown.ts');
   const chalk = new Chalk({ level: hasColor ? 1 : 0 });
   return async ({ role, text }) => {
     const width = io.stderr.columns - INDENT.length;
@@ -23,7 +24,7 @@ async function messageFormatter({ hasColor, io }: Context): Promise<(message: Me
 /** Opens the prompt of a conversation. */
 export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
   const format = await messageFormatter(context);
-  const line = await context.openPrompt({ label: READY_LABEL });
+  const line = await context.openPrompt(READY_LABEL);
   const say = (text: string): void => line.printAbove(wrapText(sanitizeText(text), context.io.stderr.columns, INDENT));
   let label = READY_LABEL;
   return {

@@ -4,7 +4,7 @@ import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
 import { awaitReplies, criteriaFlags, isForSeveral } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
-import { readText, refuseTokenOnStdin, textFromArgument } from '../../../cli/input.ts';
+import { readText, textFromArgument } from '../../../cli/input.ts';
 import { ShapeError, UsageError } from '../../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
 import type { TextSource } from '../../../platform/input.ts';
@@ -67,8 +67,7 @@ function parseText({ text, textFile: path }: TypedMessage): TextSource {
 export async function sendOne(context: Context, typed: TypedMessage): Promise<CommandResult> {
   const { session_id, externalId: external_message_id = randomUUID(), replies: count, settle } = typed;
   const origin = parseText(typed);
-  if (origin.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
-  const text = await readText(origin, 'The message', () => context.io.stdin, context.abortSignal);
+  const text = await readText(context, origin, 'message');
   const criteria = { replies: count, settle };
   const isWaiting = typed.wait === true || isForSeveral(criteria);
   const http = await context.http();
