@@ -1,8 +1,5 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isLoopback, parseBaseUrl } from '../../../src/config/base-url.ts';
-import { UsageError } from '../../../src/errors.ts';
-import { propertyRuns } from '../../support/properties.ts';
+import { parseBaseUrl } from '../../../src/config/base-url.ts';
 
 it.each([
   ['https://api.test/v1///', 'https://api.test/v1'],
@@ -30,26 +27,4 @@ it.each([
 ])('rejects %s: %s', (text, why) => {
   expect(() => parseBaseUrl(text, 'here')).toThrow(expect.objectContaining({ message: expect.stringContaining(why) }));
   expect(() => parseBaseUrl(text, 'here')).not.toThrow(/secret/);
-});
-
-it('property: returns https or loopback URLs that end in /v1, and is idempotent', () => {
-  const words = ['http', 'https', '://', 'localhost', '127.0.0.1', 'api.test', '[::1]', ':80', '/', 'v1', '@', '?'];
-  const text = fc.array(fc.constantFrom(...words, '#', '\\', '..', '%2e'), { minLength: 3, maxLength: 9 });
-  fc.assert(
-    fc.property(text, (parts) => {
-      let address: string;
-      try {
-        address = parseBaseUrl(parts.join(''), 'here');
-      } catch (error) {
-        expect(error).toBeInstanceOf(UsageError);
-        return;
-      }
-      const url = new URL(address);
-      expect(url.protocol === 'https:' || isLoopback(url)).toBe(true);
-      expect(address).toMatch(/\/v1$/);
-      expect([url.username, url.password, url.search, url.hash]).toEqual(['', '', '', '']);
-      expect(parseBaseUrl(address, 'here')).toBe(address);
-    }),
-    { numRuns: propertyRuns(2000) },
-  );
 });

@@ -1,10 +1,9 @@
-import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   configDirectory,
-  isReadableByOthers,
   type Profiles,
   profilesPath,
   readProfiles,
@@ -17,16 +16,6 @@ const STORED: Profiles = {
   current: 'acme',
   profiles: { acme: { base_url: 'https://api.test/v1', token: 'pat_secret' } },
 };
-
-it('makes the file readable only by its owner, even if it was not before', async () => {
-  const directory = tempDirectory();
-  await updateProfiles(directory, () => STORED);
-  chmodSync(profilesPath(directory), 0o644);
-  expect(isReadableByOthers(directory, 'linux')).toBe(true);
-  await updateProfiles(directory, () => STORED);
-  expect(statSync(profilesPath(directory)).mode & 0o777).toBe(0o600);
-  expect(isReadableByOthers(directory, 'linux')).toBe(false);
-});
 
 it('property: reads back what was written, whatever the names', async () => {
   const directory = tempDirectory();

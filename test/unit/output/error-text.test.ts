@@ -24,33 +24,21 @@ describe('formatError', () => {
     );
   });
 
-  it('sanitizes external text', async () => {
-    const error = new UsageError('no space \x1b[2J', { why: 'saw \u202e\r', hint: 'try \x07', requestId: 'r\n\x1b' });
-    const text = await formatError(error, PLAIN);
-    expect(text).toBe('error: no space \\x1b[2J\n  saw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
-  });
-
-  it.each(['nope\r\nretry at: fake', '\nhint: fake\n\nerror: fake\n'])(
-    'keeps %j from imitating its own lines',
-    async (forged) => {
+  it('sanitizes external text, and keeps it from imitating its own lines', async () => {
+    for (const forged of ['nope\r\nretry at: fake \x1b[2J\u202e', '\nhint: fake\n\nerror: fake\n']) {
       const error = new InputError(forged, { why: forged, hint: forged, cause: new Error(forged) });
       for (const debug of [false, true]) {
         const text = await formatError(error, { ...PLAIN, debug });
         const atMargin = text.split('\n').filter((line) => /^\S/.test(line));
         expect(atMargin.map((line) => line.split(':')[0])).toEqual(['error', 'hint']);
+        expect(text).not.toMatch(/[\x1b\r\u202e]/);
       }
-    },
-  );
+    }
+  });
 
   it('shows when to retry, in local time and in UTC', async () => {
     const text = await formatError(new RateLimitError('No.', { retryAt: '2026-03-01T10:00:05.000Z' }), PLAIN);
     expect(text).toMatch(/^retry at: 2026-0[23]-\d\d \d\d:\d\d:05 \S+ \(2026-03-01T10:00:05\.000Z\)$/m);
-  });
-
-  it('refers to the help of the command for a usage error without a hint', async () => {
-    const error = new UsageError('--limit needs a number');
-    expect(await formatError(error, { ...PLAIN, commandPath: 'chat send' })).toContain('`partnerctl chat send --help`');
-    expect(await formatError(error, PLAIN)).toBe('error: --limit needs a number\n');
   });
 
   it('shows the stack and causes only with --debug', async () => {

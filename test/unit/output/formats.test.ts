@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listResult, objectResult } from '../../../src/output/command-result.ts';
-import { jsonLine, writeJson } from '../../../src/output/formats/json.ts';
+import { writeJson } from '../../../src/output/formats/json.ts';
 import { writeLines } from '../../../src/output/formats/rows.ts';
 import { tsvLines } from '../../../src/output/formats/tsv.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
@@ -32,10 +32,6 @@ describe('JSON', () => {
     for (const isTTY of [true, false]) expect(await written(writeJson, [], isTTY)).toBe('[]\n');
   });
 
-  it('keeps integers of any size', async () => {
-    expect(await written(writeJson, [{ id: 12345678901234567890n }])).toBe('[\n{"id":12345678901234567890}\n]\n');
-  });
-
   it('property: keeps any value, without raw control characters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyJson), fc.boolean(), async (items, isTTY) => {
@@ -43,7 +39,7 @@ describe('JSON', () => {
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(items)));
         expect(text).not.toMatch(CONTROLS);
       }),
-      { numRuns: propertyRuns(300) },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -59,20 +55,6 @@ describe('JSON', () => {
       expect(out.writes[0]?.length).toBeLessThan(4.2 * 1024 * 1024);
       expect(read(out.text())).toEqual(items);
     }
-  });
-
-  it('by lines is written row by row', async () => {
-    const out = memorySink();
-    const seen: number[] = [];
-    async function* rows() {
-      for (const item of [1, 2, 3]) {
-        seen.push(out.writes.length);
-        yield { item };
-      }
-    }
-    await writeLines(listOf(rows()), jsonLine, out);
-    expect(out.writes).toEqual(['{"item":1}\n', '{"item":2}\n', '{"item":3}\n']);
-    expect(seen).toEqual([0, 1, 2]);
   });
 });
 
@@ -119,7 +101,7 @@ describe('YAML', () => {
         expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(text).not.toMatch(CONTROLS);
       }),
-      { numRuns: propertyRuns(1000) },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -20,11 +20,6 @@ describe('renderMarkdown', () => {
     expect(await plain(markdown)).toBe(shown);
   });
 
-  it('styles elements with chalk', async () => {
-    const options = { chalk: new Chalk({ level: 1 }), width: 80 };
-    expect(await renderMarkdown('**bold** `code`', options)).toBe('\x1b[1mbold\x1b[22m \x1b[36mcode\x1b[39m');
-  });
-
   it.each([
     ['a paragraph', 'one two three\nfour five six', 'one two three four five\nsix'],
     ['a list item', '- one two three four five\n- six', '• one two three four\n  five\n• six'],

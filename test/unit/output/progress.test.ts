@@ -7,14 +7,12 @@ import { Screen } from '../../support/screen.ts';
 
 /** A clock whose sleeps end when `pass` is called, which moves it forward. */
 function manualClock() {
-  const slept: number[] = [];
   let wake: (() => void)[] = [];
   let now = 0;
   const clock: Clock = {
     now: () => now,
     monotonic: () => now,
-    sleep(ms, signal) {
-      slept.push(ms);
+    sleep(_ms, signal) {
       return new Promise((resolve, reject) => {
         wake.push(resolve);
         signal?.addEventListener('abort', () => reject(signal.reason));
@@ -26,35 +24,18 @@ function manualClock() {
     for (const resolve of wake) resolve();
     wake = [];
   };
-  return { clock, slept, pass };
+  return { clock, pass };
 }
 
 /** A spinner in a terminal, and its clock. */
 function openProgress() {
   const screen = new Screen();
   const redact = (text: string) => text.replaceAll('hush', '[redacted]');
-  const { clock, slept, pass } = manualClock();
-  return { screen, slept, pass, progress: createProgress(screen, { enabled: true, clock, redact }) };
+  const { clock, pass } = manualClock();
+  return { screen, pass, progress: createProgress(screen, { enabled: true, clock, redact }) };
 }
 
 describe('progress', () => {
-  it('appears after a second, follows the text, and disappears when stopped', async () => {
-    const { screen, progress, slept, pass } = openProgress();
-    progress.start('listing spaces');
-    expect(slept).toEqual([1000]);
-    expect(screen.output).toBe('');
-    pass();
-    await screen.until('listing spaces');
-    progress.update('page 2');
-    await screen.until('page 2');
-    progress.detail('waiting 5 s');
-    await screen.until('page 2 (waiting 5 s)');
-    progress.update('page 3');
-    await screen.until('page 3 (waiting 5 s)');
-    progress.stop();
-    await screen.until('page 3 (waiting 5 s)\x1b[?2026l\x1b[1G\x1b[0K');
-  });
-
   it('shows nothing if stopped early, even while the library loads', async () => {
     const { screen, progress, pass } = openProgress();
     progress.start('early');
@@ -94,25 +75,6 @@ describe('progress', () => {
     progress.start('name \x1b[2J hush');
     pass();
     await screen.until('name \\x1b[2J [redacted]');
-    progress.stop();
-  });
-});
-
-describe('a countdown', () => {
-  it('counts down once a second, until another detail takes its place', async () => {
-    const { screen, progress, pass } = openProgress();
-    progress.start('Listing spaces');
-    progress.countdown(2_500, (left) => `waiting ${left} for the rate limit`);
-    pass();
-    await screen.until('waiting 2 s for the rate limit');
-    pass();
-    await screen.until('waiting 1 s for the rate limit');
-    expect(screen.output).not.toContain('waiting 0 s');
-    progress.detail('');
-    const { length } = screen.output;
-    pass();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(screen.output.slice(length)).not.toContain('waiting');
     progress.stop();
   });
 });

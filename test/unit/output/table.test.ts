@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
+import { type Column, listResult } from '../../../src/output/command-result.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
-import { formatObject, formatTable } from '../../../src/output/table.ts';
+import { formatTable } from '../../../src/output/table.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { anyText } from './any-text.ts';
 
@@ -34,18 +34,6 @@ async function shown<Item>(
 }
 
 describe('a table', () => {
-  it('has columns aligned by display width', async () => {
-    const { text } = await shown(SPACES, COLUMNS);
-    expect(text).toBe('ID     NAME       AGENTS\nsp_1   Acme 東京  2\nsp_22             0\n');
-  });
-
-  it('colors headings and tones only on request', async () => {
-    const { text } = await shown(SPACES, COLUMNS, 80, { color: true });
-    expect(text).toContain('\x1b[1mID\x1b[22m');
-    expect(text).toContain('\x1b[31m0\x1b[39m');
-    expect((await shown(SPACES, COLUMNS)).text).not.toContain('\x1b');
-  });
-
   it('leaves out empty columns, then shortens and leaves out optional ones from the last, before anything else', async () => {
     const columns: Column<Space>[] = [
       ...COLUMNS,
@@ -103,11 +91,6 @@ describe('a table', () => {
     expect(cut).toBe('');
   });
 
-  it('becomes records if a word would have to be split', async () => {
-    const long = [{ id: 'sp_1', name: 'a-name-that-goes-on', agents: 1 }];
-    expect((await shown(long, COLUMNS, 30)).text).toBe('ID:     sp_1\nNAME:   a-name-that-goes-on\nAGENTS: 1\n');
-  });
-
   it('is sorted by sortIndex, keeps the order of equal ones, and stays aligned if it is long', async () => {
     const many = Array.from({ length: 250 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 + (index % 2) }));
     const list = listResult(many, COLUMNS, { empty: '', sortIndex: ({ agents }) => agents });
@@ -149,19 +132,6 @@ describe('a table', () => {
         for (const { name } of rows) expect(text).toContain(sanitizeLine(name).trimEnd());
       }),
       { numRuns: propertyRuns(50) },
-    );
-  });
-});
-
-describe('an object', () => {
-  it('has labeled lines that wrap between words and are never shortened; empty ones are left out', async () => {
-    const object = objectResult({ id: 'sp_1', name: 'a name that goes on', agents: 0 }, [
-      ...COLUMNS,
-      { header: 'NOTHING', value: () => null },
-      { header: 'AT', value: () => '2026-01-05T10:20:50Z', isTime: true },
-    ]);
-    expect(await formatObject(object, { width: 24, color: false, now: 0 })).toBe(
-      'ID:     sp_1\nNAME:   a name that goes\n        on\nAGENTS: 0\nAT:     2026-01-05T10:20:50Z\n',
     );
   });
 });

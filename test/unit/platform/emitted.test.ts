@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { emitted, mapConcurrent } from '../../../src/platform/emitted.ts';
+import { mapConcurrent } from '../../../src/platform/emitted.ts';
 
 /** A task for each of that many items, each of which ends when the test says so. */
 function work(count: number) {
@@ -47,15 +47,4 @@ test('A consumer that stops early waits until all items are done.', async () => 
   expect({ begun, isLeft }).toEqual({ begun: [0, 1], isLeft: false });
   end(1);
   await left;
-});
-
-test('What was emitted before a failure comes before it.', async () => {
-  const values = emitted<number>(async (emit) => {
-    emit(1);
-    await pause();
-    emit(2);
-    throw new Error('lost');
-  });
-  expect([await values.next(), await values.next()].map(({ value }) => value)).toEqual([1, 2]);
-  await expect(values.next()).rejects.toThrow('lost');
 });
