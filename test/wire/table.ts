@@ -27,9 +27,10 @@ export interface Cell {
 export async function runTable(
   how: 'unconfigured' | 'pasting' | 'imported',
   operations = Object.keys(OPERATIONS),
+  services = SERVICES,
 ): Promise<readonly Cell[]> {
   const cells: Cell[] = [];
-  for (const service of SERVICES) {
+  for (const service of services) {
     const server = await serve(service);
     const commands = how === 'imported' ? [['contract', 'import', server.documentUrl, '--yes']] : [];
     const machine = await newMachine(server, commands);
