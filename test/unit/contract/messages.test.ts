@@ -9,16 +9,6 @@ const read = (entry: JsonObject, override: LeafValues = {}) =>
   readMessage({ message_id: 'm', ...entry }, new Contract({ override }));
 
 describe('a message of the history', () => {
-  it('may be nested, and have a number as its id', () => {
-    const raw = { message: { id: 7, sender: 'customer', body: 'x', external_message_id: 'e1' } };
-    expect(readMessage(raw, new Contract())).toMatchObject({
-      message_id: '7',
-      role: 'user',
-      text: 'x',
-      external_message_id: 'e1',
-    });
-  });
-
   it('is no reply if all its texts are null: that marks a step of the agent', () => {
     expect(read({ role: 'assistant', text: null, content: null }).isReply).toBe(false);
     expect(read({ role: 'assistant', text: '' }).isReply).toBe(true);
@@ -27,25 +17,18 @@ describe('a message of the history', () => {
   it.each([
     ['assistant', { role: 'assistant' }],
     ['assistant', { author: 'Anna', direction: 'outbound' }],
-    ['assistant', { sender: { type: 'bot', name: 'Support' } }],
     ['assistant', { senderType: 'AI_AGENT' }],
     ['assistant', { author: { is_bot: true, name: 'Anna' } }],
-    ['assistant', { from_agent: true }],
     ['assistant', { type: 'assistant_message' }],
-    ['assistant', { attributes: { role: 'bot' } }],
-    ['assistant', { user: { login: 'partner[bot]', type: 'Bot' } }],
     ['assistant', { direction: 'agent-to-user' }],
     ['user', { author: { role: 'customer' } }],
     ['user', { 'is-agent': false }],
-    ['user', { incoming: true }],
     ['user', { direction: 'to_agent' }],
     ['user', { author: 'Agent Smith', type: 'customer' }],
     ['Agent Smith', { author: 'Agent Smith' }],
-    ['transfer_to_agent', { role: 'transfer_to_agent' }],
     ['system', { role: 'system' }],
     ['unknown', { user: 1, type: 'message' }],
     ['unknown', { recipient: { type: 'user' }, channel: 'bot' }],
-    ['unknown', { role: null, author: {}, sender: '' }],
   ])('is by %s: %j', (role, fields) => {
     expect(read(fields)).toMatchObject({ role, isReply: role === 'assistant' });
   });
@@ -60,10 +43,8 @@ describe('a message of the history', () => {
     ['c', { text: null, content: 'c' }],
     ['', { text: '', content: 'c' }],
     ['ab', { content: [{ type: 'text', text: 'a' }, { type: 'image', url: 'u' }, 'b'] }],
-    ['v', { content: [{ type: 'text', text: { value: 'v' } }] }],
     ['plain', { body: '<p>Hi</p>', body_text: 'plain' }],
     ['x', { payload: { Text: 'x' } }],
-    ['y', { attributes: { Body: 'y' } }],
     [null, { attachment: 'x', content: [{ url: 'u' }] }],
   ])('has the text %j: %j', (text, fields) => {
     expect(read(fields).text).toBe(text);
@@ -73,9 +54,7 @@ describe('a message of the history', () => {
     ['2026-01-02T03:04:05Z', { created_at: '2026-01-02T03:04:05Z', updated_at: '2026-02-02T03:04:05Z' }],
     ['2026-01-02T03:04:05.000Z', { timestamp: 1767323045 }],
     ['2026-01-02T03:04:05.500Z', { sent_at: 1767323045500 }],
-    ['2026-01-02T03:04:05.500Z', { createTime: '1767323045500123456' }],
     ['2026-01-02T03:04:05.500Z', { createTime: 1767323045500123456n }],
-    ['2026-01-02T03:04:05Z', { created_at: { $date: '2026-01-02T03:04:05Z' } }],
     ['20260102030405', { created_at: '20260102030405' }],
     [null, { created_at: 0 }],
   ])('has the creation time %j: %o', (created_at, fields) => {
@@ -85,13 +64,10 @@ describe('a message of the history', () => {
   const paragraph = { type: 'paragraph', content: [{ type: 'text', text: 'Hi' }] };
   it.each<[JsonObject, string, string]>([
     [{ text: 'Hi', message_source: 'bot' }, 'message.author', 'message_source'],
-    [{ text: 'Hi', author: 'agent', direction: 'inbound' }, 'message.author', 'author'],
     [{ role: 'user', utterance: 'Hi', channel: 'web' }, 'message.text', 'utterance'],
-    [{ role: 'user', body_html: '<p>Hi</p>' }, 'message.text', 'body_html'],
     [{ role: 'user', event: { message: 'Hi' } }, 'message.at', 'event'],
     [{ role: 'user', body: { type: 'doc', content: [paragraph, paragraph] } }, 'message.text', '<path>'],
     [{ role: 'user', text: 'Hi', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
-    [{ role: 'user', text: 'Hi', created: { actor: 'urn:1', time: 1772444580000 } }, 'message.created_at', '<path>'],
     [{ created_at: 20_260_102_030_405 }, 'message.created_at', '<path>'],
   ])('is refused where a field would be blank, or two disagree: %j', (fields, leaf, value) => {
     expect(() => read(fields)).toThrow(expect.objectContaining({ fix: expect.objectContaining({ leaf, value }) }));

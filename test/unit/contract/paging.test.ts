@@ -32,10 +32,7 @@ describe('a page', () => {
     [{ next_page_url: '?page=2' }, ['link:next_page_url=?page=2']],
     [{ '@odata.nextLink': 'spaces?$skiptoken=x' }, ['link:@odata.nextLink=spaces?$skiptoken=x']],
     [{ _links: { next: { href: '?page=2' }, self: { href: '?page=1' } } }, ['link:_links.next=?page=2']],
-    [{ links: [{ rel: 'next', href: '?a' }] }, ['link:links.next=?a']],
     [{ meta: { next_cursor: 'c' } }, ['token:meta.next_cursor:cursor=c', 'token:meta.next_cursor:after=c']],
-    [{ nextPageToken: 'c' }, ['token:nextPageToken:pageToken=c', 'token:nextPageToken:cursor=c']],
-    [{ NextToken: 'c' }, ['token:NextToken:NextToken=c', 'token:NextToken:Token=c']],
     [{ IsTruncated: true, NextMarker: 'c' }, ['token:NextMarker:Marker=c', 'token:NextMarker:marker=c']],
     [{ next_page: 2 }, ['token:next_page:page=2']],
     [{ has_more: true, last_id: 'c' }, ['token:last_id:after_id=c', 'token:last_id:after=c']],
@@ -43,8 +40,6 @@ describe('a page', () => {
     [{ page: 1, total_pages: 3 }, ['page:page=2']],
     [{ page: { number: 0, size: 2, totalElements: 5 } }, ['page:page=1']],
     [{ offset: 0, limit: 2, total: 5 }, ['offset:offset=2']],
-    [{ totalResults: 5, startIndex: 1 }, ['offset:startIndex=3', 'offset:offset=3']],
-    [{ offset: 2, 'has-more': true }, ['offset:offset=2']],
     [{ page: 1, page_size: 2 }, ['page:page=2?']],
   ])('leads to the next one by what it says: %j', (body, steps) => {
     expect(read(body)).toEqual(steps);
@@ -52,14 +47,9 @@ describe('a page', () => {
 
   it.each([
     [{ has_more: true }, ['has_more']],
-    [{ is_truncated: 'true' }, ['is_truncated']],
     [{ last: false }, ['last']],
-    [{ items_remaining: 3 }, ['items_remaining']],
     [{ hits: { total: { value: 5 } } }, ['hits.total.value: 5, and 2 read']],
-    [{ recordsTotal: '5' }, ['recordsTotal: 5, and 2 read']],
     [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 page read']],
-    [{ LastEvaluatedKey: { id: { S: 'x' } } }, ['LastEvaluatedKey']],
-    [{ next: ['?page=2'] }, ['next']],
     [{ total: 1 }, ['total: 1, and 2 read']],
   ])('that announces more, but not how to request it, is not explained: %j', (body, signs) => {
     expect(decide(body)).toMatchObject({ kind: 'unexplained', signs });
@@ -70,9 +60,6 @@ describe('a page', () => {
     [{ next: null, cursor: 'abc' }],
     [{ has_more: false, next_cursor: 'abc' }],
     [{ pageInfo: { hasNextPage: false, hasPreviousPage: true, endCursor: 'abc' } }],
-    [{ next_cursor: 'abc', total: 2 }],
-    [{ page: 1, page_size: 50, count: 2 }],
-    [{ number: 0, size: 20, first: true, last: true, numberOfElements: 2 }],
     [{ prev_cursor: 'x', previous: '?page=1', first: '?page=1', links: { next: {} } }],
     [{ nextSyncToken: 'x', access_token: 'x', nextForwardToken: null, nextBackwardToken: 'b' }],
     [{ next_run_at: '2026-01-01T00:00:00Z', started_at: 1_700_000_000, account: { last_name: 'Doe' }, discount: 10 }],
@@ -85,10 +72,8 @@ describe('a page', () => {
   it.each([
     [{ 'x-total-count': '5' }, ['header.x-total-count: 5, and 2 read']],
     [{ 'x-next-page': '2', 'x-page': '1', 'x-per-page': '2' }, ['token:header.x-next-page:page=2']],
-    [{ 'x-next-page': '' }, 'whole'],
     [{ 'x-pagination': '{"HasNext":true,"CurrentPage":1}' }, ['page:Page=2', 'page:page=2']],
     [{ 'content-range': 'items 0-1/5' }, ['header.content-range: 5, and 2 read']],
-    [{ 'content-range': 'items 0-1/2' }, 'whole'],
     [{ 'x-ratelimit-limit': '2', 'x-rate-limit-remaining': '9', 'x-token': 'abc', 'content-length': '12' }, 'whole'],
   ])('is also judged by its headers: %j', (headers, expected) => {
     expect(read([], { page: { headers } })).toEqual(expected);
@@ -136,7 +121,6 @@ describe('a contract that says how the next page is requested', () => {
   const by = (value: string, more: Partial<Given> = {}): Given => ({ ...more, rule: { next: parseNext(value) } });
 
   it.each([
-    ['header:link', ['header:link=?page=2']],
     ['link:paging.next', ['link:paging.next=?b']],
     ['token:meta.cursor:from', ['token:meta.cursor:from=c']],
     ['token:header.x-next:from', ['token:header.x-next:from=h']],
@@ -147,10 +131,8 @@ describe('a contract that says how the next page is requested', () => {
 
   it.each([
     ['page:p', ['page:p=1?', 'page:p=2?']],
-    ['page:p:0', ['page:p=1?']],
     ['offset:skip', ['offset:skip=2?']],
     ['after:since', ['after:since=s2?']],
-    ['token:nothing:from', 'whole'],
     ['none', 'whole'],
   ])('is followed, though the page announces nothing: %s', (value, expected) => {
     expect(read({ empty: '' }, by(value))).toEqual(expected);
@@ -163,7 +145,6 @@ it.each([
   ['nothing announced more, and the next page repeats the first', false, 'repeated', undefined, {}, false],
   ['more was announced', true, 'empty', 'page', {}, false],
   ['more was announced, and the user said how to request it', true, 'empty', 'page', { isOverride: true }, true],
-  ['more was announced, and the document said how to request it', true, 'empty', 'page', {}, false],
 ] as const)(
   'a list after whose last page nothing new came is whole or not: %s',
   (name, isCertain, failure, kind, more, expected) => {
@@ -180,9 +161,6 @@ it('property: a page that announces more among other keys, at any depth in an en
     { next_cursor: 'abc' },
     { hasMore: true },
     { total_count: 7 },
-    { TotalPages: 4 },
-    { 'next-page': '/v1/spaces/?page=2' },
-    { isLast: false },
     { continuation: { of: 'kin' } },
   );
   const place = fc.array(fc.constantFrom('meta', 'data', 'pagination', 'Result', 'paging'), { maxLength: 4 });
