@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { type CreatedResource, normalizeName, ownNames, RESOURCE_OF, type Resource } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { OperationLeaf } from './leaves.ts';
 import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
@@ -120,12 +120,13 @@ const EXISTED = /^(?:is)?(?:reused|exist(?:ing|ed)|alreadyexist(?:s|ed))$/;
 
 /** Whether a response says that the resource is new, also as text; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  const flag = (names: RegExp): boolean | undefined => {
-    const entries = layers.flatMap((layer) => Object.entries(layer));
-    const texts = entries.filter(([key]) => names.test(normalizeName(key))).map(([, value]) => jsonText(value));
-    const text = texts.find((each) => each === 'true' || each === 'false');
-    return text === undefined ? undefined : text === 'true';
-  };
-  const existed = flag(EXISTED);
-  return flag(CREATED) ?? (existed === undefined ? undefined : !existed);
+  let existed: boolean | undefined;
+  for (const [key, value] of layers.flatMap((layer) => Object.entries(layer))) {
+    const isTrue = value === true || value === 'true';
+    if (!isTrue && value !== false && value !== 'false') continue;
+    const name = normalizeName(key);
+    if (CREATED.test(name)) return isTrue;
+    if (EXISTED.test(name)) existed ??= isTrue;
+  }
+  return existed === undefined ? undefined : !existed;
 }
