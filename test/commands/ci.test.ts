@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
@@ -215,20 +214,4 @@ describe('--summary', () => {
     }
     expect(await it.received()).toEqual([]);
   });
-});
-
-test('a terminal shows no progress if CI is set', async () => {
-  const it = await service();
-  await it.faults({ kind: 'delay', ms: 400, on: 'GET /automation/spaces/' });
-  const path = write('acme.yaml', manifest('acme'));
-  const shown = async (more: Record<string, string>) => {
-    const terminal = new PassThrough();
-    const env = { ...it.env, ...more, HOME: tempDirectory(), PARTNER_CONFIG_DIR: tempDirectory() };
-    const ran = await run(['plan', path], { env, columns: 80, terminal, clock: fasterClock() });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    return String(terminal.read() ?? '');
-  };
-  const [elsewhere, inCi] = await Promise.all([shown({}), shown({ CI: 'true' })]);
-  expect(elsewhere).toContain('Reading the spaces');
-  expect(inCi).toBe('');
 });

@@ -15,7 +15,7 @@ function watchedList() {
   return { list: createFreshList(read, clock), clock, end, begun: () => ends.length };
 }
 
-test('concurrent calls share a reading, and one older than two seconds is read again', async () => {
+test('concurrent calls share a reading, one older than two seconds is read again, or one that must begin now', async () => {
   const { list, clock, end, begun } = watchedList();
   const calls = [list.recent(), list.recent()];
   await end(1, 100);
@@ -23,6 +23,8 @@ test('concurrent calls share a reading, and one older than two seconds is read a
   clock.at = 2_001;
   void list.recent();
   expect(begun()).toBe(2);
+  void list.anew();
+  expect(begun()).toBe(3);
 });
 
 test('a slow list is read for a seventh of the time at most', async () => {
@@ -34,12 +36,5 @@ test('a slow list is read for a seventh of the time at most', async () => {
   expect(begun()).toBe(1);
   clock.at = 6_001;
   void list.recent();
-  expect(begun()).toBe(2);
-});
-
-test('a reading that must begin now does', () => {
-  const { list, begun } = watchedList();
-  void list.recent();
-  void list.anew();
   expect(begun()).toBe(2);
 });

@@ -26,7 +26,6 @@ describe('values', () => {
   test.each<[string, string, string, string?]>([
     ['acme-001', '007', '1:20 "external_space_id" must be text, not 7', 'put quotes around it: "007"'],
     ['acme-001', '" a"', '1:20 "external_space_id" must not start or end with white space, or contain a line break'],
-    ['Support', '"  "', '6:11 "agents[0].name" must not be empty'],
     ['Acme', 'A\n  is_org_wide: yes', '4:16 "space.is_org_wide" must be true or false, not "yes"', 'write true'],
     [
       'Support',

@@ -1,21 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { buffer, text } from 'node:stream/consumers';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { InputError, InterruptedError } from '../../../src/errors.ts';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../../src/errors.ts';
 import { findFiles, type LocalFile, readContent } from '../../../src/upload/files.ts';
-import { spool } from '../../../src/upload/source.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const RECURSIVE = { recursive: true, exclude: [] };
@@ -133,29 +122,8 @@ describe('the content of a file', () => {
     await expect(buffer(readContent(file, GOING_ON))).rejects.toThrow(`${path} changed while it was being uploaded.`);
   });
 
-  it('is not read if the file was removed, and not sent if it is longer than its size, as below /proc', async () => {
-    const path = write('hello');
-    const file = await inspect(path);
-    rmSync(path);
-    await expect(buffer(readContent(file, GOING_ON))).rejects.toMatchObject({ message: `${path} cannot be read.` });
+  it('is not sent if the file is longer than its size, as below /proc', async () => {
     const reading = buffer(readContent(await inspect('/proc/version'), GOING_ON));
     await expect(reading).rejects.toMatchObject({ info: { hint: expect.stringContaining('--filename') } });
   });
-});
-
-it('standard input is stored where nothing is left behind, even if reading it fails, and read twice', async () => {
-  const directory = tempDirectory();
-  vi.stubEnv('TMPDIR', directory);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { file, close } = await spool(Readable.from([Buffer.from('hel'), Buffer.from('lo')]), 'x.txt');
-  expect(readdirSync(directory)).toEqual([]);
-  expect(file).toMatchObject({ label: '-', filename: 'x.txt', bytes: 5 });
-  for (const _ of ['first', 'again']) expect(await text(readContent(file, GOING_ON))).toBe('hello');
-  await close();
-  async function* broken(): AsyncGenerator<Buffer> {
-    yield Buffer.from('hel');
-    throw new InterruptedError('Interrupted.');
-  }
-  await expect(spool(broken(), 'x.txt')).rejects.toThrow(InterruptedError);
-  expect(readdirSync(directory)).toEqual([]);
 });

@@ -14,8 +14,10 @@ describe('documents of a source', () => {
     ]);
   });
 
-  test.each(['', '---\n---\n# c\n...\n', '\uFEFF'])('a source without a document is a problem: %j', (text) => {
-    expect(problemLines(readAll([VALID, text]))).toEqual(['b.yaml:1:1 this source contains no document']);
+  test('a source without a document is a problem', () => {
+    for (const text of ['', '---\n---\n# c\n...\n', '\uFEFF']) {
+      expect(problemLines(readAll([VALID, text]))).toEqual(['b.yaml:1:1 this source contains no document']);
+    }
   });
 
   test('a byte order mark and CRLF change no position', () => {
