@@ -1,9 +1,9 @@
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
-import { confirmOption, summaryFileOption, summaryOption } from '../cli/options.ts';
+import { run } from '../cli/leaf.ts';
+import { confirmOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
-import { concurrencyOption, exitCodeOption, FILES_HELP, installRenamedOption, varOption } from './provisioning/args.ts';
+import { FILES_HELP, manifestLeaf } from './provisioning/args.ts';
 
 async function printSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../yaml/json-schema.ts');
@@ -27,11 +27,10 @@ function checkMode({ check, dryRun, schema, detailedExitcode }: Mode): void {
 }
 
 export const provision = () =>
-  leaf('provision', 'Create or reuse spaces and install agents, from YAML', {
+  manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
-    exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --dry-run  # what a directory of manifests would change',
@@ -43,12 +42,6 @@ export const provision = () =>
     .option('--check', 'check the manifests; send nothing')
     .option('--dry-run', 'show what would be done; send only reads (the same as `partnerctl plan`)')
     .option('--schema', 'print the JSON Schema of a manifest')
-    .addOption(varOption())
-    .addOption(concurrencyOption())
-    .addOption(installRenamedOption())
-    .addOption(summaryOption())
-    .addOption(summaryFileOption())
-    .addOption(exitCodeOption('with --dry-run: '))
     .option('--fail-fast', 'do not start further documents after a failure')
     .addOption(confirmOption())
     .action(

@@ -36,11 +36,10 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
 
-/** Adds to an interruption that no job was sent. Returns other errors unchanged. */
-function withNothingSent(error: unknown): unknown {
-  return error instanceof InterruptedError
-    ? new InterruptedError('Interrupted. No job was sent.', error.exitCode)
-    : error;
+/** Adds to an interruption that no job was sent. Throws other errors unchanged. */
+function throwWithNothingSent(error: unknown): never {
+  if (!(error instanceof InterruptedError)) throw error;
+  throw new InterruptedError('Interrupted. No job was sent.', error.exitCode);
 }
 
 /** The job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
@@ -69,44 +68,18 @@ async function readFiles(context: Context, files: readonly string[]): Promise<re
   return await readJobFiles(context, files);
 }
 
-/** Explains what Ctrl-C waits for while a request is in flight. */
-function explainInterrupt({ signals: { interrupt }, notice, command }: Context, posting: Promise<string>): void {
-  const explain = (): void => {
-    void notice(
-      `The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, find out whether the job exists with: ${command(['cron', 'reconcile'])}`,
-    );
-  };
-  interrupt.addEventListener('abort', explain, { once: true });
-  const end = (): void => interrupt.removeEventListener('abort', explain);
-  posting.then(end, end);
-}
-
 /** Creates the jobs, and yields the results as they come. */
 async function* createAll(
   context: Context,
   wanted: readonly WantedJob[],
   options: { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
-  const { createWanted } = await import('../../cron/create-wanted.ts');
-  const { createScheduleDescriber } = await import('../../cron/describe-schedule.ts');
-  const { createHints, createJobLists, jobSourceOf } = await import('../../cron/service-jobs.ts');
-  const { createHooks, createScheduleWarner } = await import('./shared/notices.ts');
-  const { progress, clock } = context;
+  const { openJobs } = await import('./shared/open-jobs.ts');
+  const { progress } = context;
   progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
-  const warnOfSchedule = createScheduleWarner(context);
-  const [http, log] = [await context.http(), await context.log()];
-  const hooks = {
-    ...createHooks(context),
-    ...options,
-    http,
-    log,
-    describe: createScheduleDescriber(),
-    lists: createJobLists(jobSourceOf(http, log, clock), createHints(context, options.dryRun)),
-    onPost: (posting: Promise<string>) => explainInterrupt(context, posting),
-  };
+  const jobs = openJobs(context, { http: await context.http(), log: await context.log(), ...options });
   let count = 0;
-  for await (const result of createWanted(context, wanted, hooks)) {
-    await warnOfSchedule(result);
+  for await (const result of jobs.create(wanted)) {
     count += 1;
     if (wanted.length > 1) progress.update(`Creating the jobs: ${count} of ${wanted.length}`);
     yield result;
@@ -119,16 +92,17 @@ async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Cont
   let result: CronResult | undefined;
   for await (const each of results) result = each;
   const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
-  if (!result || (failure && (result.status === 'failed' || result.status === 'skipped')))
-    throw withNothingSent(failure);
+  if (!result || (failure && (result.status === 'failed' || result.status === 'skipped'))) {
+    return throwWithNothingSent(failure);
+  }
   return { ...objectResult(result, COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
 }
 
-/** @throws UsageError if a flag is given that only files can have */
-function refuseSummary(flags: Readonly<Record<string, unknown>>): void {
-  for (const [flag, value] of Object.entries(flags)) {
-    if (value) throw new UsageError(`${flag} can only be used with -f.`);
-  }
+/** @throws UsageError for an option of one job with -f, and for one that only files have without it */
+function refuseOthers(isBatch: boolean, ofJob: object, ofFiles: object): void {
+  const [option] = Object.entries(isBatch ? ofJob : ofFiles).find(([, value]) => value) ?? [];
+  if (option === undefined) return;
+  throw new UsageError(isBatch ? `-f and --${option} cannot be combined.` : `--${option} can only be used with -f.`);
 }
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
@@ -171,15 +145,11 @@ export const create = () =>
         }
         const { instructions = '', summary, summaryFile, ...job } = options;
         const isBatch = files.length > 0;
-        const [typed] = Object.entries({ ...job, instructions: options.instructions }).filter(([, value]) => value);
-        if (isBatch && typed) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
-        if (!isBatch) refuseSummary({ '--summary': summary, '--summary-file': summaryFile });
+        refuseOthers(isBatch, { ...job, instructions: options.instructions }, { summary, 'summary-file': summaryFile });
         const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
         const reading = parsed ? readJob(context, parsed, instructions) : readFiles(context, files);
-        const wanted = await reading.catch((error: unknown) => {
-          throw withNothingSent(error);
-        });
+        const wanted = await reading.catch(throwWithNothingSent);
         if (!dryRun) await (await import('../../cli/warn-unshared.ts')).warnIfUnshared(context, 'jobs');
         const results = createAll(context, wanted, { ensure, dryRun });
         if (!isBatch) return await toOneResult(results, context);

@@ -1,31 +1,23 @@
-import { Option } from '@commander-js/extra-typings';
-import { collect, integer } from '../../cli/options.ts';
+import { leaf, type Meta, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { collect, integer, summaryFileOption, summaryOption } from '../../cli/options.ts';
 
-/* What plan and provision have in common. */
-
+/** What the argument of `plan` and `provision` takes. */
 export const FILES_HELP = 'YAML files, directories of them, or - for standard input';
 
-export function varOption() {
-  return new Option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable')
-    .argParser(collect)
-    .default([]);
-}
-
-export function concurrencyOption() {
-  return new Option('--concurrency <n>', 'how many documents at a time').argParser(integer(1, 64)).default(4);
-}
-
-export function installRenamedOption() {
-  return new Option(
-    '--install-renamed',
-    'install an agent although the space has one of its template that the manifest does not name',
-  );
-}
-
-/** @param condition what the option needs, and a colon */
-export function exitCodeOption(condition = '') {
-  return new Option(
-    '--detailed-exitcode',
-    `${condition}exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if only differences are left, which no call can change`,
-  );
+/** Creates a command on manifests, with the options that `plan` and `provision` share. */
+export function manifestLeaf(name: string, summary: string, meta: Meta) {
+  const exits = [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'] as const;
+  return leaf(name, summary, { exits, ...meta })
+    .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
+    .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
+    .option(
+      '--install-renamed',
+      'install an agent although the space has one of its template that the manifest does not name',
+    )
+    .option(
+      '--detailed-exitcode',
+      'of a plan: exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if only differences are left, which no call can change',
+    )
+    .addOption(summaryOption())
+    .addOption(summaryFileOption());
 }

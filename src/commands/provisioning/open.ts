@@ -2,11 +2,9 @@ import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import type { ListedCronJob } from '../../contract/cron.ts';
-import { createWanted } from '../../cron/create-wanted.ts';
-import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { CronResult } from '../../cron/result.ts';
-import { createHints, createJobLists, type JobLists, jobSourceOf } from '../../cron/service-jobs.ts';
+import type { JobLists } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
@@ -15,7 +13,7 @@ import { parseManifests, parseVariables } from '../../provision/read-manifests.t
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { createHooks, createScheduleWarner } from '../cron/shared/notices.ts';
+import { openJobs } from '../cron/shared/open-jobs.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.
@@ -71,17 +69,11 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const lists = createJobLists(jobSourceOf(http, log, clock), createHints(context, isPlan));
-  const describe = createScheduleDescriber();
-  const warnOfSchedule = createScheduleWarner(context);
+  const { lists, describe, create } = openJobs(context, { http, log, ensure: true, dryRun: isPlan });
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
-    const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
     const results: CronResult[] = [];
-    const hooks = { ...createHooks(context), http, log, lists, describe, ensure: true, dryRun: isPlan };
-    for await (const result of createWanted(context, wanted, hooks)) {
-      await warnOfSchedule(result);
-      results[result.index] = result;
-    }
+    const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
+    for await (const result of create(wanted)) results[result.index] = result;
     return results;
   };
   return {

@@ -3,17 +3,7 @@ import type { Batch } from '../../output/batch-result.ts';
 import type { CiItem } from '../../output/command-result.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { actionOf, planJson, planSummary, resultJson, resultSummary, statusOf } from './json.ts';
-import {
-  detailLines,
-  isIdle,
-  planReport,
-  planTotal,
-  resultCounts,
-  resultReport,
-  resultTotal,
-  statusWord,
-  type Tense,
-} from './report.ts';
+import { countAll, detailLines, isIdle, reportOf, statusWord, type Tense, totalOf } from './report.ts';
 import { planRows } from './rows.ts';
 
 const HINTS = {
@@ -47,7 +37,7 @@ export function planBatch(hasExitCode: boolean): Batch<SpacePlan> {
     json: planJson,
     tsvLines: planRows,
     document: (plans) => ({ spaces: plans.map(planJson), summary: planSummary(plans) }),
-    report: planReport,
+    report: (plans) => reportOf(plans, 'planned'),
     item: (plan) => ({
       label: labelOf(plan),
       outcome: plan.error === undefined ? 'done' : 'failed',
@@ -56,7 +46,7 @@ export function planBatch(hasExitCode: boolean): Batch<SpacePlan> {
     messages(plans) {
       const details = planSummary(plans);
       const message = `${details.blocked} of ${plans.length} documents cannot be carried out.`;
-      return { noun: 'documents', message, summary: planTotal(plans), details, ...HINTS };
+      return { noun: 'documents', message, summary: totalOf(plans, 'planned'), details, ...HINTS };
     },
     ci: (plan) => ciItem(plan, 'planned'),
     // Pending changes come first: another plan, once they are applied, shows whether anything is left.
@@ -74,17 +64,17 @@ export const RESULTS: Batch<SpacePlan> = {
   empty: 'There is nothing to provision.',
   json: resultJson,
   document: (plans) => ({ results: plans.map(resultJson), summary: resultSummary(plans) }),
-  report: resultReport,
+  report: (plans) => reportOf(plans, 'created'),
   item(plan) {
     const outcome = plan.error !== undefined ? 'failed' : statusOf(plan) === 'skipped' ? 'skipped' : 'done';
     return { label: labelOf(plan), outcome, error: plan.error };
   },
   messages: (plans) => ({
     noun: 'documents',
-    summary: `${resultCounts(plans)}.`,
+    summary: `${countAll(plans, 'created')}.`,
     details: resultSummary(plans),
     ...HINTS,
   }),
-  total: resultTotal,
+  total: (plans) => totalOf(plans, 'created'),
   ci: (plan) => ciItem(plan, 'created'),
 };

@@ -1,10 +1,10 @@
-import { InterruptedError, PartnerctlError } from '../../errors.ts';
+import { PartnerctlError } from '../../errors.ts';
 import { endedAs } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
-import { actionOf, countSteps, planSummary, RESOURCES, resultSummary, type Status, statusOf, sum } from './json.ts';
+import { actionOf, countSteps, RESOURCES, type Status, statusOf, sum } from './json.ts';
 
 /* The steps of documents as people see them: one mark for one meaning, before and after; see the help of `plan`. */
 
@@ -179,7 +179,7 @@ export function isIdle(plan: SpacePlan): boolean {
   return signOf(plan, actionOf(plan)) === NONE;
 }
 
-function headerLine({ document, space_id }: SpacePlan, sign: Sign, word = ''): ReportLine {
+function headerLine({ document, space_id }: SpacePlan, sign: Sign, word: string): ReportLine {
   const ids = [space_id, document.source].filter((part) => part !== null);
   return {
     indent: 0,
@@ -200,36 +200,6 @@ function leftovers(plans: readonly SpacePlan[]): string[] {
   ];
 }
 
-/** What a plan does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces with nothing to do.` */
-export function planTotal(plans: readonly SpacePlan[]): string {
-  const things = countedSteps(plans, 'planned');
-  const { none, blocked } = planSummary(plans);
-  const parts = [
-    ...(things === '' ? [] : [`${things} to create`]),
-    ...counted(blocked, 'space').map((text) => `${text} blocked`),
-    ...counted(none, 'space').map((text) => `${text} with nothing to do`),
-    ...leftovers(plans),
-  ];
-  return `Plan: ${parts.join('; ')}.`;
-}
-
-/** A plan: for each space, in the order of the input, what will happen. Unchanged spaces are one line. */
-export function planReport(plans: readonly SpacePlan[]): ReportLine[] {
-  if (plans.length === 0) return [];
-  const ids = plans.filter(isIdle).map(({ document }) => document.manifest.external_space_id);
-  return [
-    ...plans
-      .filter((plan) => !isIdle(plan))
-      .flatMap((plan) => [headerLine(plan, signOf(plan, actionOf(plan))), ...detailLines(plan, 'planned')]),
-    ...counted(ids.length, 'space').map((text) => ({
-      indent: 0,
-      ...NONE,
-      text: `${text} unchanged: ${ids.join(', ')}`,
-    })),
-    { indent: 0, tone: 'heading', text: planTotal(plans) },
-  ];
-}
-
 /** The statuses that people see under another word than scripts. */
 const STATUS_WORDS: Readonly<Partial<Record<Status, string>>> = { reused: 'changed', planned: 'valid' };
 
@@ -239,33 +209,45 @@ export function statusWord(plan: SpacePlan): string {
   return endedAs(STATUS_WORDS[status] ?? status, plan.error);
 }
 
-/** What provision did in all: `1 space, 2 agents, 1 job created; 3 spaces unchanged` */
-export function resultCounts(plans: readonly SpacePlan[]): string {
-  const things = countedSteps(plans, 'created');
-  const { unchanged = 0, failed = 0, skipped = 0, planned = 0 } = resultSummary(plans);
-  const interrupted = plans.filter(({ error }) => error instanceof InterruptedError).length;
-  return [
-    ...(things === '' ? [] : [`${things} created`]),
-    ...counted(failed - interrupted, 'space').map((text) => `${text} failed`),
-    ...counted(interrupted, 'space').map((text) => `${text} interrupted`),
-    ...counted(skipped, 'space').map((text) => `${text} skipped`),
-    ...counted(unchanged, 'space').map((text) => `${text} unchanged`),
-    ...counted(planned, 'document').map((text) => `${text} valid`),
-    ...leftovers(plans),
-  ].join('; ');
-}
+/** The words that totals count. What is created or changed is counted as things. */
+const COUNTED = ['blocked', 'failed', 'interrupted', 'skipped', 'unchanged', 'valid', 'with nothing to do'];
 
-export function resultTotal(plans: readonly SpacePlan[]): string {
-  return `Done: ${resultCounts(plans)}.`;
-}
-
-/** What provision did: as a plan shows it beforehand. */
-export function resultReport(plans: readonly SpacePlan[]): ReportLine[] {
-  if (plans.length === 0) return [];
-  const lines = plans.flatMap((plan) => {
-    const status = statusOf(plan);
-    const header = headerLine(plan, signOf(plan, status), statusWord(plan));
-    return status === 'skipped' || status === 'planned' ? [header] : [header, ...detailLines(plan, 'created')];
+/** What a plan or a run does in all: `1 space, 2 agents, 1 job to create; 3 spaces with nothing to do` */
+export function countAll(plans: readonly SpacePlan[], tense: Tense): string {
+  const things = countedSteps(plans, tense);
+  const actions: Readonly<Record<string, string>> = { blocked: 'blocked', none: 'with nothing to do' };
+  const words = plans.map((plan) => (tense === 'planned' ? actions[actionOf(plan)] : statusWord(plan)));
+  const counts = COUNTED.flatMap((word) => {
+    const count = words.filter((each) => each === word).length;
+    return counted(count, word === 'valid' ? 'document' : 'space').map((text) => `${text} ${word}`);
   });
-  return [...lines, { indent: 0, tone: 'heading', text: resultTotal(plans) }];
+  const created = tense === 'planned' ? 'to create' : 'created';
+  return [...(things === '' ? [] : [`${things} ${created}`]), ...counts, ...leftovers(plans)].join('; ');
+}
+
+/** The last line: `Plan: 1 space to create.` */
+export function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
+  return `${tense === 'planned' ? 'Plan' : 'Done'}: ${countAll(plans, tense)}.`;
+}
+
+/** For each space, in the order of the input, what will happen or what was done. Unchanged spaces of a plan are one line. */
+export function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
+  if (plans.length === 0) return [];
+  const isPlan = tense === 'planned';
+  const idle: string[] = [];
+  const lines = plans.flatMap((plan) => {
+    if (isPlan && isIdle(plan)) {
+      idle.push(plan.document.manifest.external_space_id);
+      return [];
+    }
+    const outcome = isPlan ? actionOf(plan) : statusOf(plan);
+    const header = headerLine(plan, signOf(plan, outcome), isPlan ? '' : statusWord(plan));
+    return outcome === 'skipped' || outcome === 'planned' ? [header] : [header, ...detailLines(plan, tense)];
+  });
+  const unchanged = counted(idle.length, 'space').map((text) => `${text} unchanged: ${idle.join(', ')}`);
+  return [
+    ...lines,
+    ...unchanged.map((text) => ({ indent: 0, ...NONE, text })),
+    { indent: 0, tone: 'heading', text: totalOf(plans, tense) },
+  ];
 }

@@ -64,13 +64,12 @@ function toList(conversations: readonly Conversation[], note?: string): ListResu
   });
 }
 
-/** The notice of an event. Missing messages at the beginning of a history do not matter here. */
-function noticeOf(event: WatchEvent): string | undefined {
-  return event.kind === 'gap' ? undefined : formatNotice(event);
-}
-
-async function writeWatchNotice(context: Context, event: WatchEvent): Promise<void> {
-  if (event.kind !== 'gap') await writeNotice(context, event);
+/** Applies the events one by one. Without those that do not matter here: messages missing at the beginning of a history. */
+async function* applied(events: AsyncIterable<WatchEvent>, { clock }: Context) {
+  const conversations = new Conversations();
+  for await (const event of events) {
+    if (event.kind !== 'gap') yield { event, conversations, hasChanged: conversations.apply(event, clock.now()) };
+  }
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
@@ -78,17 +77,15 @@ export async function* toStreamEvents(
   context: Context,
   events: AsyncIterable<WatchEvent>,
 ): AsyncGenerator<StreamEvent, void, void> {
-  const conversations = new Conversations();
   const startedAt = context.clock.now();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
+  for await (const { event, conversations } of applied(events, context)) {
     if (event.kind === 'message') {
       const isNew = !event.isBacklog || Date.parse(event.message.created_at ?? '') >= startedAt;
       if (!isNew) continue;
       const { space } = conversations.namesOf(event.ref);
       const label = [space, event.ref.session_id].filter((part) => part !== undefined).join(', ');
       yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
-    } else await writeWatchNotice(context, event);
+    } else await writeNotice(context, event);
   }
 }
 
@@ -97,28 +94,25 @@ export async function* toScreens(
   context: Context,
   events: AsyncIterable<WatchEvent>,
 ): AsyncGenerator<Screen, void, void> {
-  const conversations = new Conversations();
   let note: string | undefined;
-  for await (const event of events) {
-    const now = context.clock.now();
-    const hasChanged = conversations.apply(event, now);
-    const notice = noticeOf(event);
+  for await (const { event, conversations, hasChanged } of applied(events, context)) {
+    const notice = formatNotice(event);
     note = notice ?? note;
     if (!conversations.isComplete || (!hasChanged && notice === undefined)) continue;
     context.progress.stop();
     const list = conversations.list();
     const waiting = list.length === 0 ? 'No conversation matches yet. Those that begin are shown.' : undefined;
-    yield { list: toList(list, note ?? waiting), now };
+    yield { list: toList(list, note ?? waiting), now: context.clock.now() };
   }
 }
 
 /** The table, or the list for a script, once everything was read. */
 export async function readOnce(context: Context, events: AsyncIterable<WatchEvent>): Promise<CommandResult> {
-  const conversations = new Conversations();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
-    await writeWatchNotice(context, event);
+  let all: Conversations | undefined;
+  for await (const { event, conversations } of applied(events, context)) {
+    await writeNotice(context, event);
+    all = conversations;
   }
   context.progress.stop();
-  return toList(conversations.list());
+  return toList(all?.list() ?? []);
 }
