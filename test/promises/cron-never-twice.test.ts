@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs, type JobAnswer, scheduleBody, startCronService } from '../support/cron.ts';
-import { expectAllJobs, expectOneJob } from '../support/cron-crowd.ts';
 import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
 import { stateFile } from '../support/job-service.ts';
@@ -46,13 +45,6 @@ describe('a repeat sends nothing', () => {
 });
 
 describe('Of concurrent processes with one state file,', () => {
-  /** One of each kind: with and without --ensure and the list. `npm run test:slow` runs fifty. */
-  const CROWD = 6;
-
-  it('six with the same job send one POST: one creates it, the others are blocked or wait', () => expectOneJob(CROWD));
-
-  it('three with three jobs create three jobs with three ids, and the file is intact', () => expectAllJobs(CROWD / 2));
-
   it('all whose list was empty at the same moment are blocked but one', async () => {
     const { cron, gateway, run } = await startCronBehindGateway();
     const listed = createGate();
@@ -60,8 +52,8 @@ describe('Of concurrent processes with one state file,', () => {
       await listed.pass();
       sendJson(response, []);
     });
-    const runs = Array.from({ length: CROWD }, () => run(cron.create('daily')));
-    await listed.arrived(CROWD);
+    const runs = Array.from({ length: 6 }, () => run(cron.create('daily')));
+    await listed.arrived(6);
     listed.open();
     expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
     expect(gateway.posts()).toHaveLength(1);

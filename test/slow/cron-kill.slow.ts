@@ -1,22 +1,27 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
-import { IS_SAMPLE, type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
-import { fasterClock, run } from '../support/run.ts';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CRON_JOBS, type Cron, createCronAgent, type JobAnswer } from '../support/cron.ts';
+import { findGitPoints, type GitPoint, killGitAt, processesUsing } from '../support/git-kill.ts';
+import {
+  CALL_WAYS,
+  type CallWay,
+  canTrace,
+  IS_SAMPLE,
+  type KilledRun,
+  killEverywhere,
+  killWays,
+  type PrepareRun,
+  stageCounter,
+  type Way,
+} from '../support/kill.ts';
+import { fasterClock, run, tempDirectory } from '../support/run.ts';
+import { type Service, service } from '../support/service.ts';
 import { readJobLog } from '../support/state-file.ts';
+import { prepared, type StoreKind, storeKinds } from '../support/stores.ts';
 
-const WAYS = killWays();
-
-/** The job in the output of a run, if it got that far. */
-function jobIn(stdout: string): JobAnswer | undefined {
-  return stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
-}
-
-function expectReportedIdExists(job: JobAnswer | undefined, ids: readonly string[]): void {
-  if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
-}
-
-const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '-o', 'json'];
+/* Kills `cron create` and `cron reconcile` at one point after another, and then creates the job as people would. */
 
 type CreateStage = 'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded';
 type ReconcileStage = 'open' | 'adopted' | 'released';
@@ -33,34 +38,146 @@ const NEXT_CODE: Readonly<Record<CreateStage | ReconcileStage, number>> = {
   released: 0,
 };
 
-/** Creates the job of a killed run as a person would. @returns the duplicates of the job */
+const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '-o', 'json'];
+
+/** An id that a run reported exists. */
+function expectReportedIdExists(stdout: string, ids: readonly string[]): void {
+  const job: JobAnswer | undefined = stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
+  if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
+}
+
+interface Setup {
+  readonly sandbox: Service;
+  readonly cron: Cron;
+  /** Empties a state for one run: a file, a table, or a branch. @returns its address */
+  stateFor(label: string): Promise<string>;
+}
+
+async function setUp(kind: StoreKind): Promise<Setup> {
+  const sandbox = await service();
+  const [cron, base] = [await createCronAgent(sandbox), await kind.fresh()];
+  const stateFor = async (label: string): Promise<string> => {
+    const name = label.replaceAll('-', '_');
+    if (kind.name === 'a file') return join(tempDirectory(), `${name}.jsonl`);
+    return await prepared(kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`));
+  };
+  return { sandbox, cron, stateFor };
+}
+
+/** Creates the job of a killed run: first on another machine, then on that of the run. @returns the duplicates */
 async function settle(
   cron: Cron,
-  env: Record<string, string>,
   name: string,
-  path: string,
+  env: Readonly<Record<string, string>>,
   stage: CreateStage | ReconcileStage,
 ): Promise<number> {
-  const next = async (args: readonly string[], code: number): Promise<void> => {
+  const { PARTNER_STATE: address = '', HOME: mine = '' } = env;
+  const next = async (args: readonly string[], HOME: string, code: number): Promise<void> => {
     // A reconcile may wait for a lease. For the others, a faster clock would make the reservation old.
-    const more = args === RECONCILE ? { clock: fasterClock(60) } : {};
-    const ran = await run([...args, '--state', path], { env, ...more });
+    const ran = await run(args, { env: { ...env, HOME }, ...(args === RECONCILE && { clock: fasterClock(20) }) });
+    if (ran.code === 8 && ran.stderr.includes('.lock')) {
+      // A killed git server leaves its lock behind.
+      await rm(`${fileURLToPath(address.replace(/^git\+|#.*$/g, ''))}/refs/heads/${address.split('#')[1]}.lock`);
+      return await next(args, HOME, code);
+    }
     expect(ran.code, `${stage}: ${ran.stderr}`).toBe(code);
-    expectReportedIdExists(jobIn(ran.stdout), await cron.idsOf(name));
+    expectReportedIdExists(ran.stdout, await cron.idsOf(name));
   };
-  await next(cron.create(name), NEXT_CODE[stage]);
-  if (stage === 'open' || stage.startsWith('reserved')) {
-    await next(RECONCILE, 0);
-    await next(cron.create(name, '--ensure'), 0);
-  }
+  await next(cron.create(name), tempDirectory(), NEXT_CODE[stage]);
+  if (stage === 'open' || stage.startsWith('reserved')) await next(RECONCILE, mine, 0);
+  await next(cron.create(name, '--ensure'), mine, 0);
   const ids = await cron.idsOf(name);
   expect(ids.length).toBeGreaterThan(0);
-  const log = await readJobLog(path);
+  const log = await readJobLog(address);
   expect(new Set(log.ids)).toEqual(new Set(ids));
   expect(log.damage.filter((why) => !why.startsWith('not a whole record'))).toEqual([]);
   for (const id of ids) await cron.remove(id);
+  await expect.poll(() => processesUsing(mine)).toEqual([]);
   return ids.length - 1;
 }
+
+/** Prepares the `cron create` of a machine that has not used the state before. */
+function createsOf({ sandbox, cron, stateFor }: Setup): PrepareRun<CreateStage> {
+  return async (name, baseUrl) => {
+    const path = await stateFor(name);
+    const env = { ...sandbox.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: path };
+    const stageOf = async ({ stdout }: KilledRun): Promise<CreateStage> => {
+      const [{ records, ids }, made] = [await readJobLog(path), await cron.idsOf(name)];
+      expectReportedIdExists(stdout, made);
+      if (stdout !== '') expect(ids).toHaveLength(1);
+      if (ids.length > 0) return 'made and recorded';
+      if (records.length === 0) return 'nothing yet';
+      // Without git, the command could not see its reservation, sent nothing, and gave it up.
+      if (records.at(-1)?.kind === 'released') {
+        expect(made).toEqual([]);
+        return 'nothing yet';
+      }
+      return made.length === 0 ? 'reserved' : 'reserved, and made';
+    };
+    return { args: cron.create(name), env, path, stageOf, finish: (stage) => settle(cron, name, env, stage) };
+  };
+}
+
+/** What the calls of a command with each kind of state are: the main thread does the network of a database, and starts git. */
+function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
+  if (name === 'a file') return killWays();
+  if (name === 'git')
+    return killWays(['clone', 'wait4', 'write', 'writev'].map((call): CallWay => ({ call, of: 'main' })));
+  return killWays(CALL_WAYS.filter(({ of, call }) => of === 'main' || (of === 'any' && call === 'connect')));
+}
+
+for (const kind of storeKinds()) {
+  describe.skipIf(kind.missing)(`A cron create that is killed, with the state in ${kind.name},`, () => {
+    beforeAll(() => kind.start());
+    afterAll(() => kind.stop());
+    const stages = stageCounter<CreateStage>();
+
+    test.each(waysOf(kind))(
+      'leaves no job twice, and none that the state does not explain: at each %s',
+      async (_, way) => {
+        const here = await setUp(kind);
+        const baseUrl = here.sandbox.env.PARTNER_BASE_URL ?? '';
+        const target = { name: `cron create (${kind.name})`, baseUrl, prepare: createsOf(here) };
+        stages.add((await killEverywhere(target, way)).stages);
+      },
+    );
+
+    test.skipIf(IS_SAMPLE)('is killed at every stage of a creation', () => {
+      stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
+    });
+  });
+}
+
+const git = storeKinds().find(({ name }) => name === 'git');
+
+describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create whose machine fails', () => {
+  test('leaves no job twice: at each call of git that changes something', async () => {
+    if (!git) throw new Error('There is no git.');
+    const here = await setUp(git);
+    const baseUrl = here.sandbox.env.PARTNER_BASE_URL ?? '';
+    const reference = await createsOf(here)('reference', baseUrl);
+    const all = await findGitPoints(reference);
+    expect(await reference.finish('made and recorded')).toBe(0);
+    const every = Number(process.env.KILL_EVERY ?? 1);
+    const points = all.filter((_, index) => index % every === 0);
+    const stages = stageCounter<CreateStage>();
+    const killOne = async (point: GitPoint): Promise<void> => {
+      const { command, call, nth } = point;
+      const run = await createsOf(here)(`git-${command}-${call}-${nth}`, baseUrl);
+      const { exitCode, signal, stdout, stderr } = await killGitAt(run, point);
+      const isKilled = signal === 'SIGKILL';
+      if (!isKilled) expect(exitCode, stderr).toBe(0);
+      const stage = await run.stageOf({ isKilled, stdout, stderr });
+      expect(await run.finish(stage)).toBe(0);
+      stages.add(new Map([[stage, 1]]));
+    };
+    const lane = async (): Promise<void> => {
+      for (let point = points.shift(); point; point = points.shift()) await killOne(point);
+    };
+    await Promise.all([lane(), lane()]);
+    if (every <= 4) stages.expectEach('nothing yet', 'made and recorded');
+  });
+});
 
 /** Runs one task at a time, because a fault affects the entire service. */
 function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
@@ -72,72 +189,43 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
   };
 }
 
-describe('kill -9 of cron create leaves a job that is created once,', () => {
-  const stages = stageCounter<CreateStage>(2);
-
-  test.each(WAYS)('at each %s', async (_, way) => {
-    const { service, cron, directory } = await startCronService();
-    const prepare: PrepareRun<CreateStage> = async (name, baseUrl) => {
-      const path = join(directory, `${name}.jsonl`);
-      const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
-      const stageOf = async ({ stdout }: KilledRun) => {
-        const { records, ids } = await readJobLog(path);
-        const made = await cron.idsOf(name);
-        expectReportedIdExists(jobIn(stdout), made);
-        if (stdout !== '') expect(ids).toHaveLength(1);
-        if (ids.length > 0) return 'made and recorded';
-        if (records.length === 0) return 'nothing yet';
-        return made.length === 0 ? 'reserved' : 'reserved, and made';
-      };
-      const args = [...cron.create(name), '--state', path];
-      return { args, env, path, stageOf, finish: (stage) => settle(cron, env, name, path, stage) };
-    };
-    stages.add(
-      (await killEverywhere({ name: 'cron create', baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
-    );
-  });
-
-  test.skipIf(IS_SAMPLE)('at every stage of a creation', () => {
-    stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
-  });
-});
-
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
   const stages = stageCounter<ReconcileStage>(2);
+  const [file] = storeKinds();
 
   // A job that the list does not show takes each run a lease: only its requests are worth that, and not in a sample.
-  const hasRoomFor = (way: (typeof WAYS)[number][1], made: boolean): boolean => made || ('wire' in way && !IS_SAMPLE);
-  const cases = WAYS.flatMap(([at, way]) =>
+  const hasRoomFor = (way: Way, made: boolean): boolean => made || ('wire' in way && !IS_SAMPLE);
+  const cases = killWays().flatMap(([at, way]) =>
     [true, false]
       .filter((made) => hasRoomFor(way, made))
       .map((made) => [at, made ? 'made' : 'lost', way, made] as const),
   );
 
   test.each(cases)('at each %s, of a job that was %s', async (_, what, way, made) => {
-    const { service, cron, directory } = await startCronService();
+    if (!file) throw new Error('There is no kind of store.');
+    const { sandbox, cron, stateFor } = await setUp(file);
     const alone = createTurns();
     // With the list, the job would be adopted at once.
-    const blind = await service.createToken({ scopes: ['cron_jobs.write'] });
+    const blind = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
     const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
       const name = `${what}-${label}`;
-      const path = join(directory, `${name}.jsonl`);
-      const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
+      const path = await stateFor(name);
+      const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl, PARTNER_STATE: path };
       const lost = await alone(async () => {
-        await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
-        const ran = await run([...cron.create(name), '--state', path], { env: { ...env, PARTNER_TOKEN: blind } });
-        await service.faults();
+        await sandbox.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
+        const ran = await run(cron.create(name), { env: { ...env, PARTNER_TOKEN: blind } });
+        await sandbox.faults();
         return ran;
       });
       expect(lost.code).toBe(9);
-      const stageOf = async () => {
+      const stageOf = async (): Promise<ReconcileStage> => {
         const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
         if (kinds.includes('created')) return 'adopted';
         return kinds.includes('released') ? 'released' : 'open';
       };
-      const args = [...RECONCILE, '--state', path];
-      return { args, env, path, stageOf, finish: (stage) => alone(() => settle(cron, env, name, path, stage)) };
+      return { args: RECONCILE, env, path, stageOf, finish: (stage) => alone(() => settle(cron, name, env, stage)) };
     };
-    const target = { name: `cron reconcile, job ${what}`, baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare };
+    const target = { name: `cron reconcile, job ${what}`, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
     stages.add((await killEverywhere(target, way)).stages);
   });
 

@@ -54,10 +54,6 @@ async function withoutRegistry(cwd: string, command: string, ...args: string[]):
   return stdout;
 }
 
-async function hasCommand(command: string): Promise<boolean> {
-  return (await execa(command, ['--version'], { reject: false })).exitCode === 0;
-}
-
 /** Every file below a directory. */
 function filesBelow(directory: string): string[] {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
@@ -110,18 +106,5 @@ describe('the package', () => {
     const link = join(tempDirectory(), 'partnerctl');
     symlinkSync(join(prefix, 'bin', 'partnerctl'), link);
     await expectFirstProvision(link, NODE_PATH);
-  });
-
-  test('runs with npx without an installation', async () => {
-    const home = tempDirectory();
-    const args = ['--yes', '--offline', `--package=${tarball}`, 'partnerctl', '--version'];
-    expect(await withoutRegistry(home, 'npx', ...args)).toBe(version);
-  });
-
-  test('installs with pnpm without a registry', async (context) => {
-    if (!(await hasCommand('pnpm'))) return context.skip('needs pnpm');
-    const directory = tempDirectory();
-    await withoutRegistry(directory, 'pnpm', 'add', '--offline', tarball);
-    await expectFirstProvision(join(directory, 'node_modules', '.bin', 'partnerctl'), `${NODE_PATH}:/usr/bin:/bin`);
   });
 });

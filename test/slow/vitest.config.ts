@@ -5,8 +5,11 @@ export default defineConfig({
   test: {
     include: [
       'test/slow/**/*.slow.ts',
-      // The models and the tails, which `npm test` checks with fewer schedules.
+      // What `npm test` checks with fewer schedules, processes, bits, and kinds of stores.
       'test/unit/cron/at-most-once.test.ts',
+      'test/unit/state/stores.test.ts',
+      'test/promises/cron-crowd.test.ts',
+      'test/promises/cron-never-twice-damage.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',

@@ -21,12 +21,6 @@ export interface GitPoint {
   readonly nth: number;
 }
 
-/**
- * `machine`: git dies, and immediately the process that started it. `git`: only the git process that is the first to reach the
- * call, which may be the server's.
- */
-export type GitVictim = 'machine' | 'git';
-
 interface Run {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
@@ -65,15 +59,15 @@ export async function findGitPoints(run: Run): Promise<GitPoint[]> {
     .flatMap((command) => pointsIn(command, readFileSync(join(logs, String(command)), 'utf8')));
 }
 
-/** Runs a command, and kills one of its git commands. */
-export async function killGitAt(run: Run, { command, call, nth }: GitPoint, victim: GitVictim) {
+/** Runs a command, and kills one of its git commands and immediately the process that started it, as if the machine failed. */
+export async function killGitAt(run: Run, { command, call, nth }: GitPoint) {
   const inject = `-qq -o /dev/null -e trace=${call} -e inject=${call}:signal=KILL:when=${nth}`;
   return await runWithGit(run, (git) =>
     [
       `[ $n = ${command} ] || exec '${git}' "$@"`,
-      `strace ${victim === 'git' ? '-f' : ''} ${inject} '${git}' "$@"`,
+      `strace ${inject} '${git}' "$@"`,
       'code=$?',
-      ...(victim === 'machine' ? ['[ $code != 137 ] || kill -9 $PPID'] : []),
+      '[ $code != 137 ] || kill -9 $PPID',
       'exit $code',
     ].join('\n'),
   );

@@ -63,7 +63,7 @@ export const COMMANDS: readonly MatrixCommand[] = [
     name: 'spaces list',
     exceptions: READS,
     words: 'spaces list',
-    flags: '-o json --debug',
+    flags: '-o json',
     shows: ['acme', 'other-1', 'other-2', 'other-3', 'other-4'].map((id) => `"external_space_id":"${id}"`),
   },
   {
@@ -78,7 +78,7 @@ export const COMMANDS: readonly MatrixCommand[] = [
     exceptions: { ...JOBS, ...TOKEN },
     repeatsAgents: true,
     words: 'provision {full.yaml}',
-    flags: '-o json --debug',
+    flags: '-o json',
     hasItems: true,
     adds: [...agents('full', ['Support', 'Sales']), 'job full Support morning', 'job full Sales morning'],
     settle: SETTLE,
@@ -116,7 +116,7 @@ export const COMMANDS: readonly MatrixCommand[] = [
     flags: '--max-outage 20s',
     shows: ['Hello.', 'Noted.'],
   },
-  { name: 'upload', words: 'upload {note.txt}', flags: '-o json --debug', adds: ['file note.txt'] },
+  { name: 'upload', words: 'upload {note.txt}', flags: '-o json', adds: ['file note.txt'] },
   {
     name: 'upload of three files',
     words: 'upload {note.txt} {rows.ndjson} {new.yaml}',

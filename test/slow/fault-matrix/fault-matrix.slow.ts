@@ -6,7 +6,7 @@ import { COMMANDS, type MatrixCommand } from './commands.ts';
 import { type RequestLine, roleOf } from './exit-codes.ts';
 import { FAULTS, type Fault } from './faults.ts';
 
-/* Twelve commands × twenty faults of the service and the network, each at the first, a middle, and the last request. */
+/* Twelve commands × nineteen faults of the service and the network, each at the first, a middle, and the last request. */
 
 /** Which cells to run: all, or one in so many. */
 const EVERY = Number(process.env.FAULTS_EVERY ?? 1);

@@ -2,28 +2,6 @@ import type { Ran } from '../../support/run.ts';
 
 /* What no fault may lead to. Each check returns one text per problem. */
 
-/** Pieces of a token this long count as a leak. */
-const PIECE_LENGTH = 12;
-
-/** The token unchanged, reversed, and in hexadecimal and base64: of the latter, the part that does not depend on the text around it. */
-function spellingsOf(token: string): string[] {
-  const bytes = Buffer.from(token);
-  const hex = bytes.toString('hex');
-  const base64 = [0, 1, 2].map((before) => Buffer.concat([Buffer.alloc(before), bytes]).toString('base64'));
-  return [token, [...token].reverse().join(''), hex, hex.toUpperCase(), ...base64.map((text) => text.slice(4, -4))];
-}
-
-/** Finds a part of the token in a text, in any of its spellings. */
-export function findToken(where: string, text: string, token: string): string[] {
-  for (const spelling of spellingsOf(token)) {
-    for (let at = 0; at + PIECE_LENGTH <= spelling.length; at += 1) {
-      const found = text.indexOf(spelling.slice(at, at + PIECE_LENGTH));
-      if (found !== -1) return [`the token is in ${where}: ${text.slice(Math.max(0, found - 80), found + 40)}`];
-    }
-  }
-  return [];
-}
-
 export function findDuplicates(things: readonly string[]): string[] {
   const repeated = things.filter((thing, index) => things.indexOf(thing) !== index);
   return [...new Set(repeated)].map((thing) => `twice: ${thing}`);

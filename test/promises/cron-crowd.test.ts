@@ -1,7 +1,11 @@
-import { expect } from 'vitest';
-import { CRON_JOBS, type JobAnswer, startCronService } from './cron.ts';
-import { type Running, start } from './program.ts';
-import { readJobLog } from './state-file.ts';
+import { expect, it } from 'vitest';
+import { CRON_JOBS, type JobAnswer, startCronService } from '../support/cron.ts';
+import { type Running, start } from '../support/program.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { readJobLog } from '../support/state-file.ts';
+
+/** One of each kind: with and without --ensure and the list. `npm run test:slow` runs fifty. */
+const CROWD = propertyRuns(50, 6);
 
 interface Ended {
   readonly exitCode: number | undefined;
@@ -14,15 +18,14 @@ async function runConcurrently(count: number, begin: (index: number) => Running)
   return ended.map(({ exitCode, stdout }) => ({ exitCode, said: JSON.parse(stdout) }));
 }
 
-/** Concurrent processes with the same job: one POST, one created, the others are blocked or wait for it. */
-export async function expectOneJob(count: number): Promise<void> {
+it(`${CROWD} processes with the same job send one POST: one creates it, the others are blocked or wait`, async () => {
   const { service, cron, path } = await startCronService();
   // A slow service: most of them start while the job is being created.
   await service.faults({ kind: 'delay', ms: 500, on: `POST ${CRON_JOBS}`, stage: 'after' });
   // Some of them may not read the list, so that only the file guards.
   const blind = await service.envFor(['cron_jobs.write']);
   const isWaiting = (index: number): boolean => index % 2 === 1;
-  const ended = await runConcurrently(count, (index) =>
+  const ended = await runConcurrently(CROWD, (index) =>
     start(cron.create('daily', ...(isWaiting(index) ? ['--ensure'] : []), '--state', path), {
       env: index % 3 === 0 ? blind : service.env,
     }),
@@ -39,10 +42,10 @@ export async function expectOneJob(count: number): Promise<void> {
   }
   expect(creator).toBeGreaterThan(-1);
   expect(await readJobLog(path)).toMatchObject({ ids, damage: [] });
-}
+});
 
-/** Concurrent processes with one job each: the same number of jobs and ids, and the file is intact. */
-export async function expectAllJobs(count: number): Promise<void> {
+it('processes with a job each create as many jobs and ids, and the file is intact', async () => {
+  const count = CROWD / 2;
   const { service, cron, path } = await startCronService();
   const ended = await runConcurrently(count, (index) =>
     start(cron.create(`job-${index}`, '--state', path), { env: service.env }),
@@ -54,4 +57,4 @@ export async function expectAllJobs(count: number): Promise<void> {
   expect((await cron.jobs()).map(({ cron_job_id }) => cron_job_id).sort()).toEqual([...told].sort());
   const { ids, damage } = await readJobLog(path);
   expect({ ids: [...ids].sort(), damage }).toEqual({ ids: [...told].sort(), damage: [] });
-}
+});
