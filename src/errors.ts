@@ -1,4 +1,4 @@
-import { errorCode } from './platform/error-code.ts';
+import { errorCode, errorMessage } from './platform/error-code.ts';
 
 /** The exit codes. Scripts depend on these numbers, so they never change. */
 export const EXIT = {
@@ -275,7 +275,7 @@ export function describeFileError(error: unknown): string {
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
   if (code === 'ENOSPC') return 'the disk is full (ENOSPC)';
   if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 /** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */

@@ -1,4 +1,4 @@
-import { errorCode } from '../platform/error-code.ts';
+import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { TransportFailure } from './transport.ts';
 
 /** The abort reason of a request that timed out. */
@@ -65,7 +65,7 @@ export function toFailure(
   // Node tries every address of a host and throws one AggregateError; the first error is enough.
   const cause: unknown = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
   const code = codeOf(cause) ?? codeOf(thrown);
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = errorMessage(cause);
   const message = (code !== undefined && DESCRIPTIONS[code]) || (OPENSSL_REASON.exec(text)?.[1] ?? text);
   const isPermanent = cause instanceof UnreadableBody || cause instanceof SendRefused;
   const isTransient = !isPermanent && !(code !== undefined && PERMANENT_CODE.test(code));

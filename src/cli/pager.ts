@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { InterruptedError } from '../errors.ts';
 import { countScreenLines } from '../output/wrap.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { Environment, Sink } from '../platform/io.ts';
 import { SIGNAL_EXIT_CODES, type Signals, type TerminationSignal } from './signals.ts';
 
@@ -41,7 +42,7 @@ async function showInPager(text: string, { env, signals }: PagerDeps): Promise<s
   const failure = await once(child, 'exit').then(
     // A shell ends with these if it cannot run or find the command.
     ([code]) => (code === 126 || code === 127 ? `exit code ${code}` : undefined),
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    errorMessage,
   );
   release();
   if (received) throw new InterruptedError('Interrupted.', SIGNAL_EXIT_CODES[received]);

@@ -1,4 +1,5 @@
 import { type ErrorInfo, PartnerctlError, UsageError } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 
 /** The JSON form of an error. */
 export interface ErrorObject {
@@ -34,7 +35,7 @@ export function toErrorObject(error: unknown, commandPath?: string): ErrorObject
   if (!(error instanceof PartnerctlError)) {
     return {
       type: 'internal',
-      message: error instanceof Error ? error.message : String(error),
+      message: errorMessage(error),
       status: null,
       code: null,
       request_id: null,

@@ -1,5 +1,6 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { LocalError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import {
   type Cell,
   type CommandResult,
@@ -15,7 +16,7 @@ import { sanitizeLine } from './sanitize.ts';
 const MAX_RESULT_IN_HINT = 2_000;
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 /**

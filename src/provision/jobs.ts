@@ -5,6 +5,7 @@ import { type CronJob, toNfc } from '../cron/job.ts';
 import { type CronResult, initialCronResult } from '../cron/result.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { Difference } from './differences.ts';
 import { inStep, stopsProvisioning } from './failures.ts';
 import { cronJobsOf } from './manifest.ts';
@@ -65,7 +66,7 @@ function jobsError({ steps }: SpacePlan): unknown {
   const stop = errors.find(stopsProvisioning);
   const decisive = unknown ?? stop ?? errors[0];
   if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
-  const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');
+  const why = errors.map(errorMessage).join('\n');
   const message = `${errors.length} of ${jobs.length} cron jobs failed.`;
   return unknown
     ? new OutcomeUnknownError(message, { ...unknown.info, why })

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { LocalError } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
 /** The time of one git command. */
@@ -95,7 +96,7 @@ export async function runGit(
   } catch (error) {
     signal.throwIfAborted();
     throw new LocalError('git cannot be started.', {
-      why: error instanceof Error ? error.message : String(error),
+      why: errorMessage(error),
       hint: 'The state is kept in a git repository. Install git, or choose another place with --state.',
       cause: error,
     });

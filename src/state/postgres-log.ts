@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { LocalError, StateUnavailableError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { errorCode } from '../platform/error-code.ts';
+import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { LogDriver } from './log.ts';
 import type { PostgresTarget } from './postgres-address.ts';
 
@@ -73,7 +73,7 @@ function unavailable(error: unknown, { table, user, label }: PostgresTarget): St
   const code = String(errorCode(error) ?? '');
   // A failure to connect to several addresses has no message of its own.
   const [first] = error instanceof AggregateError ? error.errors : [error];
-  const message = first instanceof Error ? first.message : String(first);
+  const message = errorMessage(first);
   const isRefusal = error instanceof postgres.PostgresError && !TRANSIENT.test(code);
   const [, advice = ''] = (isRefusal ? REFUSALS : FAILURES).find(([what]) => what.test(`${code} ${message}`)) ?? [];
   const hint = advice.replace('<address>', label).replace('<table>', table).replace('<user>', user);

@@ -9,6 +9,7 @@ import {
   StateUnavailableError,
   withHint,
 } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 
 /** What became of a file. */
 export interface Outcome {
@@ -79,7 +80,7 @@ export function unrecordedError(file: string, id: string, cause: unknown): Partn
   const reason = cause instanceof PartnerctlError ? (cause.info.why ?? []) : [];
   const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
   return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
-    why: [cause instanceof Error ? cause.message : String(cause)].concat(reason).join('\n'),
+    why: [errorMessage(cause)].concat(reason).join('\n'),
     hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again: later runs report it as unknown (exit code 9). Only --retry-unknown uploads it a second time, and records that copy.',
     details: { id },
     cause,

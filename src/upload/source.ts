@@ -2,6 +2,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { type LocalFile, versionOf } from './files.ts';
 
 /** @throws UsageError if the text is no content type */
@@ -66,7 +67,7 @@ export async function spool(
     await close();
     if (error instanceof PartnerctlError) throw error;
     throw new LocalError('Standard input could not be written to a temporary file.', {
-      why: error instanceof Error ? error.message : String(error),
+      why: errorMessage(error),
       hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
       cause: error,
     });

@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { ReceivedRequest } from './receiver.ts';
 import { removeDelivery, saveDelivery } from './saved-delivery.ts';
@@ -103,7 +104,7 @@ export class Intake {
     try {
       if (directory !== undefined) saved = await saveDelivery(directory, delivery);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       await warn(`Delivery ${delivery_id} could not be saved, so the sender got a 500: ${reason}`);
       return 500;
     }

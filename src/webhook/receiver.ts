@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { LocalError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
+import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { HeaderList } from './delivery.ts';
 
 /** A POST request to the receiver's path. */
@@ -68,7 +68,7 @@ async function listenOn(server: Server, port: number): Promise<number> {
   } catch (error) {
     const isInUse = errorCode(error) === 'EADDRINUSE';
     throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
-      why: isInUse ? 'Another program uses it.' : error instanceof Error ? error.message : String(error),
+      why: isInUse ? 'Another program uses it.' : errorMessage(error),
       hint: 'Use another port, or 0 for any free one.',
       cause: error,
     });

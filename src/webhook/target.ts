@@ -2,7 +2,7 @@ import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { errorCode } from '../platform/error-code.ts';
+import { errorCode, errorMessage } from '../platform/error-code.ts';
 import { type Delivery, forwardedHeaders } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */
@@ -49,7 +49,7 @@ function describeFailure(error: unknown): string {
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'it closed the connection';
   if (code === 'ENOTFOUND') return 'its host name is unknown';
   if (error instanceof AggregateError) return describeFailure(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 /** Opens the target at a URL. */

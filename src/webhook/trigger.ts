@@ -4,6 +4,7 @@ import { isLoopback } from '../config/base-url.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
 const deliverySchema = v.looseObject({
@@ -113,7 +114,7 @@ async function callSandbox(
   const { response, answer } = await call().catch((error: unknown) => {
     signal.throwIfAborted();
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
-      why: error instanceof Error ? error.message : String(error),
+      why: errorMessage(error),
       hint: 'Check that it is running, and that PARTNER_SANDBOX_URL is its address.',
       cause: error,
     });

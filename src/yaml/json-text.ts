@@ -1,3 +1,5 @@
+import { errorMessage } from '../platform/error-code.ts';
+
 /** Whether a text is the beginning of JSON, so that the mistake in it comes later. */
 function isBeginning(text: string): boolean {
   try {
@@ -29,7 +31,7 @@ export function parseJsonText(
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     const at = /at position (\d+)/.exec(message)?.[1];
     const reason = message.replace(/ in JSON at position.*$/s, '').replace(/, .*is not valid JSON$/s, '');
     return { at: at === undefined ? positionOfMistake(text) : Number(at), message: `invalid JSON: ${reason}` };
