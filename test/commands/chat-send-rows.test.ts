@@ -249,14 +249,6 @@ describe('rows that fail', () => {
     expect(fake.requests.length).toBeLessThanOrEqual(3);
     expect(new Set(statuses(ran))).toEqual(new Set(['failed', 'not_sent']));
   });
-
-  test('because of --timeout leave the others unsent', async () => {
-    const { send, fake } = await answering({ 'POST *': [acknowledged, () => undefined] });
-    const ran = await send(ROWS, ['--timeout', '500ms', '--concurrency', '1']);
-    expect(ran.code).toBe(10);
-    expect(statuses(ran).slice(0, 3)).toEqual(['sent', 'failed', 'not_sent']);
-    expect(fake.requests).toHaveLength(2);
-  });
 });
 
 test('Ctrl-C records what was sent and says how many rows are left, and the same command continues', async () => {

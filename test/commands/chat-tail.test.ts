@@ -51,21 +51,18 @@ describe('a tail of an empty session', () => {
 });
 
 describe('a tail starts', () => {
-  test('with the last ten messages, or the number in --tail', async () => {
-    const { env, of } = await startChat(25);
-    expect(textsOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout)).toEqual(numbered(16, 25));
-    expect(textsOf((await run([...of, '--no-follow', '--tail', '3', '-o', 'json'], { env })).stdout)).toEqual(
-      numbered(23, 25),
-    );
-  });
-
-  test('with the first message, page after page, or after a given message', async () => {
+  test('with the last ten messages, the number in --tail, the first one, or after a given message', async () => {
     const { env, of, chat } = await startChat(150);
-    const all = await run([...of, '--no-follow', '--from-start', '-o', 'json'], { env });
-    expect(textsOf(all.stdout)).toEqual(numbered(1, 150));
     const { message_id = '' } = (await chat.history())[119] ?? {};
-    const after = await run([...of, '--no-follow', '--after', message_id, '-o', 'json'], { env });
-    expect(textsOf(after.stdout)).toEqual(numbered(121, 150));
+    for (const [flags, first] of [
+      [[], 141],
+      [['--tail', '3'], 148],
+      [['--from-start'], 1],
+      [['--after', message_id], 121],
+    ] as const) {
+      const { stdout } = await run([...of, ...flags, '--no-follow', '-o', 'json'], { env });
+      expect(textsOf(stdout)).toEqual(numbered(first, 150));
+    }
   });
 
   test('where the last tail ended, wherever that one started', async () => {
@@ -79,10 +76,8 @@ describe('a tail starts', () => {
     expect((await run([...of, '--no-follow', '--tail', '0', '-o', 'json'], { env })).stdout).toBe('');
     const end = { code: 0, stdout: '', stderr: 'No new messages in session s1.\n' };
     expect(await run(resume, { env })).toMatchObject(end);
-    expect(textsOf((await run(resume, { env: { ...env, PARTNER_STATE: join(env.HOME ?? '', 'x') } })).stdout)).toEqual([
-      ...numbered(1, 5),
-      'new',
-    ]);
+    const elsewhere = await run(resume, { env: { ...env, PARTNER_STATE: join(env.HOME ?? '', 'x') } });
+    expect(textsOf(elsewhere.stdout)).toEqual([...numbered(1, 5), 'new']);
   });
 
   test('only with valid flags: others exit with 2, and nothing is sent', async () => {
@@ -145,14 +140,13 @@ describe('a tail writes to stderr', () => {
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
     expect((await run([...of, '-q'], { env })).stderr).toBe('');
-  });
-
-  test('that a 404 that does not mention the session may mean a different path', async () => {
-    const { service, env, of } = await startChat();
-    await service.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--no-follow'], { env });
-    expect(ran).toMatchObject({ code: 4, stdout: '' });
-    expect(ran.stderr).toContain('partnerctl contract set messages.history');
+    // A 404 that does not mention the session may mean a different path.
+    fake.respond(json({ message: 'Not found.' }, 404));
+    const other = await run(of, { env });
+    expect(other).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('partnerctl contract set messages.history'),
+    });
   });
 
   test('that the connection is lost and restored, even with --quiet', async () => {
@@ -177,18 +171,11 @@ describe('a tail exits', () => {
     }
   });
 
-  test.each([
-    [503, 8],
-    [429, 7],
-  ])('with the code of the last failure if nothing was read in time: status %i, code %i', async (status, code) => {
-    const { service, of } = await startChat(1);
-    await service.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
-    expect((await runUntilPolled(service, of, { random: tinyRandom })).code).toBe(code);
-  });
-
-  test('with 0 at its time limit, and with 8 after --max-outage', async () => {
+  test('with 0 at its time limit, with the code of the last failure if nothing was read, and with 8 after --max-outage', async () => {
     const { service, env, of } = await startChat(1);
     expect(await runUntilPolled(service, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
+    await service.faults({ kind: 'status', status: 429, on: `GET ${HISTORY}` });
+    expect((await runUntilPolled(service, of, { random: tinyRandom })).code).toBe(7);
     await service.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });

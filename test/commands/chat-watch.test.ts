@@ -162,7 +162,7 @@ describe('chat watch', () => {
     expect(shown.map(({ text }) => text).sort()).toEqual(['It is on its way.', 'Thanks.']);
   });
 
-  test('draws its table again in a terminal when something is said, when time passes, and when a conversation begins', async () => {
+  test('draws its table again in a terminal when something is said, when a conversation begins, and for an outage', async () => {
     const known = await knownConversations();
     const { it, support, env } = known;
     const screens: string[] = [];
@@ -178,30 +178,14 @@ describe('chat watch', () => {
         await seen(/zoe[\s\S]*unanswered[\s\S]*anna[\s\S]*It is on its way/);
         await run(['chat', 'send', '--source', support.source_id, '--session', 'new', 'Hi!'], { env });
         await seen(/new/);
+        await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
+        await seen(/connection lost/);
+        await it.faults();
+        await seen(/connection restored/);
       },
     });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(screens[0]).toMatch(/CUSTOMER/);
     expect(screens.at(-1)).toMatch(/4 conversations/);
-  });
-
-  test('shows an outage and its end below the table', async () => {
-    const known = await knownConversations();
-    const screens: string[] = [];
-    const onStdout = (text: string): void => void screens.push(text.split('\u001b[0J').at(-1) ?? '');
-    const seen = (pattern: RegExp) => expect.poll(() => screens.some((screen) => pattern.test(screen))).toBe(true);
-    const ran = await watchUntil(known, [], {
-      columns: 100,
-      rows: 30,
-      onStdout,
-      act: async () => {
-        await seen(/anna/);
-        await known.it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
-        await seen(/connection lost/);
-        await known.it.faults();
-        await seen(/connection restored/);
-      },
-    });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -56,20 +56,18 @@ describe('a list of jobs that the service rejects', () => {
     expect(at.posts()).toBe(1);
   });
 
-  it.each<[string, number, Handler]>([
-    ['404 as a page', 8, page(404)],
-    ['403 as text', 8, page(403, 'no healthy upstream', 'text/plain')],
-    ['400', 1, json({ message: 'No.' }, 400)],
-    ['402', 6, json({ message: 'No.' }, 402)],
-    ['429', 7, json({ message: 'No.' }, 429)],
-  ])('stops the creation before anything is written: %s', async (what, code, handler) => {
+  it('stops the creation before anything is written for any other reason, and says that the job was not sent', async () => {
     const at = await setUp();
-    at.onList(handler);
-    const failed = await at.create('daily');
-    expect(failed).toMatchObject({ code, stdout: '' });
-    expect(failed.stderr).toContain('the list of jobs');
-    expect(failed.stderr).toContain(/^\d+/.exec(what)?.[0] ?? '');
-    expect(failed.error().hint).toContain('The job was not sent');
+    for (const [status, code] of [
+      [402, 6],
+      [429, 7],
+    ] as const) {
+      at.onList(json({ message: 'No.' }, status));
+      const failed = await at.create('daily');
+      expect(failed).toMatchObject({ code, stdout: '' });
+      expect(failed.stderr).toContain('the list of jobs');
+      expect(failed.error().hint).toContain('The job was not sent');
+    }
     expect(at.posts()).toBe(0);
     expect((await readJobLog(at.state)).records).toEqual([]);
   });

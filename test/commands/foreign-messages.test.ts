@@ -33,10 +33,10 @@ function historyBy(parameter: string, name: Name = () => ({})): History {
   };
 }
 
-async function serve(history: History, source = 'src') {
+async function serve(history: History) {
   const fake = await startFakeService({ [`GET ${HISTORY}`]: history, 'GET *': json([]) });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
-  const session = ['--source', source, '--session', 't-1'];
+  const session = ['--source', 'src', '--session', 't-1'];
   const command = (...argv: readonly string[]) => run(argv, { env, clock: fasterClock(5) });
   return {
     fake,
@@ -93,17 +93,4 @@ describe('a history that heeds the session', () => {
     });
     expect(await check()).toEqual([0, result]);
   });
-});
-
-test('a UUID of a source may be spelled otherwise, and another source is refused', async () => {
-  const source = '28bc12d5-654c-441e-a0ab-d8e97fa572ea';
-  const of = async (source_id: string) =>
-    (
-      await serve(
-        historyBy('session_id', () => ({ source_id })),
-        source,
-      )
-    ).tail();
-  expect(texts((await of(`{${source.toUpperCase()}}`)).stdout)).toEqual(['Hello', 'Hi']);
-  expect(await of(source.replace('28', '29'))).toMatchObject({ code: 8, stdout: '' });
 });

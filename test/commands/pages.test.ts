@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
-import { numberIn, spaceIds, startPagedService } from '../support/paged-service.ts';
-import { partnerctl, type Ran, tempDirectory } from '../support/run.ts';
+import { numberIn, startPagedService } from '../support/paged-service.ts';
+import { partnerctl } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 const PATH = '/v1/automation/spaces/';
@@ -22,13 +22,6 @@ const byCount =
   (page: (count: number) => unknown): Handler =>
   (_request, response, count) =>
     sendJson(response, page(count));
-
-/** Lists the spaces of a service, of which the contract says how they are paged. */
-async function listWith(baseUrl: string, next: string): Promise<Ran> {
-  const env = { HOME: tempDirectory() };
-  await partnerctl(baseUrl, ['contract', 'set', 'spaces.list.next', next], { env });
-  return partnerctl(baseUrl, LIST, { env });
-}
 
 describe('the next page of a list', () => {
   it.each([
@@ -86,28 +79,5 @@ describe('a list that cannot be read to its end', () => {
     const ran = await partnerctl(service.baseUrl, LIST);
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.error().hint).toContain('run the command again');
-  });
-});
-
-describe('a list of which the contract says how it is paged', () => {
-  it('ends as the user said, whatever else the response states', async () => {
-    const service = await startPagedService({
-      start: (query) => (numberIn(query, 'page', 1) - 1) * 2,
-      serve: ({ items }) => ({ body: { items, message_count: 40 } }),
-    });
-    expect((await listWith(service.baseUrl, 'page:page')).json()).toEqual(spaceIds(5));
-    expect((await listWith(service.baseUrl, 'none')).json()).toEqual(spaceIds(2));
-  });
-
-  it('is refused where that does not lead to the next page', async () => {
-    const service = await startPagedService({
-      start: (query) => numberIn(query, 'after'),
-      serve: ({ items, end, hasMore }) => ({ body: { items, next_cursor: hasMore ? String(end) : null } }),
-    });
-    for (const next of ['token:next_cursor:cursor', 'page:page']) {
-      const ran = await listWith(service.baseUrl, next);
-      expect(ran).toMatchObject({ code: 8, stdout: '' });
-      expect(ran.error().hint).toContain('partnerctl contract set spaces.list.next');
-    }
   });
 });

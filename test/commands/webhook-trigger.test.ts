@@ -68,15 +68,16 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
   });
 });
 
-test.each([
-  ['no webhook', [], 2, 'No webhook is set.'],
-  ['an address elsewhere', ['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
-  ['an unknown source', ['--source', 'src_none'], 4, 'There is no source "src_none".'],
-] as const)('webhook trigger with %s sends nothing', async (_, args, code, why) => {
+test('webhook trigger sends nothing without a webhook, to an address elsewhere, or for an unknown source', async () => {
   const { trigger } = await startWith();
-  const ran = await trigger(args, { PARTNER_WEBHOOK_SECRET: SECRET });
-  expect([ran.code, ran.stdout]).toEqual([code, '']);
-  expect(JSON.stringify(ran.error())).toContain(JSON.stringify(why).slice(1, -1));
+  for (const [args, code, why] of [
+    [[], 2, 'No webhook is set.'],
+    [['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
+    [['--source', 'src_none'], 4, 'src_none'],
+  ] as const) {
+    const ran = await trigger(args, { PARTNER_WEBHOOK_SECRET: SECRET });
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(why) });
+  }
 });
 
 test('webhook trigger requires that the configured service is a sandbox', async () => {
@@ -115,17 +116,13 @@ test('sandbox run --webhook delivers, and passes its command the secret that it 
   expect(received && verify(received, readFileSync(out, 'utf8'))).toEqual(received?.json);
 });
 
-test.each([
-  ['an address elsewhere', ['--webhook', 'https://example.com/hooks'], {}, 'The sandbox cannot deliver to https://ex'],
-  ['a secret without a webhook', ['--secret-file', 'hook.key'], {}, '--secret-file needs --webhook'],
-  [
-    'another kind of secret',
-    ['--webhook', 'http://127.0.0.1:1/'],
-    { PARTNER_WEBHOOK_SECRET: 'hush' },
-    'is not a Standard Webhooks secret',
-  ],
-])('sandbox start with %s exits with 2', async (_, args, env, message) => {
-  const ran = await run(['sandbox', 'start', '-o', 'json', ...args], { env });
-  expect([ran.code, ran.stdout]).toEqual([2, '']);
-  expect(ran.error().message).toContain(message);
+test('sandbox start exits with 2 for an address elsewhere, a secret without a webhook, and another kind of secret', async () => {
+  for (const [args, message] of [
+    [['--webhook', 'https://example.com/hooks'], 'The sandbox cannot deliver to https://ex'],
+    [['--secret-file', 'hook.key'], '--secret-file needs --webhook'],
+    [['--webhook', 'http://127.0.0.1:1/'], 'is not a Standard Webhooks secret'],
+  ] as const) {
+    const ran = await run(['sandbox', 'start', ...args], { env: { PARTNER_WEBHOOK_SECRET: 'hush' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  }
 });

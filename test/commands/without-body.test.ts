@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { json, type Script, startFakeService } from '../support/fake-service.ts';
-import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 
 /* Services whose responses to writes have no body, or a body without an id. These are successes whose id is found by a read. */
@@ -60,16 +60,5 @@ test('a space that is provisioned without a body has the ids from the lists', as
   expect(ran.json()).toMatchObject({
     results: [{ space_id: 's1', status: 'created', agents: [{ agent_id: 'a1', status: 'created' }] }],
   });
-  expect(it.posts()).toBe(1);
-});
-
-test('a file that is accepted without a body is not sent again', async () => {
-  const it = await open({ 'POST *': empty(204) });
-  const upload = ['upload', write('hours.md', 'Nine to five.'), '-o', 'json'];
-  const ran = await it.run(upload, { clock: fastClock() });
-  expect(ran).toMatchObject({ code: 9 });
-  expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
-  expect(ran.error().message).toMatch(/^The service accepted .*hours\.md, but its response has no id\.$/);
-  expect((await it.run(upload)).code).toBe(9);
   expect(it.posts()).toBe(1);
 });
