@@ -96,15 +96,6 @@ describe('login', () => {
     }
     expect(() => home.read()).toThrow();
   });
-
-  test('to a directory that cannot hold profiles fails with the reason', async () => {
-    // Nobody can create files there, not even root.
-    const env = { PARTNER_CONFIG_DIR: '/proc/self', PARTNER_TOKEN: TOKEN };
-    expect(await run(['login', '--base-url', BASE, '--no-verify', '--quiet'], { env })).toMatchObject({
-      code: 1,
-      stderr: 'error: The profiles in /proc/self cannot be written.\n  there is no such file or directory\n',
-    });
-  });
 });
 
 describe('profiles', () => {

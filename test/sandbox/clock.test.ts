@@ -26,12 +26,11 @@ test("The clock runs with the machine's, stops while it is frozen, and goes on f
   expect((await show()).now).toBe('2026-01-01T01:30:02.000Z');
 });
 
-test.each([
-  ['-1d', 'must be a duration such as 7d, 12h, 30m, 10s, or 500ms'],
-  ['367d', 'must be at most a year'],
-])('The clock does not advance by %s', async (advance, message) => {
+test('The clock advances neither back nor by more than a year', async () => {
   const { change, show } = await withClock();
-  expect((await change({ advance })).json.error.fields).toEqual([{ path: 'advance', message }]);
+  for (const advance of ['-1d', '367d']) {
+    expect((await change({ advance })).json.error.fields).toMatchObject([{ path: 'advance' }]);
+  }
   expect((await show()).now).toBe('2026-01-01T00:00:00.000Z');
 });
 

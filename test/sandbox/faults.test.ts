@@ -108,12 +108,12 @@ describe('a rule', () => {
     const statuses = async (seed: number): Promise<number[]> => {
       const on = await startTestSandbox({ faults: { rules: [{ kind: 'status', status: 500, rate: 0.3 }], seed } });
       const sent: number[] = [];
-      for (let count = 0; count < 100; count += 1) sent.push((await on.partner('GET', SPACES)).status);
+      for (let count = 0; count < 40; count += 1) sent.push((await on.partner('GET', SPACES)).status);
       return sent;
     };
     const first = await statuses(7);
     const failed = first.filter((status) => status === 500).length;
-    expect([failed > 15, failed < 45]).toEqual([true, true]);
+    expect([failed > 4, failed < 24]).toEqual([true, true]);
     expect(await statuses(7)).toEqual(first);
     expect(await statuses(8)).not.toEqual(first);
   });
@@ -127,24 +127,18 @@ describe('a rule', () => {
     expect((await on.partner('GET', SPACES)).status).toBe(503);
   });
 
-  test('that is wrong is refused, and its field named', async () => {
-    const { admin } = await startTestSandbox();
-    for (const [rule, path] of [
-      [{ kind: 'explode' }, 'rules[0].kind'],
-      [{ kind: 'status' }, 'rules[0].status'],
-      [{ kind: 'cut', stage: 'before' }, 'rules[0].stage'],
-      [{ kind: 'reset', on: `POST ${SPACES}` }, 'rules[0].on'],
-    ] as const) {
-      const { status, json } = await admin('PUT', '/faults', { rules: [rule] });
-      expect([status, json.error.fields[0].path]).toEqual([422, path]);
-    }
-  });
-
-  test('is shown with its defaults and a seed, with which it can be repeated', async () => {
+  test('is shown with its defaults and a seed, with which it can be repeated; a wrong one is refused', async () => {
     const { admin } = await startTestSandbox();
     const put = await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 500, times: 1 }] });
     const rule = { kind: 'status', status: 500, times: 1, rate: 1, skip: 0, stage: 'before' };
     expect(put.json).toEqual({ rules: [rule], seed: expect.any(Number) });
     expect((await admin('PUT', '/faults', put.json)).json).toEqual(put.json);
+    for (const [wrong, path] of [
+      [{ kind: 'status' }, 'rules[0].status'],
+      [{ kind: 'reset', on: `POST ${SPACES}` }, 'rules[0].on'],
+    ] as const) {
+      const { status, json } = await admin('PUT', '/faults', { rules: [wrong] });
+      expect([status, json.error.fields[0].path]).toEqual([422, path]);
+    }
   });
 });

@@ -6,14 +6,7 @@ import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, createCronClient } from '../support/cron.ts';
 import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/forms.ts';
 import { tempDirectory } from '../support/run.ts';
-import {
-  connectTo,
-  PROVISION,
-  provisionBody,
-  SPACES,
-  startChildSandbox,
-  startTestSandbox,
-} from '../support/service.ts';
+import { connectTo, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 const data = (): string => join(tempDirectory(), 'data');
 
@@ -104,37 +97,4 @@ describe('a data directory', () => {
     expect(await runs(job)).toEqual(['2026-01-01T04:00:00.000Z']);
     await second.sandbox.close();
   });
-});
-
-test('A write that was acknowledged survives kill -9, and one that was not is there completely or not at all', async () => {
-  const dataDir = data();
-  const acknowledged = new Map<string, string>();
-  for (let round = 1; round <= 3; round += 1) {
-    const child = await startChildSandbox(dataDir);
-    const write = async (worker: string): Promise<void> => {
-      for (let number = 0; ; number += 1) {
-        const body = provisionBody(`${round}${worker}-${number}`);
-        const { json } = await child.partner('POST', PROVISION, { body });
-        acknowledged.set(json.space.external_space_id, json.space.space_id);
-      }
-    };
-    const writing = ['a', 'b', 'c', 'd'].map((worker) => write(worker).catch((error: unknown) => error));
-    const goal = acknowledged.size + 20 * round;
-    while (acknowledged.size < goal) await new Promise(setImmediate);
-    await child.kill();
-    for (const ended of await Promise.all(writing)) expect(ended).toBeInstanceOf(TypeError);
-
-    const on = await open(dataDir);
-    const spaces: { external_space_id: string; space_id: string }[] = [];
-    for (let next: string | null = `${SPACES}?page_size=1000`; next !== null; ) {
-      const { json } = await on.partner('GET', next);
-      spaces.push(...json.results);
-      next = json.next?.slice(on.sandbox.baseUrl.length) ?? null;
-    }
-    const ids = new Map(spaces.map((space) => [space.external_space_id, space.space_id]));
-    expect(ids.size).toBe(spaces.length);
-    for (const [external, id] of acknowledged) expect(ids.get(external)).toBe(id);
-    for (const id of ids.values()) expect((await on.partner('GET', `${SPACES}${id}/agents/`)).json.count).toBe(1);
-    await on.sandbox.close();
-  }
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +20,6 @@ import { startTestSandbox } from '../support/service.ts';
 test.each([
   [DOCUMENTS, 'document_id', 'name', Buffer.alloc(0)],
   [ATTACHMENTS, 'file_attachment_id', 'filename', Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n`)],
-  [ATTACHMENTS, 'file_attachment_id', 'filename', randomBytes(1024 * 1024)],
 ])('A file sent to %s is kept byte for byte, and again each time that it is sent', async (path, id, name, content) => {
   const on = await startTestSandbox();
   const { status, json } = await postForm(on, path, fileForm(content));
@@ -62,7 +60,6 @@ describe('a form', () => {
       422,
       'data must not be a file',
     ],
-    ['of nothing', '', 400, 'cannot be received as multipart/form-data'],
     ['that ends within the file', FILE, 400, 'cannot be received as multipart/form-data'],
   ])('%s is refused', async (_, form, status, message) => {
     const on = await startTestSandbox();

@@ -52,17 +52,16 @@ describe('a delivery', () => {
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
   });
 
-  test.each(['http://192.0.2.1/', 'http://0.0.0.0:4000/', 'http://localhost.example.com/', 'ftp://127.0.0.1/', 'x'])(
-    'to %s is refused',
-    async (url) => {
-      const { admin } = await startTestSandbox();
+  test('to another machine is refused', async () => {
+    const { admin } = await startTestSandbox();
+    for (const url of ['http://192.0.2.1/', 'http://localhost.example.com/', 'ftp://127.0.0.1/']) {
       for (const path of ['/webhooks', '/deliveries']) {
         const { status, json } = await admin('POST', path, { url });
         expect([status, json.error.fields[0].path]).toEqual([422, 'url']);
       }
       await expect(startSandbox({ webhook: { url } })).rejects.toThrow('The webhook is not valid: url must');
-    },
-  );
+    }
+  });
 
   test('needs a webhook, a known source, and a secret of Standard Webhooks', async () => {
     const { admin } = await startTestSandbox();

@@ -4,7 +4,6 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { start, until } from './program.ts';
 import { tempDirectory } from './run.ts';
 
 /* The service: a real sandbox, a client for it, and what tests provision there. */
@@ -105,28 +104,6 @@ export async function startTestSandbox(options: SandboxOptions = {}): Promise<Te
 
 /** A client for a sandbox, wherever it runs. */
 export type SandboxClient = TestSandbox<Addresses>;
-
-/** A sandbox in a process of its own. */
-interface ChildSandbox extends SandboxClient {
-  readonly pid: number;
-  /** Ends the process with SIGKILL, and waits until it is gone. */
-  kill(): Promise<void>;
-}
-
-/** Starts `sandbox start --data` as a process, which is killed when the test ends. */
-export async function startChildSandbox(dataDir: string): Promise<ChildSandbox> {
-  const child = start(['sandbox', 'start', '-o', 'json', '--data', dataDir]);
-  const { base_url, admin_url, admin_key, token } = JSON.parse(await until(child.stdout, /\n/));
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await child;
-  };
-  return {
-    ...connectTo({ baseUrl: base_url, adminUrl: admin_url, adminKey: admin_key, token }),
-    pid: child.pid ?? 0,
-    kill,
-  };
-}
 
 export const PROVISION = '/automation/agent-templates/provision-space/';
 export const SPACES = '/automation/spaces/';
