@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { argumentsOf, COMMAND_LINES } from '../support/command-lines.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, service, write } from '../support/service.ts';
+import { manifest, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 
 const GOOD = (id: string): string => `external_space_id: ${id}
@@ -65,31 +65,22 @@ const MISTAKES: readonly Mistake[] = [
 /** Of a manifest; a document has seven lines and a separator. */
 const SIX = ['twin', 'b', 'c', 'd', 'e', 'f'].map((id) => GOOD(id));
 
-it.each(MISTAKES)(
-  'A manifest with %s in its last document exits with 2, names it with its line and column, and sends nothing',
-  async (_, from, to, place, says) => {
-    const { env, requests } = await startUnreached();
+it('A manifest with a mistake in its last document exits with 2, names it with its line and column, and sends nothing', async () => {
+  const { env, requests } = await startUnreached();
+  for (const [name, from, to, place, says] of MISTAKES) {
     const [line = 0, column] = place.split(':').map(Number);
     const path = write('all.yaml', [...SIX, GOOD('spoilt').replace(from, to)].join('---\n'));
     const ran = await run(['provision', path, '-o', 'json'], { env });
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.error()).toMatchObject({
+    expect(ran, name).toMatchObject({ code: 2, stdout: '' });
+    const position = { source: path, line: SIX.length * 8 + line, column };
+    const text = { message: expect.stringContaining(says), excerpt: expect.stringMatching(/\n *\| *\^/) };
+    expect(ran.error(), name).toMatchObject({
       type: 'invalid_input',
-      details: {
-        problems: [
-          {
-            source: path,
-            line: SIX.length * 8 + line,
-            column,
-            message: expect.stringContaining(says),
-            excerpt: expect.stringMatching(/\n *\| *\^/),
-          },
-        ],
-      },
+      details: { problems: [{ ...position, ...text }] },
     });
-    expect(requests).toEqual([]);
-  },
-);
+  }
+  expect(requests).toEqual([]);
+});
 
 it('A manifest that is nested too deep exits with 2, names the line, and sends nothing', async () => {
   const { env, requests } = await startUnreached();
@@ -100,54 +91,51 @@ it('A manifest that is nested too deep exits with 2, names the line, and sends n
   expect(requests).toEqual([]);
 });
 
-it.each([
-  ['first', 'provision'],
-  ['last', 'provision'],
-  ['first', 'provision --dry-run'],
-  ['last', 'provision --dry-run'],
-  ['last', 'plan'],
-])('A mistake in the %s of seven files exits with 2 from `%s`, and nothing is sent', async (which, command) => {
+it('A mistake in the first or the last of seven files exits with 2 from `provision` and `plan`, and nothing is sent', async () => {
   const { env, requests } = await startUnreached();
   const bad = GOOD('spoilt').replace('session_workflow', 'sessions');
-  const texts = which === 'first' ? [bad, ...SIX] : [...SIX, bad];
-  const files = texts.map((text, index) => write(`${index}.yaml`, text));
-  const ran = await run([...command.split(' '), ...files], { env });
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain(`${files[texts.indexOf(bad)]}:7:28: `);
+  for (const texts of [
+    [bad, ...SIX],
+    [...SIX, bad],
+  ]) {
+    const files = texts.map((text, index) => write(`${index}.yaml`, text));
+    for (const command of ['provision', 'provision --dry-run', 'plan']) {
+      const ran = await run([...command.split(' '), ...files], { env });
+      expect(ran, command).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain(`${files[texts.indexOf(bad)]}:7:28: `);
+    }
+  }
   expect(requests).toEqual([]);
 });
 
-it.each([1, 50, 100])(
-  'One mistake in document %i of a hundred is named with its line and column, and nothing is sent',
-  async (number) => {
-    const { env, received } = await service();
-    const documents = Array.from({ length: 100 }, (_, index) => GOOD(`space-${index + 1}`));
+it('One mistake in a document of a hundred is named with its line and column, and nothing is sent', async () => {
+  const { env, requests } = await startUnreached();
+  const documents = Array.from({ length: 100 }, (_, index) => GOOD(`space-${index + 1}`));
+  for (const number of [1, 50, 100]) {
     const spoilt = documents.with(number - 1, GOOD('spoilt').replace('session_workflow', 'sessions'));
     const path = write('hundred.yaml', spoilt.join('---\n'));
     const ran = await run(['provision', path], { env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(`${path}:${number * 8 - 1}:28: "agents[0].api_chat_routing_mode" must be`);
-    expect(await received()).toEqual([]);
-  },
-);
-
-it.each([
-  ['a missing file', () => ['/nowhere/acme.yaml']],
-  ['a directory without YAML', () => [write('x.txt', '').slice(0, -6)]],
-  ['bytes that are not UTF-8', () => [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe]))]],
-  ['a file beyond the limit', () => [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`)]],
-])('`provision` exits with 2 for %s among valid files, names it, and sends nothing', async (_, createBad) => {
-  const { env, received } = await service();
-  const [bad = ''] = createBad();
-  const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
-  expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(bad) });
-  expect(await received()).toEqual([]);
+  }
+  expect(requests).toEqual([]);
 });
 
-it('The mistake of a file in another encoding, such as the UTF-16 of PowerShell, says how to save it', async () => {
-  const path = write('acme.yaml', Buffer.from(`\ufeff${manifest('acme')}`, 'utf16le'));
-  const ran = await run(['provision', path, '--check']);
-  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('it is not UTF-8 text; save it as UTF-8') });
+it('A file that cannot be read among valid ones exits with 2 and is named, and nothing is sent', async () => {
+  const { env, requests } = await startUnreached();
+  for (const [bad, says] of [
+    ['/nowhere/acme.yaml', ''],
+    [write('x.txt', '').slice(0, -6), ''],
+    [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe])), ''],
+    [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`), ''],
+    // As PowerShell writes.
+    [write('acme.yaml', Buffer.from(`\ufeff${manifest('acme')}`, 'utf16le')), 'it is not UTF-8 text; save it as UTF-8'],
+  ] as const) {
+    const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(bad) });
+    expect(ran.stderr).toContain(says);
+  }
+  expect(requests).toEqual([]);
 });
 
 it('`provision --check` reports the same mistakes as `provision`', async () => {
@@ -157,15 +145,8 @@ it('`provision --check` reports the same mistakes as `provision`', async () => {
   expect((await run(['provision', path])).stderr).toBe(check.stderr);
 });
 
-it('Many mistakes are counted again at the end', async () => {
-  const text = Array.from({ length: 6 }, (_, index) => manifest(`s${index}`).replace('name:', 'nam:')).join('---\n');
-  const ran = await run(['provision', write('many.yaml', text), '--check']);
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toMatch(/\nhint: Correct all of the \d+ mistakes above\.\n$/);
-});
-
 it('All mistakes in all files are reported at once', async () => {
-  const { env } = await service();
+  const { env } = await startUnreached();
   const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
   const second = write('second.yaml', GOOD('b').replace('session_workflow', 'sessions'));
   const { stderr } = await run(['provision', first, second], { env });
@@ -176,24 +157,22 @@ it('All mistakes in all files are reported at once', async () => {
 });
 
 it('A file that is given twice has every space twice, and nothing is sent', async () => {
-  const { env, received } = await service();
+  const { env, requests } = await startUnreached();
   const path = write('a.yaml', manifest('a'));
-  expect(await run(['provision', path, path], { env })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('twice'),
-  });
-  expect(await received()).toEqual([]);
+  const stderr = expect.stringContaining('twice');
+  expect(await run(['provision', path, path], { env })).toMatchObject({ code: 2, stderr });
+  expect(requests).toEqual([]);
 });
 
 it('Standard input cannot be both the manifest and the token, or two manifests, and nothing is sent', async () => {
-  const { env, received } = await service();
+  const { env, requests } = await startUnreached();
   const both = await run(['provision', '-', '--token-file', '-'], { env, stdin: manifest('a') });
   expect(both.code).toBe(2);
   expect(both.stderr).toContain('both the manifest and the token');
   const twice = await run(['provision', '-', '-'], { env, stdin: manifest('a') });
   expect(twice).toMatchObject({ code: 2, stdout: '' });
   expect(twice.stderr).not.toContain('This is a bug');
-  expect(await received()).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 /** What the words in braces of a command line stand for when nothing is sent. */
@@ -227,10 +206,9 @@ const WRONG_FLAGS: Readonly<Record<string, readonly string[]>> = {
 const FLAGS = Object.entries(WRONG_FLAGS);
 
 // The flags take turns: each command gets one before it and one after it, and each flag is tried with many commands.
-it.each(COMMAND_LINES.map(({ words }, index) => [words, index] as const))(
-  '`partnerctl %s` with a wrong global flag exits with 2, and sends nothing',
-  async (words, index) => {
-    const { env, things, requests } = await startUnreached();
+it('Every command with a wrong global flag exits with 2, and sends nothing', async () => {
+  const { env, things, requests } = await startUnreached();
+  for (const [index, { words }] of COMMAND_LINES.entries()) {
     const line = argumentsOf(words, things);
     const end = line.includes('--') ? line.indexOf('--') : line.length;
     for (const [at, turn] of [
@@ -239,11 +217,11 @@ it.each(COMMAND_LINES.map(({ words }, index) => [words, index] as const))(
     ] as const) {
       const [name, flags] = FLAGS[turn % FLAGS.length] ?? [];
       const { code, stdout } = await run(line.toSpliced(at, 0, ...(flags ?? [])), { env });
-      expect({ name, code, stdout }).toEqual({ name, code: 2, stdout: '' });
+      expect({ words, name, code, stdout }).toEqual({ words, name, code: 2, stdout: '' });
     }
-    expect(requests).toEqual([]);
-  },
-);
+  }
+  expect(requests).toEqual([]);
+});
 
 const WRONG_SETTINGS = [
   ['a base URL that is none', [], { PARTNER_BASE_URL: 'nonsense' }, 2],
@@ -277,17 +255,16 @@ const RECORDING = COMMAND_LINES.filter(
   ({ words, sends, runs }) => sends === 'writes' && !runs && !words.startsWith('api '),
 );
 
-it.each(RECORDING.map(({ words }) => words))(
-  '`partnerctl %s` with an address of the state that is none exits with 2, and sends nothing',
-  async (words) => {
-    const { env, things, requests } = await startUnreached();
+it('Every command that records what it creates, with an address of the state that is none, exits with 2 and sends nothing', async () => {
+  const { env, things, requests } = await startUnreached();
+  for (const { words } of RECORDING) {
     for (const address of ['', 'ftp://host/state']) {
       const { code } = await run([...argumentsOf(words, things), '--state', address], { env });
-      expect({ address, code }).toEqual({ address, code: 2 });
+      expect({ words, address, code }).toEqual({ words, address, code: 2 });
     }
-    expect(requests).toEqual([]);
-  },
-);
+  }
+  expect(requests).toEqual([]);
+});
 
 const HUNDRED_JOBS = Array.from(
   { length: 100 },
@@ -299,99 +276,96 @@ const SCHEDULED = GOOD('b').replace(
   "    name: Support\n    cron: [{ name: daily, instructions: Look., schedule: '0 24 * * *' }]\n",
 );
 
-/** Inputs of which only the last part is wrong: the command, the file, and what the error says. */
-const LAST_IS_WRONG: Readonly<
-  Record<string, readonly [words: string, files: Readonly<Record<string, string>>, says: string]>
-> = {
-  'a job of a hundred has a schedule out of range': [
-    'cron create -f {jobs.yaml}',
-    { 'jobs.yaml': HUNDRED_JOBS.with(99, HUNDRED_JOBS[99]?.replace('0 9', '0 24') ?? '').join('') },
-    '{jobs.yaml}:100:68: ',
-  ],
-  'a job of a hundred has an unknown time zone': [
-    'cron create -f {jobs.yaml}',
-    {
-      'jobs.yaml': HUNDRED_JOBS.with(99, HUNDRED_JOBS[99]?.replace(' }', ', timezone: Europe/Berln }') ?? '').join(''),
-    },
-    '{jobs.yaml}:100:88: ',
-  ],
-  'a second file of jobs has a mistake': [
-    'cron create -f {jobs.yaml} -f {more.yaml}',
-    { 'jobs.yaml': HUNDRED_JOBS.join(''), 'more.yaml': '- { agent: agt_1, name: x }\n' },
-    '{more.yaml}:1:',
-  ],
-  'a job of a manifest has a schedule out of range': [
-    'provision {two.yaml}',
-    { 'two.yaml': `${GOOD('a')}---\n${SCHEDULED}` },
-    '{two.yaml}:14:61: ',
-  ],
-  'row 400 of 400 has no text': [
-    'chat send --source src_1 --rows {rows.ndjson}',
-    { 'rows.ndjson': ROWS.with(399, '{"session_id":"s-1"}\n').join('') },
-    '{rows.ndjson}:400:1: ',
-  ],
-  'the second file of an upload is missing': ['upload {a.txt} {nowhere.txt}', { 'a.txt': 'a' }, '{nowhere.txt}'],
-  'the second document of an upload is a directory': [
-    'upload --as document {a.txt} {directory}',
-    { 'a.txt': 'a' },
-    '{directory}',
-  ],
-  'a variable has no value': [
-    'provision {a.yaml} --var REGION',
-    { 'a.yaml': GOOD('a') },
-    '--var takes NAME=value, not "REGION".',
-  ],
-  'a variable is given twice': [
-    'provision {a.yaml} --var A=1 --var A=2',
-    { 'a.yaml': GOOD('a') },
-    '--var A is given twice.',
-  ],
-  'a variable of the file is not set': [
-    'provision {a.yaml} --var REGIO=eu',
-    { 'a.yaml': GOOD('a').replace('Support for Acme', '${REGION}') },
-    '{a.yaml}:2:',
-  ],
-  'the file of instructions is missing': [
-    'cron create --agent agt_1 --name x --schedule @daily --instructions @{nowhere.md}',
-    {},
-    '{nowhere.md}',
-  ],
-  'the file of a message is missing': [
-    'chat send --source src_1 --session s --text-file {nowhere.txt}',
-    {},
-    '{nowhere.txt}',
-  ],
-  'the body of a call is missing': ['api POST /automation/spaces/ --data @{nowhere.json}', {}, '{nowhere.json}'],
-  'a file of a form is missing': [
-    'api POST /automation/documents/ --form a=1 --form file=@{nowhere.txt}',
-    {},
-    '{nowhere.txt}',
-  ],
-  'the document of a contract is missing': ['contract import {nowhere.json} --yes', {}, '{nowhere.json}'],
-};
+const NAMED_JOB = '--agent agt_1 --name x --schedule @daily';
+const MISTYPED_ZONE = HUNDRED_JOBS[99]?.replace(' }', ', timezone: Europe/Berln }') ?? '';
+const LATE = HUNDRED_JOBS[99]?.replace('0 9', '0 24') ?? '';
 
-it.each(Object.entries(LAST_IS_WRONG))('If %s, nothing is sent', async (_, [words, files, says]) => {
-  const { env, things, requests } = await startUnreached();
-  for (const [name, text] of Object.entries(files)) write(name, text, things.directory);
-  const fill = (text: string): string =>
-    text
-      .replaceAll('{directory}', things.directory)
-      .replaceAll(/\{([\w.]+)\}/g, (_name, name) => join(things.directory, name));
-  const ran = await run(words.split(' ').map(fill), { env });
-  expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(fill(says)) });
-  expect(requests).toEqual([]);
-  expect((await readState(join(env.HOME, '.local/state/partnerctl/state.jsonl'), env)).records).toEqual([]);
+/** Inputs of which only the last part is wrong: the command, what the error says, and the files that exist. */
+const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: string, files?: Record<string, string>])[] =
+  [
+    [
+      'a job of a hundred has a schedule out of range',
+      'cron create -f {jobs.yaml}',
+      '{jobs.yaml}:100:68: ',
+      { 'jobs.yaml': HUNDRED_JOBS.with(99, LATE).join('') },
+    ],
+    [
+      'a job of a hundred has an unknown time zone',
+      'cron create -f {jobs.yaml}',
+      '{jobs.yaml}:100:88: ',
+      { 'jobs.yaml': HUNDRED_JOBS.with(99, MISTYPED_ZONE).join('') },
+    ],
+    [
+      'a second file of jobs has a mistake',
+      'cron create -f {jobs.yaml} -f {more.yaml}',
+      '{more.yaml}:1:',
+      { 'jobs.yaml': HUNDRED_JOBS.join(''), 'more.yaml': '- { agent: agt_1, name: x }\n' },
+    ],
+    [
+      'a job of a manifest has a schedule out of range',
+      'provision {two.yaml}',
+      '{two.yaml}:14:61: ',
+      { 'two.yaml': `${GOOD('a')}---\n${SCHEDULED}` },
+    ],
+    [
+      'row 400 of 400 has no text',
+      'chat send --source src_1 --rows {rows.ndjson}',
+      '{rows.ndjson}:400:1: ',
+      { 'rows.ndjson': ROWS.with(399, '{"session_id":"s-1"}\n').join('') },
+    ],
+    ['the second file of an upload is missing', 'upload {a.txt} {nowhere.txt}', '{nowhere.txt}', { 'a.txt': 'a' }],
+    [
+      'the second of two uploads is a directory',
+      'upload --as document {a.txt} {directory}',
+      '{directory}',
+      { 'a.txt': 'a' },
+    ],
+    ['a variable has no value', 'provision {a.yaml} --var REGION', '--var takes NAME=value, not "REGION".'],
+    ['a variable is given twice', 'provision {a.yaml} --var A=1 --var A=2', '--var A is given twice.'],
+    [
+      'a variable of the file is not set',
+      'provision {a.yaml} --var REGIO=eu',
+      '{a.yaml}:2:',
+      { 'a.yaml': GOOD('a').replace('Support for Acme', '${REGION}') },
+    ],
+    ['the file of instructions is missing', `cron create --instructions @{nowhere.md} ${NAMED_JOB}`, '{nowhere.md}'],
+    ['the file of a message is missing', 'chat send --source s --session s --text-file {nowhere.txt}', '{nowhere.txt}'],
+    ['the body of a call is missing', 'api POST /automation/spaces/ --data @{nowhere.json}', '{nowhere.json}'],
+    [
+      'a file of a form is missing',
+      'api POST /automation/documents/ --form a=1 --form f=@{nowhere.txt}',
+      '{nowhere.txt}',
+    ],
+    ['the document of a contract is missing', 'contract import {nowhere.json} --yes', '{nowhere.json}'],
+  ];
+
+it('If only the last part of an input is wrong, it exits with 2 and names the place, and nothing is sent or recorded', async () => {
+  for (const [name, words, says, files] of LAST_IS_WRONG) {
+    const { env, things, requests } = await startUnreached();
+    const given = { 'a.yaml': GOOD('a'), ...files };
+    for (const [file, text] of Object.entries(given)) write(file, text, things.directory);
+    const fill = (text: string): string =>
+      text
+        .replaceAll('{directory}', things.directory)
+        .replaceAll(/\{([\w.]+)\}/g, (_, file) => join(things.directory, file));
+    const ran = await run(words.split(' ').map(fill), { env });
+    expect(ran, name).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(fill(says)) });
+    expect(requests).toEqual([]);
+    expect((await readState(join(env.HOME, '.local/state/partnerctl/state.jsonl'), env)).records).toEqual([]);
+  }
 });
 
-it.each([
-  'chat send --source s --session s --wait --settle soon Hi',
-  'chat wait --source s --session s --after m --settle 5',
-  'chat tail --source s --session s --interval 0',
-  'chat tail --source s --session s --max-outage -1s',
-  'chat watch --interval often',
-])('`partnerctl %s` has a wrong duration: it exits with 2, and sends nothing', async (words) => {
+it('A wrong duration of a command exits with 2, and nothing is sent', async () => {
   const { env, requests } = await startUnreached();
-  const ran = await run(words.split(' '), { env });
-  expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/takes a (duration|time)/) });
+  for (const words of [
+    'chat send --source s --session s --wait --settle soon Hi',
+    'chat wait --source s --session s --after m --settle 5',
+    'chat tail --source s --session s --interval 0',
+    'chat tail --source s --session s --max-outage -1s',
+    'chat watch --interval often',
+  ]) {
+    const ran = await run(words.split(' '), { env });
+    expect(ran, words).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/takes a (duration|time)/) });
+  }
   expect(requests).toEqual([]);
 });
