@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { InterruptedError } from '../../src/errors.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { fasterClock, manualSignals, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fasterClock, run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 
 /** The variables that a runner of GitHub Actions sets. The repository is the directory of the file. */
@@ -19,8 +18,8 @@ function actions(path: string, more: Record<string, string> = {}): Record<string
   };
 }
 
-function runIn(it: Pick<Service, 'env'>, argv: readonly string[], env: Record<string, string>, more: RunOptions = {}) {
-  return run(argv, { random: tinyRandom, clock: fasterClock(), ...more, env: { ...it.env, ...env } });
+function runIn(it: Pick<Service, 'env'>, argv: readonly string[], env: Record<string, string>) {
+  return run(argv, { random: tinyRandom, clock: fasterClock(), env: { ...it.env, ...env } });
 }
 
 const annotations = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('::'));
@@ -154,25 +153,6 @@ describe('--summary', () => {
       expect(report).not.toContain('SECRET-PLAN');
     }
     expect(existsSync(actions(path).GITHUB_STEP_SUMMARY ?? '')).toBe(false);
-  });
-
-  test('names the item that Ctrl-C stopped as interrupted, not as failed', async () => {
-    const signals = manualSignals();
-    const fake = await startFakeService({
-      'GET *': (request, response) => {
-        // The list of agents gets no response.
-        if (request.path.includes('agents')) signals.abort(new InterruptedError('Interrupted.'));
-        else sendJson(response, [{ space_id: 'sp_1', external_space_id: 'one', name: 'Space one' }]);
-      },
-    });
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' };
-    const summary = join(tempDirectory(), 'summary.md');
-    const path = write('one.yaml', manifest('one'));
-    const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], {}, { signals });
-    expect(ran.code).toBe(130);
-    expect(read(summary)).toContain('one.yaml:1, interrupted');
-    expect(read(summary)).toContain('Interrupted');
-    expect(read(summary)).not.toMatch(/❌|failed<|<pre><\/pre>/);
   });
 
   test('shows mistakes in the input with their positions', async () => {
