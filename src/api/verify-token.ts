@@ -8,7 +8,7 @@ import type { Http } from './http.ts';
  * What the service makes of the token. `forbidden`: it knows the token, but allows none of the reads that were tried (a
  * scope is missing, or the caller's address is not allowed). `unknown`: the service cannot be reached, or does not say.
  */
-export type TokenStatus = 'accepted' | 'rejected' | 'forbidden' | 'unknown';
+type TokenStatus = 'accepted' | 'rejected' | 'forbidden' | 'unknown';
 
 interface TokenCheck {
   readonly status: TokenStatus;

@@ -10,7 +10,6 @@ import { contractProfile, namesServiceAndToken, resolveService, type ServiceSett
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
 import type { BaseContext, Context } from './context.ts';
-import { shellCommand } from './shell-command.ts';
 import { createTrace, writeLine } from './trace.ts';
 
 /** @throws CredentialsError if a profile's token would be sent to another service than the profile's own */
@@ -91,7 +90,7 @@ export function createClients(context: BaseContext, deadline: number | undefined
       refuseForeignToken(settings);
       if (!token) {
         throw new CredentialsError('No token is configured.', {
-          hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${shellCommand(['login'], flags)}\`.`,
+          hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
         });
       }
       const name = contractProfile(flags, env, profiles);

@@ -47,10 +47,6 @@ const LIVE_KINDS: Readonly<Record<string, LiveKind>> = {
 
 const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
 
-function plain(values: Iterable<string>): readonly Candidate[] {
-  return Array.from(values, (value) => ({ value, description: '' }));
-}
-
 /** The options that a command accepts, its own first. After a command, --version is of no use. */
 function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   const all = lineageOf(command)
@@ -59,36 +55,26 @@ function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   return command.parent ? all.filter(({ long }) => long !== '--version') : all;
 }
 
-function takeOption(line: Line, word: string): void {
-  const [name = word, ...value] = word.split('=');
-  const option = optionsOf(line.command).find(({ long, short }) => long === name || short === name);
-  if (!option) return;
-  line.options.set(optionName(option), value.join('='));
-  if (valueName(option) !== undefined && value.length === 0) line.awaiting = option;
-}
-
-function takeWord(line: Line, word: string): void {
-  const { command, operands, options, awaiting, isPastDashes } = line;
-  line.awaiting = undefined;
-  if (awaiting) options.set(optionName(awaiting), word);
-  else if (isPastDashes || word === '-' || !word.startsWith('-')) {
-    const child = operands.length === 0 ? command.commands.find((each) => each.name() === word) : undefined;
-    if (child) line.command = child;
-    else operands.push(word);
-  } else if (word === '--') line.isPastDashes = true;
-  else takeOption(line, word);
-}
-
 /** Reads the words before the cursor. Accepts any words. */
 export function readLine(program: CommandUnknownOpts, words: readonly string[]): Line {
-  const line: Line = {
-    command: program,
-    operands: [],
-    options: new Map(),
-    awaiting: undefined,
-    isPastDashes: false,
-  };
-  for (const word of words) takeWord(line, word);
+  const line: Line = { command: program, operands: [], options: new Map(), awaiting: undefined, isPastDashes: false };
+  const { operands, options } = line;
+  for (const word of words) {
+    const { awaiting } = line;
+    line.awaiting = undefined;
+    if (awaiting) options.set(optionName(awaiting), word);
+    else if (line.isPastDashes || word === '-' || !word.startsWith('-')) {
+      const child = operands.length === 0 ? line.command.commands.find((each) => each.name() === word) : undefined;
+      if (child) line.command = child;
+      else operands.push(word);
+    } else if (word === '--') line.isPastDashes = true;
+    else {
+      const [name = word, ...value] = word.split('=');
+      const option = optionsOf(line.command).find(({ long, short }) => long === name || short === name);
+      if (option) options.set(optionName(option), value.join('='));
+      if (option && valueName(option) !== undefined && value.length === 0) line.awaiting = option;
+    }
+  }
   return line;
 }
 
@@ -106,16 +92,16 @@ async function findAgents({ command, operands, options }: Line, find: FindLive):
 
 /** Offers the values of an option or an argument. @param name as help shows it */
 async function offerValues(
-  name: string,
+  name: string | undefined = '',
   choices: readonly string[] | undefined,
   line: Line,
   find: FindLive,
 ): Promise<Offer> {
   const kind = LIVE_KINDS[name];
-  if (choices) return plain(choices);
-  if (kind) return kind === 'agent' ? await findAgents(line, find) : await find(kind);
-  if (name === 'zone') return plain(['UTC', ...Intl.supportedValuesOf('timeZone')]);
-  return FILES.includes(name) ? 'files' : [];
+  if (kind && !choices) return kind === 'agent' ? await findAgents(line, find) : await find(kind);
+  if (FILES.includes(name)) return 'files';
+  const values = choices ?? (name === 'zone' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : []);
+  return values.map((value) => ({ value, description: '' }));
 }
 
 function commandsOf(command: CommandUnknownOpts): readonly Candidate[] {
@@ -132,15 +118,7 @@ async function offerOperand(line: Line, find: FindLive): Promise<Offer> {
   }
   const declared = command.registeredArguments;
   const argument = declared[operands.length] ?? declared.findLast(({ variadic }) => variadic);
-  if (!argument) return [];
-  // Commands of `profile` call it a name.
-  const isProfile = argument.name() === 'name' && command.parent?.name() === 'profile';
-  return await offerValues(isProfile ? 'profile' : argument.name(), argument.argChoices, line, find);
-}
-
-async function offerOptionValues(option: Option, line: Line, find: FindLive): Promise<Offer> {
-  const isProfile = optionName(option) === '--profile';
-  return await offerValues(isProfile ? 'profile' : (valueName(option) ?? ''), option.argChoices, line, find);
+  return argument ? await offerValues(argument.name(), argument.argChoices, line, find) : [];
 }
 
 /** Offers the options that may still be given. */
@@ -162,10 +140,11 @@ function matching(offer: Offer, typed: string, prefix = ''): Offer {
 /** Finds what may stand at the cursor. @param current the word at the cursor, up to it */
 export async function complete(line: Line, current: string, find: FindLive): Promise<Offer> {
   const { command, awaiting, isPastDashes } = line;
-  if (awaiting) return matching(await offerOptionValues(awaiting, line, find), current);
+  if (awaiting) return matching(await offerValues(valueName(awaiting), awaiting.argChoices, line, find), current);
   if (isPastDashes || !current.startsWith('-')) return matching(await offerOperand(line, find), current);
   const [, name] = /^(--[^=]+)=/.exec(current) ?? [];
   if (name === undefined) return matching(offerOptions(line), current);
   const option = optionsOf(command).find(({ long }) => long === name);
-  return option ? matching(await offerOptionValues(option, line, find), current, `${name}=`) : [];
+  if (!option) return [];
+  return matching(await offerValues(valueName(option), option.argChoices, line, find), current, `${name}=`);
 }

@@ -59,6 +59,8 @@ export interface BaseContext extends Surroundings {
     /** Changes the profiles on disk. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
+  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
+  command(words: readonly string[], operands?: readonly string[]): string;
 }
 
 /** Everything a command may use. Loads expensive modules on first use. */
@@ -73,8 +75,6 @@ export interface Context extends BaseContext {
   confirm(question: string): Promise<boolean>;
   /** Opens an input line that allows output above it. */
   openPrompt(label: string): Promise<PromptLine>;
-  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
-  command(words: readonly string[], operands?: readonly string[]): string;
   /**
    * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
    * @param confirmed the value of --confirm

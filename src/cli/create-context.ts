@@ -15,8 +15,8 @@ import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Sink } from '../platform/io.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { BaseContext, Context, RuntimeDeps } from './context.ts';
-import { shellCommand } from './shell-command.ts';
 import { createState } from './state-access.ts';
 
 /** Creates a signal that aborts on interruption and at the time limit, if there is one. */
@@ -36,6 +36,23 @@ function createDeadline(timeoutMs: number | undefined, { clock, signals }: Runti
     signal,
     clear: () => clearTimeout(timer),
   };
+}
+
+/**
+ * Formats a partnerctl command line to paste into a shell. Includes the global flags that select the service and the
+ * state file.
+ * @param operands the last arguments; they may start with `-`
+ */
+function shellCommand(
+  args: readonly string[],
+  { profile, baseUrl, tokenFile, state }: Pick<GlobalFlags, 'profile' | 'baseUrl' | 'tokenFile' | 'state'>,
+  operands: readonly string[] = [],
+): string {
+  const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
+  const globalArgs = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const needsSeparator = operands.some((operand) => /^-./.test(operand));
+  const all = ['partnerctl', ...args, ...globalArgs, ...(needsSeparator ? ['--'] : []), ...operands];
+  return all.map(shellQuote).join(' ');
 }
 
 /** Creates access to the profiles. Reads them once, and redacts their tokens from all later output. */
@@ -104,6 +121,7 @@ export function createContext(
     notice: async (text) => (flags.quiet ? undefined : writeMessage(text)),
     warn,
     config,
+    command: (words, operands) => shellCommand(words, flags, operands),
   };
   const state = createState(base);
   const prompts = () => import('./prompts.ts');
@@ -127,7 +145,6 @@ export function createContext(
       const { openPromptLine } = await import('./prompt-line.ts');
       return openPromptLine({ label, input: io.stdin, output: terminal, redact });
     },
-    command: (words, operands) => shellCommand(words, flags, operands),
     confirmWrite: async (name) => (await import('./confirm-write.ts')).confirmWrite(context, name),
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {

@@ -1,24 +1,7 @@
-import { type TokenStatus, verifyToken } from '../api/verify-token.ts';
+import { verifyToken } from '../api/verify-token.ts';
 import { namesServiceAndToken, resolveService } from '../config/settings.ts';
-import { CredentialsError, type PartnerctlError } from '../errors.ts';
+import { CredentialsError } from '../errors.ts';
 import type { Context } from './context.ts';
-
-/** Which service and which token are in use, and where they come from. */
-export interface Identity {
-  /** Null if no profile is in use. */
-  readonly profile: string | null;
-  readonly profile_from: string | null;
-  readonly protected: boolean;
-  readonly base_url: string;
-  readonly base_url_from: string;
-  /** Null if no token is configured. */
-  readonly token_from: string | null;
-  readonly token_status: TokenStatus | 'none';
-  /** The call that verified the token; null if nothing was sent. */
-  readonly verified_by: string | null;
-  /** The settings that others override. */
-  readonly overridden: readonly string[];
-}
 
 async function verifyConfiguredToken({ http, progress }: Context) {
   try {
@@ -34,14 +17,15 @@ async function verifyConfiguredToken({ http, progress }: Context) {
   }
 }
 
+/** Which service and which token are in use, and where they come from. */
+export type Identity = Awaited<ReturnType<typeof identify>>['identity'];
+
 /**
  * Describes the settings in use, and verifies the token with a read.
  * @returns them, and why the token is not accepted
  * @throws UsageError if no service is configured; errors that are not about the token, such as of the network
  */
-export async function identify(
-  context: Context,
-): Promise<{ readonly identity: Identity; readonly error: PartnerctlError | undefined }> {
+export async function identify(context: Context) {
   const { flags, env, config } = context;
   const profiles = await config.read();
   const { profile, baseUrl, token, shadowed } = resolveService(flags, env, profiles);
@@ -55,8 +39,11 @@ export async function identify(
     base_url: baseUrl.value,
     base_url_from: baseUrl.from,
     token_from: token?.from ?? null,
+    /** The settings that others override. */
     overridden: shadowed,
+    /** `none` if nothing was sent. */
     token_status: status,
+    /** The call that verified the token. */
     verified_by,
   };
   return { identity, error };

@@ -19,7 +19,7 @@ interface ProgramOptions {
 /** Adds the options that are accepted before and after every command. The topic `output` shows them. */
 function addGlobalOptions(program: Program) {
   const withOptions = program
-    .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
+    .option('--profile <profile>', 'use this profile (PARTNER_PROFILE)')
     .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
     .option(
       '--token-file <path>',

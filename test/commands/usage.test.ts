@@ -25,7 +25,7 @@ const WRONG: readonly (readonly [args: readonly string[], says: string])[] = [
   [['spaces', 'list', '--timeout', '30'], '--timeout takes a duration such as 500ms, 30s, 2m, or 1h, not "30".'],
   [['spaces', 'list', '--timeout', '0s'], '--timeout takes a duration'],
   [['spaces', 'list', '--timeout', '1000h'], '--timeout takes at most 596h'],
-  [['spaces', 'list', '--profile'], "Option '--profile <name>' argument missing."],
+  [['spaces', 'list', '--profile'], "Option '--profile <profile>' argument missing."],
   [['state', 'show', '--key', ''], '--key is empty.'],
   [['chat', 'send', '--source', 'a', '--source', 'b', 'hi'], '--source is given twice.'],
   [['chat', 'wait', '--source', 's', '--session', 't'], '--after is missing.'],

@@ -1,3 +1,4 @@
+import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { collect } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
@@ -36,23 +37,18 @@ function conflictError(conflicts: readonly ProposedChange[]): UsageError {
   });
 }
 
-interface Prompts {
-  notice(text: string): Promise<void>;
-  confirm(question: string): Promise<boolean>;
-}
-
 /** Shows the changes, and asks whether to write them. */
 async function ask(
-  prompts: Prompts,
+  context: Context,
   changes: readonly ProposedChange[],
   conflicts: readonly ProposedChange[],
 ): Promise<boolean> {
   for (const change of changes) {
     const conflict = conflicts.includes(change) ? ' (contradicts the specification)' : '';
-    await prompts.notice(`${change.leaf}: ${change.old} → ${change.new}${conflict}`);
+    await context.notice(`${change.leaf}: ${change.old} → ${change.new}${conflict}`);
   }
   const contradicting = conflicts.length > 0 ? `, of which ${conflicts.length} contradict the specification` : '';
-  return await prompts.confirm(`Write ${count(changes.length, 'value', 'values')}${contradicting}?`);
+  return await context.confirm(`Write ${count(changes.length, 'value', 'values')}${contradicting}?`);
 }
 
 /** The notices about an import: what the document leaves open, what was written, and which overrides hide it. */

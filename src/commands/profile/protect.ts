@@ -19,7 +19,7 @@ export const protect = () =>
     exits: ['notFound'],
     examples: ['partnerctl profile protect acme  # ask before each write to acme'],
   })
-    .argument('<name>', 'the profile')
+    .argument('<profile>', 'the profile')
     .action(protection(true));
 
 export const unprotect = () =>
@@ -28,5 +28,5 @@ export const unprotect = () =>
     exits: ['notFound'],
     examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],
   })
-    .argument('<name>', 'the profile')
+    .argument('<profile>', 'the profile')
     .action(protection(false));

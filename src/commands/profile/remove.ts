@@ -7,7 +7,7 @@ export const remove = () =>
     exits: ['notFound'],
     examples: ['partnerctl profile remove acme  # remove acme and its token'],
   })
-    .argument('<name>', 'the profile')
+    .argument('<profile>', 'the profile')
     .action(
       run(async ({ config, warn }, name) => {
         const { DEFAULT_PROFILE, findProfile } = await import('../../config/profiles.ts');

@@ -7,7 +7,7 @@ export const show = () =>
     exits: ['notFound'],
     examples: ['partnerctl profile show  # show the current profile'],
   })
-    .argument('[name]', 'the profile; the current one by default')
+    .argument('[profile]', 'the profile; the current one by default')
     .action(
       run(async ({ flags, env, config }, typedName) => {
         const { findProfile, profilesPath, tokenKind } = await import('../../config/profiles.ts');

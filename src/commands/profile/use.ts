@@ -7,7 +7,7 @@ export const use = () =>
     exits: ['notFound'],
     examples: ['partnerctl profile use acme  # use acme from now on'],
   })
-    .argument('<name>', 'the profile')
+    .argument('<profile>', 'the profile')
     .action(
       run(async ({ config, env, warn }, name) => {
         const { findProfile } = await import('../../config/profiles.ts');
