@@ -24,7 +24,7 @@ export interface TokenOrigin {
   /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
   readonly from: string;
   /** How to provide a valid token. */
-  readonly fixHint: string;
+  readonly replaceHint: string;
 }
 
 /** What is known of a call, for its response and its errors. */
@@ -104,7 +104,7 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
     case 401:
       return new CredentialsError(
         `The service rejected the ${token} (401).`,
-        hinted(tokenOrigin?.fixHint ?? `Use a token that is valid for ${baseUrl}.`),
+        hinted(tokenOrigin?.replaceHint ?? `Use a token that is valid for ${baseUrl}.`),
       );
     case 402:
       return new BalanceError(

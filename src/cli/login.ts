@@ -22,8 +22,8 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
     throw new UsageError('--token-command and --token-file cannot be combined.');
   }
   if (command !== undefined) {
-    const fixHint = 'Give a command whose first line of output is a valid token.';
-    return { kind: 'command', value: command, from: '--token-command', fixHint };
+    const replaceHint = 'Give a command whose first line of output is a valid token.';
+    return { kind: 'command', value: command, from: '--token-command', replaceHint };
   }
   if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
   const { PARTNER_TOKEN } = env;
@@ -34,13 +34,13 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
     await notice(
       'Storing the token from PARTNER_TOKEN. To store another token, unset PARTNER_TOKEN or add --token-file <path>.',
     );
-    const fixHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';
-    return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
+    const replaceHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';
+    return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
   }
   if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${serviceOfToken} (PARTNER_BASE_URL).`);
   if (isInteractive) {
     const value = await context.askSecret(`Partner token for ${baseUrl}`);
-    return { kind: 'text', value, from: 'the prompt', fixHint: 'Run the command again, and enter a valid token.' };
+    return { kind: 'text', value, from: 'the prompt', replaceHint: 'Run the command again, and enter a valid token.' };
   }
   if (!io.stdin.isTTY) return tokenFileSource('-');
   const isForbidden = !flags.input || env.CI;

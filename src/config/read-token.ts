@@ -40,7 +40,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
 }
 
 /** Reads the first line of a token file, or of standard input. @throws CredentialsError; the signal's reason */
-async function readTokenFile({ value: path, from, fixHint }: TokenSource, readers: TokenReaders): Promise<string> {
+async function readTokenFile({ value: path, from, replaceHint }: TokenSource, readers: TokenReaders): Promise<string> {
   const { stdin, signal } = readers;
   try {
     return await readFirstLine(path === '-' ? readStdin(stdin(), signal) : readFileChunks(path, signal), from);
@@ -48,7 +48,7 @@ async function readTokenFile({ value: path, from, fixHint }: TokenSource, reader
     signal.throwIfAborted();
     if (error instanceof CredentialsError) throw error;
     const why = describeFileError(error);
-    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, hint: fixHint, cause: error });
+    throw new CredentialsError(`The token file ${path} cannot be read.`, { why, hint: replaceHint, cause: error });
   }
 }
 
@@ -98,13 +98,13 @@ export async function runSecretCommand(
  * Trims a token, and checks that it is a valid header value: printable ASCII without spaces.
  * @throws CredentialsError otherwise; its message does not contain the token
  */
-export function parseToken(text: string, { from, fixHint }: Pick<TokenSource, 'from' | 'fixHint'>): string {
+export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource, 'from' | 'replaceHint'>): string {
   const token = text.trim();
-  if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: fixHint });
+  if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: replaceHint });
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new CredentialsError(`The token from ${from} contains invalid characters.`, {
       why: 'A token is one line of printable ASCII without spaces.',
-      hint: fixHint,
+      hint: replaceHint,
     });
   }
   return token;

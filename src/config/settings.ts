@@ -15,7 +15,7 @@ export interface Sourced<Value> {
 export interface TokenSource extends Sourced<string> {
   readonly kind: 'text' | 'file' | 'command';
   /** How to provide a valid token there. One sentence. */
-  readonly fixHint: string;
+  readonly replaceHint: string;
   /** The profile that stores it; undefined for one from a flag or the environment. */
   readonly profile?: string;
 }
@@ -70,21 +70,21 @@ export function tokenFileSource(path: string, orElse = ''): TokenSource {
     path === '-'
       ? ['standard input', 'Pipe a valid token to standard input']
       : [`--token-file ${path}`, `Put a valid token into ${path}`];
-  return { kind: 'file', value: path, from, fixHint: `${fix}${orElse}.` };
+  return { kind: 'file', value: path, from, replaceHint: `${fix}${orElse}.` };
 }
 
 function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
   const login = `partnerctl login --profile ${shellQuote(profile)}`;
   if (command) {
-    const fixHint = `Make it print a valid token (${command}), or store a token with: ${login}`;
-    return { kind: 'command', value: command, from: `${nameProfile(profile)}'s token_command`, fixHint, profile };
+    const replaceHint = `Make it print a valid token (${command}), or store a token with: ${login}`;
+    return { kind: 'command', value: command, from: `${nameProfile(profile)}'s token_command`, replaceHint, profile };
   }
   if (!token) return undefined;
   return {
     kind: 'text',
     value: token,
     from: nameProfile(profile),
-    fixHint: `Store a valid token with: ${login}`,
+    replaceHint: `Store a valid token with: ${login}`,
     profile,
   };
 }
@@ -98,9 +98,9 @@ function tokenSources(
 ): readonly TokenSource[] {
   const orElse = (drop: string, next: TokenSource | undefined) => (next ? `, or ${drop} to use ${next.from}` : '');
   const usable = isForeign ? undefined : stored;
-  const fixHint = `Set a valid token${orElse('unset it', usable)}.`;
+  const replaceHint = `Set a valid token${orElse('unset it', usable)}.`;
   const variable: TokenSource | undefined = PARTNER_TOKEN
-    ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint }
+    ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint }
     : undefined;
   const file = tokenFile && tokenFileSource(tokenFile, orElse('omit --token-file', variable ?? usable));
   return [file, variable, stored].flatMap((source) => source || []);

@@ -153,7 +153,7 @@ class UploadRun {
     await this.createAll(wanted);
     if (owned.size > 0) {
       // An owner that finishes has made a copy. One that has not within a lease never sends anything.
-      await waitOutLeases(this.deps, UPLOADS, owned, { onWait: this.deps.onWait });
+      await waitOutLeases(this.deps, UPLOADS, owned, { skipUnknown: true, onWait: this.deps.onWait });
       for (const id of owned) this.ended.add(id);
     }
     return [...this.taken.splice(0), ...blocked];

@@ -10,7 +10,7 @@ import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const NEVER = new AbortController().signal;
-const HERE = { from: 'here', fixHint: 'Mend it.' };
+const HERE = { from: 'here', replaceHint: 'Mend it.' };
 
 /** Reads a token from a source. */
 function read(kind: TokenSource['kind'], value: string, stdin: Readable = Readable.from([]), signal = NEVER) {
