@@ -174,7 +174,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     child.stdin?.write('y\r');
     const ran = await child;
     expect(ran.exitCode).toBe(0);
-    expect(withoutColor(ran.stdout)).toMatch(/STATUS: forgotten\n/);
+    expect(withoutColor(ran.stdout)).toMatch(/STATUS: +forgotten\n/);
     expect(await jobs.records()).toEqual([...before, 'forgotten']);
   });
 
