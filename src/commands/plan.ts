@@ -11,7 +11,6 @@ export const plan = () =>
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
       "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'  # every difference that no call can change",
-      'partnerctl plan customers/ -o tsv | grep create_job  # the jobs that would be created',
     ],
   })
     .argument('<file...>', FILES_HELP)

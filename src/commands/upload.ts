@@ -25,7 +25,6 @@ export const upload = () =>
     examples: [
       'partnerctl upload report.pdf  # one attachment',
       "partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document  # a directory of documents",
-      "partnerctl upload manuals/ --recursive --query '[].[file,id]'  # print the id of each file; files that were already uploaded are not sent again",
       'partnerctl upload - --filename acme.sql < acme.sql  # standard input, with a file name',
     ],
   })

@@ -19,7 +19,6 @@ const META: Meta = {
   examples: [
     "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
     "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",
-    'partnerctl chat send --source src_1 --session anna --text-file mail.txt --external-id mail-17 -o json  # from a file, safe to repeat',
     'partnerctl chat send --rows rows.ndjson --source src_1 -o ndjson  # a message for each row',
   ],
 };

@@ -23,7 +23,6 @@ export const set = () =>
     examples: [
       'partnerctl contract set cron_jobs.list none  # work without a list of jobs',
       'partnerctl contract set spaces.list.items data.rows  # say where the spaces are in the response',
-      "partnerctl contract set messages.history 'POST /integrations/api-chat/history/'  # read histories by POST",
       'partnerctl contract set message.author.agent bot message.author.user visitor  # say who wrote a message',
     ],
   })

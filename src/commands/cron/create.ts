@@ -120,7 +120,6 @@ export const create = () =>
     examples: [
       "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",
       "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure  # safe to run on every deployment",
-      'partnerctl cron create -f jobs.yaml --dry-run  # what a file would create',
       'partnerctl cron create -f jobs.yaml --ensure -o json  # create the missing jobs, for a script',
     ],
   })

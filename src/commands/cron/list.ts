@@ -80,7 +80,6 @@ export const list = () =>
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',
-      "partnerctl cron list -o json --query '[?!recorded]'  # jobs that the state does not know",
       'partnerctl cron list --local  # without the network',
     ],
   })

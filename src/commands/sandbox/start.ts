@@ -39,7 +39,6 @@ export const start = () =>
     examples: [
       'partnerctl sandbox start  # in memory, on a free port; prints the variables to set',
       'partnerctl sandbox start --port 4310 --data ./sandbox  # with its data on disk, always on the same port',
-      'partnerctl sandbox start --script replies.yaml  # with scripted replies',
       'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks  # deliver replies to a receiver',
     ],
   })

@@ -17,7 +17,6 @@ const EXAMPLES: Meta['examples'] = [
   'partnerctl webhook listen  # shows the address to configure, then what arrives there',
   'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',
   "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries  # another signature; `webhook replay` sends the saved deliveries again",
-  'partnerctl webhook listen --exit-after 1 --timeout 30s -o json  # one delivery, for a script',
 ];
 
 export const listen = () =>
