@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import { run } from '../support/run.ts';
 import { service } from '../support/service.ts';
 
-const LIST = ['spaces', 'list', '-o', 'table'];
-
 test('A table is colored as --color, NO_COLOR, FORCE_COLOR, and the terminal say, in this order', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 1 });
@@ -15,19 +13,7 @@ test('A table is colored as --color, NO_COLOR, FORCE_COLOR, and the terminal say
     [100, { TERM: 'dumb' }, [], false],
     [100, { NO_COLOR: '1', FORCE_COLOR: '1' }, [], false],
   ] as const) {
-    const ran = await run([...LIST, ...flags], { env: { ...it.env, ...variables }, columns });
+    const ran = await run(['spaces', 'list', '-o', 'table', ...flags], { env: { ...it.env, ...variables }, columns });
     expect([variables, flags, ran.code, ran.stdout.includes('\u001b[')]).toEqual([variables, flags, 0, isColored]);
   }
-});
-
-test('A process without a terminal gets no questions, spinners, or colors', async () => {
-  const it = await service();
-  await it.faults({ kind: 'delay', ms: 1_100 });
-  expect(await run(LIST, { env: it.env })).toMatchObject({
-    code: 0,
-    stdout: '',
-    stderr: 'There are no spaces that the token can access.\n',
-  });
-  const login = await run(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME } });
-  expect(login).toMatchObject({ code: 3, stdout: '' });
 });

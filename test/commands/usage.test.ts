@@ -9,6 +9,7 @@ const WRONG: readonly (readonly [args: readonly string[], says: string])[] = [
   [['spaces', 'lst'], 'Unknown command "lst".\nhint: Did you mean list? Run `partnerctl spaces --help`'],
   [['prov', 'a.yaml'], 'Did you mean provision?'],
   [['cron', 'crate', '--help'], 'Did you mean create?'],
+  [['cron', 'ls'], 'Did you mean list?'],
   [['spaces', 'list', '--outptu', 'json'], 'Did you mean --output?'],
   [['spaces', 'list', '--body', '{}'], 'Unknown option --body.\nhint: Run `partnerctl spaces list --help`'],
   [['chat', 'send', '--session', 's', '-5 degrees'], 'Put -- before an argument that begins with a hyphen.'],

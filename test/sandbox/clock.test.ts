@@ -34,12 +34,6 @@ test('The clock advances neither back nor by more than a year', async () => {
   expect((await show()).now).toBe('2026-01-01T00:00:00.000Z');
 });
 
-test('Two advances wait for each other', async () => {
-  const { change, show } = await withClock();
-  await Promise.all([change({ advance: '1h' }), change({ advance: '1h' })]);
-  expect(await show()).toEqual({ now: '2026-01-01T02:00:00.000Z', frozen: false });
-});
-
 test('A response of the service has the date of its clock, by which a client reads its times', async () => {
   const { change, partner } = await withClock();
   await change({ frozen: true, advance: '7d' });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { mapConcurrent } from '../../../src/platform/emitted.ts';
+import { emitted, mapConcurrent } from '../../../src/platform/emitted.ts';
 
 /** A task for each of that many items, each of which ends when the test says so. */
 function work(count: number) {
@@ -47,4 +47,18 @@ test('A consumer that stops early waits until all items are done.', async () => 
   expect({ begun, isLeft }).toEqual({ begun: [0, 1], isLeft: false });
   end(1);
   await left;
+});
+
+test('What was emitted before a failure comes before it, even to a consumer that was busy meanwhile.', async () => {
+  const values = emitted<number>(async (emit) => {
+    emit(1);
+    await pause();
+    emit(2);
+    throw new Error('lost');
+  });
+  expect((await values.next()).value).toBe(1);
+  await pause();
+  await pause();
+  expect((await values.next()).value).toBe(2);
+  await expect(values.next()).rejects.toThrow('lost');
 });
