@@ -140,14 +140,6 @@ describe('an error of chat send', () => {
     expect(ran.error().hint).not.toContain('was not processed');
   });
 
-  test('does not advise to send to an unknown source again', async () => {
-    const { env } = await startChat();
-    const ran = await run(['chat', 'send', '--source', 'src_none', '--session', 's', 'Hello!', '-o', 'json'], { env });
-    expect(ran.code).toBe(4);
-    expect(ran.error().hint).not.toContain('send it again');
-    expect(ran.error().hint).toContain('partnerctl chat setup <space> <agent>');
-  });
-
   test('prints a usable command for standard input, files, and text with control characters', async () => {
     const { it, env, to } = await startChat();
     await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });

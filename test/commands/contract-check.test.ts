@@ -135,8 +135,4 @@ describe('contract check', () => {
       expect(await check(env, '--retries', '0')).toMatchObject({ code, stdout: '' });
     }
   });
-
-  test('requires both --source and --session', async () => {
-    expect((await check((await fake(json([]))).env, '--source', 'src_1')).code).toBe(2);
-  });
 });

@@ -60,20 +60,3 @@ test('spaces show says that jobs are not known where the token may not list them
   expect(ran.stdout).toContain('jobs: not known');
   expect((await run(['spaces', 'show', 's1', '-o', 'json'], { env })).json<Shown>().cron).toBeNull();
 });
-
-const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
-
-test('spaces show finds a space that is listed twice, by its id in another spelling', async () => {
-  const space = { space_id: UUID, external_space_id: 'acme', name: 'Acme' };
-  const fake = await startFakeService({
-    'GET /automation/spaces/': json([space, space]),
-    [`GET /automation/spaces/${UUID}/agents/`]: json([]),
-    'GET /automation/partner-cron-jobs/': json([]),
-  });
-  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-  for (const typed of [UUID.toUpperCase(), 'ext:acme']) {
-    const ran = await run(['spaces', 'show', typed, '-o', 'json'], { env });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json<Shown>().space).toEqual(space);
-  }
-});

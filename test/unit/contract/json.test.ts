@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeJson, parseJson } from '../../../src/contract/json.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
@@ -9,19 +8,6 @@ describe('JSON with numbers that JavaScript would round', () => {
     expect(stringifyJson(parseJson(text))).toBe(text.replace('1e3', '1000'));
     const marked = String.raw`{"a":"\u0065xact:zz","b":"exact:1","c":9007199254740993}`;
     expect(parseJson(marked)).toEqual({ a: 'exact:zz', b: 'exact:1', c: 9007199254740993n });
-  });
-
-  it('property: writes every integer back, and parses everything else like JSON.parse', () => {
-    fc.assert(
-      fc.property(fc.bigInt(), fc.string(), fc.json(), (number, key, other) => {
-        fc.pre(key !== '__proto__');
-        const text = `{${stringifyJson(key)}:${number}}`;
-        expect(stringifyJson(parseJson(text))).toBe(text);
-        const plain: unknown = JSON.parse(other);
-        fc.pre(JSON.stringify(plain) === JSON.stringify(JSON.parse(JSON.stringify(plain))));
-        expect(JSON.parse(stringifyJson(parseJson(other)))).toEqual(plain);
-      }),
-    );
   });
 });
 

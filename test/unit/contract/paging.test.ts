@@ -80,13 +80,6 @@ describe('a page', () => {
     expect(read([], { page: { nextLink: '?page=2' } })).toEqual(['header:link=?page=2']);
   });
 
-  it.each([10, 100, 1_000])('that says nothing may continue after %i items', (count) => {
-    const given = { page: { itemCount: count }, progress: { items: count } };
-    expect(decide({ pageInfo: {} }, given)).toMatchObject({ kind: 'whole', mayContinue: true });
-    expect(decide({ next: null }, given)).toMatchObject({ kind: 'whole', mayContinue: false });
-    expect(decide([], { page: { itemCount: count + 1 } })).toMatchObject({ mayContinue: false });
-  });
-
   it('is counted on from the one before it, under the parameter that worked', () => {
     const afterStep = (step: Progress['step']) => ({ progress: { step, pages: 2, items: 4 } });
     expect(read({ total: 5 }, afterStep({ kind: 'page', parameter: 'page', value: 2 }))).toEqual(['page:page=3']);

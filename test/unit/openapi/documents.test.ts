@@ -43,14 +43,6 @@ describe('The responses of a document are read', () => {
     });
   });
 
-  test('with fields where the program would refuse to look for them', async () => {
-    const found = object({ _source: object('external_space_id', { title: object('rendered') }) }, '_id');
-    expect(await read({ [SPACES]: { get: operation(list(found)) } })).toEqual({
-      changes: { 'spaces.list.items': '$', 'space.at': '_source', 'space.name': '_source.title.rendered' },
-      questions: [],
-    });
-  });
-
   test('with a history by POST, and an author with another role name', async () => {
     const author = { ...text, enum: ['customer', 'concierge'] };
     const entries = list(object('id', { payload: object('text') }, { role: author }, 'sent_at'));
