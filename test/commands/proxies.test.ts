@@ -4,6 +4,7 @@ import { proxyTo } from '../support/connect-proxy.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
 import { partnerctl, TOKEN, tempDirectory } from '../support/run.ts';
+import { startRawService } from '../support/tcp-server.ts';
 
 const SPACES = [{ space_id: 's1' }];
 
@@ -44,6 +45,17 @@ describe('a proxy from the environment', () => {
       message: 'The proxy http://127.0.0.1:1 (from HTTPS_PROXY) refused the connection.',
       hint: 'Check the proxy, or add api.partner.test to NO_PROXY.',
       details: { left: false },
+    });
+  });
+
+  it('that refuses the tunnel makes the service unreachable, and is not retried', async () => {
+    const { port } = await startRawService('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const ran = await partnerctl('https://api.partner.test/v1', ['spaces', 'list', '-o', 'json'], { env });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({
+      message: `The proxy http://127.0.0.1:${port} (from HTTPS_PROXY) answered 407.`,
+      details: { left: false, attempts: 1 },
     });
   });
 });

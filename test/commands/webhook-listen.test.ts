@@ -149,12 +149,11 @@ describe('the verification of webhook listen', () => {
   });
 
   test('exits with 2 before it listens for an unusable secret, and for flags that are invalid or contradict each other', async () => {
-    const hmac = ['--verify', 'hmac'];
     const mistakes = [
       [STANDARD, {}, 'needs the secret'],
       [STANDARD, { PARTNER_WEBHOOK_SECRET: 'whsec_' }, 'not one of Standard Webhooks'],
       [['--secret-file', 'x'], {}, '--secret-file needs --verify'],
-      [[...hmac, '--header', 'x', '--signed-content', '{body}{nonce}'], {}, 'unknown placeholder: {nonce}'],
+      [['--verify', 'hmac', '--header', 'x', '--signed-content', '{timestamp}'], {}, '--signed-content has no {body}'],
       [['--forward-to', 'https://a:b@example.com/'], {}, '--forward-to contains credentials'],
       [['--forward-to', 'http://localhost:4310/', '--port', '4310'], {}, 'use the same port'],
     ] as const;
@@ -237,7 +236,6 @@ describe('webhook listen --forward-to', () => {
     expect([await send(), await send()]).toEqual([418, 502]);
     expect(savedIn(directory)).toEqual([]);
     expect([await send(), await send()]).toEqual([201, 201]);
-    expect(target.received).toHaveLength(3);
     expect(listening.events.map(({ forward_status }) => forward_status)).toEqual([418, null, 201]);
     expect(listening.events.map(({ forwarded }) => forwarded)).toEqual([false, false, true]);
     expect(savedIn(directory)).toHaveLength(2);
@@ -295,8 +293,8 @@ describe('the end of webhook listen', () => {
   });
 
   test('exits with 11 if --timeout ends before enough deliveries; without --exit-after, the limit is a normal end', async () => {
-    const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '100ms']);
+    const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
     expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });
-    expect((await run(['webhook', 'listen', '--timeout', '100ms'])).code).toBe(0);
+    expect((await run(['webhook', 'listen', '--timeout', '1s'])).code).toBe(0);
   });
 });
