@@ -13,7 +13,12 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
   if (confirmed !== undefined && confirmed !== name) {
     throw new UsageError(
       `--confirm names ${nameProfile(confirmed)}, but the command uses ${nameProfile(name)} (${from}).`,
-      { why: 'Nothing was sent.', hint: `To use the other profile, add --profile ${shellQuote(confirmed)}` },
+      {
+        why: 'Nothing was sent.',
+        hint: Object.hasOwn(profiles.profiles, confirmed)
+          ? `To use the other profile, add --profile ${shellQuote(confirmed)}`
+          : `To confirm a write with this one, add --confirm ${shellQuote(name)}`,
+      },
     );
   }
   if (!profiles.profiles[name]?.protected || confirmed !== undefined) return;

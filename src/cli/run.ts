@@ -90,8 +90,10 @@ export async function runCommand(
   const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
+  // What a write did must stand on the screen, and not end with a pager that the user leaves.
+  const isWrite = command.options.some(({ long }) => long === '--confirm');
   const page = async (text: string): Promise<void> => {
-    if (!stdout.isTTY || !flags.input) return stdout.write(text);
+    if (!stdout.isTTY || !flags.input || isWrite) return stdout.write(text);
     const { writePaged } = await import('./pager.ts');
     progress.stop();
     await writePaged(redact(text), stdout, { env, signals: deps.signals, warn: context.warn });

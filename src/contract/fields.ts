@@ -129,7 +129,12 @@ export class Fields {
   readId(leaf: FieldLeaf): string {
     const id = this.id(leaf);
     if (id !== undefined) return id;
-    throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
+    const set = this.names.chosen
+      .get(leaf)
+      ?.flat()
+      .map((path) => path.join('.'));
+    const missing = set ? `${set.join(', ')}, where the contract has the ${leaf}` : leaf.replace('.', '_');
+    throw this.unreadable(leaf, `The response contains no ${missing}.`);
   }
 
   /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */

@@ -172,7 +172,7 @@ async function changeDeps(context: CronContext, yes: boolean): Promise<ForgetDep
         });
       }
       if (await context.confirm(question)) return;
-      throw new UsageError('Not confirmed. Nothing was changed.');
+      throw new UsageError('Not confirmed. Nothing was changed.', { hint: 'To answer in advance, add --yes.' });
     },
     onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
   };
@@ -200,11 +200,25 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
   });
 }
 
+/** The error if no job is named. */
+function unnamedError({ command }: CronContext): UsageError {
+  return new UsageError('No job is named.', {
+    hint: `Give its key, or --agent and --name. To see the keys: ${command(['cron', 'list', '--local', '-o', 'json'])}`,
+  });
+}
+
 /**
- * Records a job of the service as the selected job. @param yes whether to change the record without asking
- * @throws as `adoptJob`, and UsageError for an invalid id
+ * Records a job of the service as the selected job.
+ * @param selection undefined for the agent and the name that the service lists
+ * @param yes whether to change the record without asking
+ * @throws as `adoptJob`, and UsageError for an invalid id, or if the list does not tell what job it is
  */
-export async function adopt(context: CronContext, cronJobId: string, selection: JobSelection, yes: boolean) {
+export async function adopt(
+  context: CronContext,
+  cronJobId: string,
+  selection: JobSelection | undefined,
+  yes: boolean,
+) {
   // Nothing else checks the id if the list cannot be read.
   if (!/^\S+$/.test(cronJobId)) {
     throw new UsageError(`${JSON.stringify(cronJobId)} is not the id of a job.`, {
@@ -212,12 +226,17 @@ export async function adopt(context: CronContext, cronJobId: string, selection: 
     });
   }
   const http = await context.http();
+  const origin = http.baseUrl;
   const deps = {
     ...(await changeDeps(context, yes)),
-    origin: http.baseUrl,
+    origin,
     fetchListed: (id: string) => fetchListed(context, http, id),
   };
-  return await adoptJob(deps, cronJobId, await findTarget(context, selection, http.baseUrl));
+  if (selection) return await adoptJob(deps, cronJobId, await findTarget(context, selection, origin));
+  const listed = await deps.fetchListed(cronJobId);
+  const { agent_id, name } = listed ?? {};
+  if (agent_id === undefined || name === undefined || name === null) throw unnamedError(context);
+  return await adoptJob({ ...deps, fetchListed: async () => listed }, cronJobId, { origin, agent_id, name });
 }
 
 /** Calls the service only to look up an agent by name. */
@@ -230,7 +249,8 @@ async function findTarget(context: CronContext, selection: JobSelection, origin:
 }
 
 /** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */
-export async function forget(context: CronContext, selection: JobSelection, yes: boolean) {
+export async function forget(context: CronContext, selection: JobSelection | undefined, yes: boolean) {
+  if (!selection) throw unnamedError(context);
   const target = await findTarget(context, selection, await context.baseUrl());
   return await forgetJob(await changeDeps(context, yes), target);
 }

@@ -100,6 +100,8 @@ function checkAgent(
   return undefined;
 }
 
+const MANIFEST = { key: 'external_space_id', hint: 'a manifest is for: partnerctl provision' };
+
 /**
  * Parses and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
  * `timezone` as defaults beside the list.
@@ -125,7 +127,7 @@ export function parseJobFiles(
       found.push(() => ({ source, ...agent, name, instructions, schedule: toSchedule(job, defaults.timezone) }));
     }
   };
-  const { problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
+  const { problems } = readYaml(sources, { schema: jobsSchema, lookup, other: MANIFEST, review });
   return { jobs: problems.length > 0 ? [] : found.map((toJob) => toJob()), problems };
 }
 

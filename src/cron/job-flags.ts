@@ -3,7 +3,6 @@ import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
-import type { CronContext } from './context.ts';
 import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
 
@@ -40,20 +39,19 @@ export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput
 /** How the command line selects a recorded job: by its key or id, or by agent and name. */
 export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
 
-/** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
+/**
+ * Parses the selection; undefined if there is none.
+ * @param key the key, if typed
+ * @throws UsageError if the job is named twice, or only in part
+ */
 export function parseJobSelection(
-  { command }: Pick<CronContext, 'command'>,
   { name, ...agent }: AgentOptions & { readonly name?: string | undefined },
   key: string | undefined,
-): JobSelection {
+): JobSelection | undefined {
   const isNamed = agent.agent !== undefined || name !== undefined;
   if (key && isNamed) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };
-  if (!isNamed) {
-    throw new UsageError('No job is named.', {
-      hint: `Give its key, or --agent and --name. To see the keys: ${command(['cron', 'list', '--local', '-o', 'json'])}`,
-    });
-  }
+  if (!isNamed) return undefined;
   if (name === undefined) throw new UsageError('--name is missing.');
   return { ...parseJobAgent(agent), name };
 }

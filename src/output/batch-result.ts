@@ -75,7 +75,7 @@ export function batchResult<Result extends { readonly index: number }>(
     sortIndex: ({ index }) => index,
     document: () => (document ? document(inOrder()) : inOrder().map(json)),
     summary: () => (total ? total(completed) : messages(completed).summary),
-    failure: () => failureOfBatch(completed, batch, interrupt),
+    failure: () => failureOfBatch(inOrder(), batch, interrupt),
     ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),
   });

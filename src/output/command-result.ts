@@ -27,6 +27,8 @@ export interface ColumnLayout {
   readonly fit?: 'below' | 'start' | 'end' | undefined;
   /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
+  /** Whether a narrow terminal wraps the values before it leaves out other columns. */
+  readonly wrapsFirst?: boolean | undefined;
   /** Whether only --wide and rows in a pipe show the column: most people need it nowhere but in scripts. */
   readonly isWide?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */

@@ -87,7 +87,7 @@ export function fitColumns(
   const candidates = filled.filter((each) => !below.includes(each));
   const leftOut: FittedColumn[] = [];
   const floorsOf = (shown: readonly FittedColumn[]) =>
-    shown.map(({ column, natural, min }) => (column.isOptional ? min : natural));
+    shown.map(({ column, natural, min }) => (column.isOptional || column.wrapsFirst ? min : natural));
   let beside = candidates;
   for (const each of candidates.toReversed()) {
     if (!each.column.isOptional || sumOf(floorsOf(beside)) <= width) continue;

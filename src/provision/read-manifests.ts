@@ -55,6 +55,7 @@ export function parseManifests(
   const { documents, problems } = readYaml(sources, {
     schema: manifestSchema,
     lookup,
+    other: { key: 'jobs', hint: 'a file of jobs is for: partnerctl cron create -f' },
     review(document) {
       checkSpace(document, spaces);
       checkAgents(document);

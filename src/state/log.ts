@@ -49,7 +49,7 @@ export interface LogDeps {
 export function repairHint(why: string): string {
   if (why === CONFLICT_MARKER) return 'Remove the conflict markers and keep the records of both sides.';
   if (why.startsWith('written by a newer version')) return 'Update partnerctl.';
-  return 'Restore the line from a backup or from git.';
+  return 'Restore the line from a backup or from git. Without one, see: partnerctl help state.';
 }
 
 /** How many unusable lines to warn about; further ones are only counted. */

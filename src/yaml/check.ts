@@ -65,7 +65,8 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
   } else {
     const isUnquoted = issue.type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
     const quoteHint = isUnquoted ? `put quotes around it: ${quoted(document.written(path))}` : undefined;
-    const hint = issue.type === 'boolean' ? booleanHint(value, variables) : quoteHint;
+    const emptyHint = issue.type === 'strict_object' && value === null ? 'write an empty one as {}' : quoteHint;
+    const hint = issue.type === 'boolean' ? booleanHint(value, variables) : emptyHint;
     document.report(path, `${subject} must be ${EXPECTED[issue.type] ?? issue.expected}, not ${actual}`, hint);
   }
 }
@@ -160,6 +161,8 @@ interface ReadYamlOptions<S extends DocumentSchema> {
   readonly schema: S;
   /** The value of a variable; undefined if it is not set. */
   readonly lookup: Lookup;
+  /** The key of documents that are for another command, and a hint that names it. */
+  readonly other: { readonly key: string; readonly hint: string };
   /** Reports what a schema cannot express, such as duplicate names. Called for each document that fits the schema. */
   readonly review?: (document: YamlDocument<v.InferOutput<S>>) => void;
 }
@@ -178,13 +181,17 @@ interface ReadDocument<Value> {
  */
 export function readYaml<S extends DocumentSchema>(
   sources: readonly YamlSource[],
-  { schema, lookup, review }: ReadYamlOptions<S>,
+  { schema, lookup, other, review }: ReadYamlOptions<S>,
 ): { documents: ReadDocument<v.InferOutput<S>>[]; problems: Problem[] } {
   const documents: ReadDocument<v.InferOutput<S>>[] = [];
   const problems = sources.flatMap((each) => {
     const source = toSourceText(each);
     const found = new ProblemList(source);
     for (const loaded of loadDocuments(source, found, lookup)) {
+      if (isMapping(loaded.value) && Object.hasOwn(loaded.value, other.key)) {
+        loaded.reportKey([other.key], `unknown key ${quoted(other.key)}`, other.hint);
+        continue;
+      }
       const before = found.size;
       const document = checkDocument(schema, loaded);
       if (document) review?.(document);

@@ -8,8 +8,7 @@ describe('cron adopt', () => {
   test('records a job of the service, which create then finds', async () => {
     const service = await schedules();
     const id = await service.make({ name: 'daily', instructions: 'Sum up the day.' });
-    const args = ['adopt', id, '--agent', 'name:Support', '--space', 'ext:acme', '--name', 'daily', '--yes'];
-    const ran = await service.cron([...args, '-o', 'json']);
+    const ran = await service.cron(['adopt', id, '--yes', '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toEqual({
       cron_job_id: id,
@@ -35,7 +34,7 @@ describe('cron adopt', () => {
       [[id, ...named, '--yes'], 2, 'is another job.'],
       [['cron_nope', ...named, '--yes'], 4, 'does not list a job cron_nope'],
       [[id, '--agent', service.agent, '--name', 'stranger'], 2, '--yes'],
-      [[id], 2, 'No job is named.'],
+      [[id], 2, '--yes'],
       [[id, '--key', 'k', ...named], 2, 'The job is named twice'],
       [[id, '--key', 'nope', '--yes'], 4, 'The state knows no job with the key nope.'],
       [[id, '--agent', service.agent], 2, '--name is missing.'],
@@ -57,6 +56,10 @@ describe('cron adopt', () => {
     const ran = await service.cron(['adopt', 'cron_x', '--agent', service.agent, '--name', 'daily', '--yes']);
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('Cannot check whether the service has cron_x');
+    expect(await service.cron(['adopt', 'cron_x', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No job is named.'),
+    });
     expect((await service.create(['--ensure', '-o', 'json'])).json()).toMatchObject({ cron_job_id: 'cron_x' });
   });
 

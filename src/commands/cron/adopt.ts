@@ -20,11 +20,12 @@ const COLUMNS: readonly Column<Adopted>[] = [
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
     description:
-      'Records a job of the service in the state, as the job with this agent and name, so that it is not created again. Does not change the service.',
+      'Records a job of the service in the state, so that it is not created again: as the job with this key, with this agent and name, or, by its id alone, with those that the service lists. Does not change the service.',
     exits: [...SERVICE_EXITS, 'duplicate'],
     examples: [
+      'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
-      'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes  # without a prompt, for a script',
+      'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job that the service does not list',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')
@@ -38,7 +39,7 @@ export const adopt = () =>
         const { adopt } = await import('../../cron/adopt-forget.ts');
         const { parseJobSelection } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const adopted = await adopt(context, cronJobId, parseJobSelection(context, options, key), yes);
+        const adopted = await adopt(context, cronJobId, parseJobSelection(options, key), yes);
         const { agent_id, name, schedule } = adopted.data;
         const wire = schedule && toWireSchedule(schedule);
         const json = { cron_job_id: cronJobId, status: 'adopted', agent_id, name, schedule: wire, key: adopted.key };

@@ -21,7 +21,7 @@ export const forget = () =>
       run(async (context, typedKey, { yes = false, ...options }) => {
         const { forget } = await import('../../cron/adopt-forget.ts');
         const { parseJobSelection } = await import('../../cron/job-flags.ts');
-        const { key, job } = await forget(context, parseJobSelection(context, options, typedKey), yes);
+        const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
         return recordResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name });
       }),
     );

@@ -11,7 +11,11 @@ const schema = v.array(
 );
 
 const readList = (text: string) =>
-  readYaml([{ name: 'list.yaml', text }], { schema, lookup: (name) => ({ ON: 'true' })[name] });
+  readYaml([{ name: 'list.yaml', text }], {
+    schema,
+    lookup: (name) => ({ ON: 'true' })[name],
+    other: { key: 'other', hint: '' },
+  });
 
 test('a schema with a list at the top level accepts a valid document, and reports all problems of another', () => {
   expect(readList('- name: a\n  every: 2.5\n  on: ${ON}\n- {name: b, every: 3}\n')).toMatchObject({

@@ -27,8 +27,8 @@ const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => STATUSES[status].tone },
   { header: 'SESSION', value: ({ session_id }) => session_id },
   { header: 'MESSAGE', value: ({ message_id }) => message_id },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, tone: () => 'dim' },
-  { header: 'SOURCE', value: ({ source_id }) => source_id, isOptional: true, tone: () => 'dim' },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, isWide: true, tone: () => 'dim' },
+  { header: 'SOURCE', value: ({ source_id }) => source_id, isWide: true, tone: () => 'dim' },
   { header: 'NOTE', value: noteOf, fit: 'below' },
 ];
 
