@@ -14,8 +14,8 @@ import { fastClock, leapingClock, manualSignals, type Ran, run, tempDirectory, t
 import { idsOf } from '../support/tailing.ts';
 
 /** A tail of sessions, with a home of its own, so that the next one can resume it. */
-function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock) {
-  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: tempDirectory() };
+function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock, home = tempDirectory()) {
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: home };
   const followed = sessions.flatMap((session) => ['--session', session]);
   // Without a limit, a tail that has lost a message would wait for it for ever.
   const args = ['chat', 'tail', '--source', 'src', ...followed, '--resume', '-o', 'json', '--timeout', '2h'];
@@ -29,6 +29,8 @@ function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: 
   };
   return {
     follow,
+    /** Runs it until everything that exists has been read. */
+    read: (): Promise<Ran> => run([...args, '--no-follow'], { env, clock, random: tinyRandom }),
     /** Stops it after each of these numbers of messages and resumes it, until it has shown `total`. @returns what it has shown */
     async followInParts(counts: readonly number[], total: number): Promise<string[]> {
       const shown: string[] = [];
@@ -239,4 +241,46 @@ test('The place of a tail is recorded after its output: what could not be writte
   const read = idsOf(broken.stdout).slice(0, 2);
   const rest = await run(args, { env, clock: fastClock() });
   expect([...read, ...idsOf(rest.stdout)]).toEqual(['s-0', 's-1', 's-2', 's-3', 's-4']);
+});
+
+/** The texts in the output of a tail, in order. */
+const textsOf = (stdout: string): string[] =>
+  stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line).text));
+
+/** A session whose only message is a reply that the agent still writes. @param polls after so many requests, it is whole */
+async function unfinishedReply(polls?: number) {
+  const server = await historyServer();
+  let reply = { text: 'Let me', status: 'in_progress' };
+  const finish = (): void => {
+    reply = { text: 'Let me see.', status: 'completed' };
+  };
+  server.behave(({ json, after }) => {
+    if (server.requests.length === polls) finish();
+    json(200, { results: after === 's-0' ? [] : [{ message_id: 's-0', role: 'assistant', ...reply }], next: null });
+  });
+  return { server, finish };
+}
+
+test('A tail that follows shows a reply that the agent still writes only once it is whole', async () => {
+  const { server } = await unfinishedReply(4);
+  const { code, stdout } = await tailOf(server, ['s'], fastClock()).follow(1);
+  expect({ code, texts: textsOf(stdout) }).toEqual({ code: 0, texts: ['Let me see.'] });
+});
+
+test('A reply that a tail showed before it was whole is shown by the next one, too', async () => {
+  const { server, finish } = await unfinishedReply();
+  const { read } = tailOf(server, ['s'], fastClock());
+  expect(textsOf((await read()).stdout)).toEqual(['Let me']);
+  finish();
+  expect(textsOf((await read()).stdout)).toEqual(['Let me see.']);
+  expect(textsOf((await read()).stdout)).toEqual([]);
+});
+
+test('The place of a tail is that of one service: a session of the same name at another one is shown from its first message', async () => {
+  const home = tempDirectory();
+  for (const server of [await historyServer(), await historyServer()]) {
+    server.add('s', 3);
+    const { stdout } = await tailOf(server, ['s'], fastClock(), home).read();
+    expect(idsOf(stdout)).toEqual(['s-0', 's-1', 's-2']);
+  }
 });
