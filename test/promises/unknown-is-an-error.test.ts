@@ -3,7 +3,7 @@ import { HISTORY } from '../support/chat.ts';
 import { type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { list, object, openApi, operation, query } from '../support/openapi-documents.ts';
 import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { write } from '../support/service.ts';
+import { manifest, write } from '../support/service.ts';
 
 /*
  * A first page never passes for the list, another session's message never for this one's, a field that the service sent is never
@@ -140,6 +140,15 @@ test('A name that no space of a page has is refused with what looks like it, and
     command: 'partnerctl contract set space.name caption',
   });
   expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
+});
+
+test('Two spaces with the external id of a manifest are refused, and none of them is provisioned', async () => {
+  const spaces = ['s1', 's2'].map((space_id) => ({ space_id, external_space_id: 'acme', name: 'Acme' }));
+  const service = await startFakeService({ [SPACES]: json(spaces), 'GET *': json([]) });
+  const refused = await machineFor(service)(['provision', write('acme.yaml', manifest('acme'))]);
+  expect(refused.code).toBe(8);
+  expect(refused.stderr).toContain('several spaces with the external_space_id "acme"');
+  expect(service.posts()).toEqual([]);
 });
 
 test('A message that names another session is never shown, and the messages of this one are after the command', async () => {
