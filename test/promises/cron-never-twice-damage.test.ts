@@ -7,7 +7,7 @@ import { stateFile } from '../support/job-service.ts';
 import { propertyRuns } from '../support/properties.ts';
 import type { Ran } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
-import { asNewerVersion, flipBit, lineAt, readJobLog, readState } from '../support/state-file.ts';
+import { asNewerVersion, encodeLine, flipBit, lineAt, readJobLog, readState } from '../support/state-file.ts';
 
 /* A damaged line of the state may be the only evidence of a job: it stops every write until it is repaired. */
 
@@ -132,6 +132,23 @@ it.each(DAMAGES)(
     expect(record.posts()).toBe(1);
   },
 );
+
+it('an intact record that lacks a field stops the creation of every job: it may be that of a job that exists', async () => {
+  const record = await onlyRecord('created');
+  const { v: _v, bytes: _bytes, sum: _sum, data, ...rest } = JSON.parse(record.bytes.toString());
+  const { agent_id: _, ...others } = data;
+  record.write(Buffer.from(`${encodeLine({ ...rest, data: others })}\n`));
+  for (const args of [createArgs('agt_1', 'daily'), createArgs('agt_2', 'other', '--ensure')]) {
+    const ran = await record.run(...args);
+    expect(ran.code, args.join(' ')).toBe(1);
+    expect(ran.error()).toMatchObject({
+      type: 'local',
+      message: `The record ${rest.id} (cron.created) in the state lacks a field.`,
+      hint: expect.stringContaining('Update partnerctl'),
+    });
+  }
+  expect(record.posts()).toBe(0);
+});
 
 describe('a torn line', () => {
   it('is ignored wherever it was cut: its write was never acknowledged, so nothing was sent', async () => {
