@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createArgs, startCronService } from '../support/cron.ts';
 import { jobService, stateFile } from '../support/job-service.ts';
-import { run } from '../support/run.ts';
+import { fastClock, run } from '../support/run.ts';
 
 /** A line of the state as version 1 of its format wrote it: with a checksum, but without a length. */
 function encodeVersion1(record: object): string {
@@ -73,6 +73,15 @@ describe('In a state of the version before,', () => {
   ])('a job is created if there is only %s', async (_, records) => {
     expect(await createWith(records)).toEqual({ code: 0, status: 'created', posted: 1 });
   });
+});
+
+it('An open reservation of the version before is watched for a whole lease before its job counts as not created', async () => {
+  const { path, run } = stateFile();
+  const [service, clock] = [await jobService(), fastClock()];
+  writeFileSync(path, `${encodeVersion1({ ...version1Job(service.baseUrl, 'a1', 'daily'), ...RESERVED })}\n`);
+  const ran = await run(service, ['cron', 'reconcile', '--assume-not-created', '-o', 'json'], { clock });
+  expect(ran.json()).toMatchObject([{ status: 'released' }]);
+  expect(clock.slept.reduce((total, ms) => total + ms, 0)).toBeGreaterThanOrEqual(60_000);
 });
 
 const UUID = '4954764b-2e2b-4297-abec-4d8fbc9a46a7';
