@@ -6,6 +6,7 @@ import { type CronService, startCronService } from '../support/cron.ts';
 import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
 import { PROGRAM, shell, startFile } from '../support/program.ts';
 import { errorIn, fastClock, run, tempDirectory } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
 
 /* A state file that cannot be written: before the POST, nothing is sent; after it, the id is not lost. */
@@ -75,16 +76,20 @@ describe('nothing is posted if the state file cannot be written because', () => 
     for (const part of ['bin', 'dist', 'package.json'])
       cpSync(join(PROGRAM, '../..', part), join(copy, part), { recursive: true });
     const as = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
-    const create = (path: string) => {
-      const [tool = '', ...args] = [...as, process.execPath, join(copy, 'bin/partnerctl.js')];
-      return startFile(tool, [...args, ...at.cron.create('daily', '--state', path)], { env: at.service.env });
-    };
+    const [tool = '', ...program] = [...as, process.execPath, join(copy, 'bin/partnerctl.js')];
     const closed = join(at.directory, 'closed');
     mkdirSync(closed, { mode: 0o555 });
     writeFileSync(at.path, '', { mode: isRoot ? 0o644 : 0o444 });
+    const provision = ['provision', write('acme.yaml', manifest('acme'), at.directory)];
     for (const open of [at.directory, copy]) chmodSync(open, 0o755);
-    await expectStopped(at, await create(join(closed, 'state.jsonl')), 'Permission denied.');
-    await expectStopped(at, await create(at.path), 'Permission denied.');
+    const spaces = await at.service.spaces();
+    for (const args of [at.cron.create('daily'), provision]) {
+      for (const path of [join(closed, 'state.jsonl'), at.path]) {
+        const ran = await startFile(tool, [...program, ...args, '--state', path], { env: at.service.env });
+        await expectStopped(at, ran, 'Permission denied.');
+      }
+    }
+    expect(await at.service.spaces()).toEqual(spaces);
     expect(readFileSync(at.path, 'utf8')).toBe('');
   });
 });
