@@ -145,6 +145,13 @@ it('`provision --check` reports the same mistakes as `provision`', async () => {
   expect((await run(['provision', path])).stderr).toBe(check.stderr);
 });
 
+it('Many mistakes are counted again at the end', async () => {
+  const text = Array.from({ length: 6 }, (_, index) => manifest(`s${index}`).replace('name:', 'nam:')).join('---\n');
+  const ran = await run(['provision', write('many.yaml', text), '--check']);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toMatch(/\nhint: Correct all of the \d+ mistakes above\.\n$/);
+});
+
 it('All mistakes in all files are reported at once', async () => {
   const { env } = await startUnreached();
   const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
