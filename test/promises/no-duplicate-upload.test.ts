@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { appendFileSync, closeSync, openSync, utimesSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -189,6 +189,20 @@ describe('A file that the service received incompletely', () => {
     expect(ran.error().message).toContain('changed while it was being uploaded');
     expect(completed(service)).toEqual([false]);
     expect(await records()).toEqual([]);
+  });
+
+  it('is never completed if it cannot be reserved once all but its end was sent', async () => {
+    const { service, upload, state } = await startUploads(
+      onceReceived(MB, async (request, response) => {
+        mkdirSync(state);
+        await request.readBody();
+        sendId(response, 'att_1');
+      }),
+    );
+    const ran = await upload([largeFile()]);
+    expect({ code: ran.code, json: ran.json() }).toMatchObject({ code: 1, json: [{ id: null, status: 'failed' }] });
+    expect(ran.stderr).toContain('It is a directory');
+    expect(completed(service)).toEqual([false]);
   });
 });
 
