@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
     isStale: true,
     rule: { kind: 'reset', stage: 'after' },
   },
-  { name: '504 before it is carried out', meaning: 'lost', only: 'writes', rule: { kind: 'late', ms: 150 } },
+  { name: '504 before it is carried out', meaning: 'lost', only: 'writes', rule: { kind: 'late', ms: 1 } },
   { name: '502 page', meaning: 'lost', step: () => page(502) },
   {
     name: '307 elsewhere',
