@@ -42,7 +42,7 @@ const WITHOUT_LIST = { denied: 0, forbidden: 0, 'not found': 0 };
 const CUT_LIST = { forbidden: 8, 'not found': 8 };
 /** A list that is read after a create can only warn. */
 const ONLY_WARNS = {
-  ...{ lost: 0, outage: 0, late: 0, unreadable: 0, redirect: 0, denied: 0, forbidden: 0, balance: 0 },
+  ...{ lost: 0, undone: 0, outage: 0, late: 0, unreadable: 0, redirect: 0, denied: 0, forbidden: 0, balance: 0 },
   ...{ 'not found': 0, limited: 0 },
 };
 /** Nothing may be written from a list that cannot be read. */
@@ -111,7 +111,7 @@ export const COMMANDS: readonly MatrixCommand[] = [
   },
   {
     name: 'chat tail',
-    exceptions: { 'later read': { redirect: 0, 'not found': 0 } },
+    exceptions: { 'first read': NEEDS_LIST, 'later read': { redirect: 0, 'not found': 0 } },
     words: `chat tail ${IN_SESSION} --from-start --no-follow`,
     flags: '--max-outage 20s',
     shows: ['Hello.', 'Noted.'],

@@ -6,6 +6,7 @@ import type { MatrixCommand } from './commands.ts';
  * - `harmless`: the response arrives, in an unusual way.
  * - `unsent`: the request cannot have been sent.
  * - `lost`: no complete response, and another attempt may help.
+ * - `undone`: as `lost`, and the service did nothing, which nobody can know.
  * - `outage`: no complete response to any request from then on.
  * - `late`: no complete response until the deadline.
  * - `unreadable`: a response that cannot be understood; another attempt may help.
@@ -16,6 +17,7 @@ export type Meaning =
   | 'harmless'
   | 'unsent'
   | 'lost'
+  | 'undone'
   | 'outage'
   | 'late'
   | 'unreadable'
@@ -45,6 +47,7 @@ const CODES: Readonly<Record<Meaning, { readonly repeatable: number; readonly on
   harmless: { repeatable: 0, once: 0 },
   unsent: { repeatable: 8, once: 8 },
   lost: { repeatable: 0, once: 9 },
+  undone: { repeatable: 0, once: 9 },
   outage: { repeatable: 8, once: 9 },
   late: { repeatable: 8, once: 9 },
   // What a write has done is looked up, where there is a list.
@@ -57,6 +60,9 @@ const CODES: Readonly<Record<Meaning, { readonly repeatable: number; readonly on
   'not found': { repeatable: 4, once: 4 },
   limited: { repeatable: 0, once: 7 },
 };
+
+/** Nothing shows what an unreadable response to these was. */
+const UNLISTED = /\/api-chat\/$/;
 
 /** The role of one of these requests. */
 export function roleOf(request: RequestLine, requests: readonly RequestLine[]): Role {
@@ -74,6 +80,7 @@ export function rightCodes(
   { path }: RequestLine,
   role: Role,
 ): readonly number[] {
+  if (meaning === 'unreadable' && UNLISTED.test(path)) return hasItems ? [8, 10] : [8];
   const code =
     exceptions?.[role]?.[meaning] ?? CODES[meaning][role === 'write' && ONCE.test(path) ? 'once' : 'repeatable'];
   return hasItems && code !== 0 ? [code, 10] : [code];

@@ -64,7 +64,7 @@ const resetIfReused = ({ target }: Between, used = new WeakSet<object>()): Step 
 
 export const FAULTS: readonly Fault[] = [
   { name: 'refused', meaning: 'unsent', isThroughout: true, refuses: true },
-  { name: 'reset before', meaning: 'lost', step: () => reset },
+  { name: 'reset before', meaning: 'undone', step: () => reset },
   { name: 'reset after', meaning: 'lost', rule: { kind: 'reset', stage: 'after' } },
   { name: 'reset always', meaning: 'outage', lasting: true, rule: { kind: 'reset', stage: 'after' } },
   { name: 'kept-alive connection closed', meaning: 'harmless', isThroughout: true, step: resetIfReused },
@@ -86,7 +86,7 @@ export const FAULTS: readonly Fault[] = [
     rule: { kind: 'reset', stage: 'after' },
   },
   { name: '504 before it is carried out', meaning: 'lost', only: 'writes', rule: { kind: 'late', ms: 1 } },
-  { name: '502 page', meaning: 'lost', step: () => page(502) },
+  { name: '502 page', meaning: 'undone', step: () => page(502) },
   {
     name: '307 elsewhere',
     meaning: 'redirect',
