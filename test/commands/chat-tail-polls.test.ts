@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
-import { type HistoryRequest, historyServer, nextPath, stallingClock } from '../support/history-server.ts';
+import {
+  type HistoryRequest,
+  historyServer,
+  idsFrom,
+  nextPath,
+  readAll,
+  stallingClock,
+  tailUntil,
+} from '../support/history-server.ts';
 import { fastClock } from '../support/run.ts';
-import { idsFrom, readAll, tailUntil } from '../support/tailing.ts';
 
 test('A single failure between good responses is not reported', async () => {
   const server = await historyServer();

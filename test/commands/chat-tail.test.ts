@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Chat, createChat, HISTORY } from '../support/chat.ts';
-import type { Line } from '../support/conversation.ts';
+import { type Chat, createChat, HISTORY, parseLines } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock, manualSignals, run, tinyRandom } from '../support/run.ts';
@@ -21,12 +20,7 @@ async function startChat(count = 0) {
   return { service, chat, of, env: service.env };
 }
 
-const linesOf = (stdout: string): Line[] =>
-  stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-const textsOf = (stdout: string): string[] => linesOf(stdout).map(({ text }) => text);
+const textsOf = (stdout: string): string[] => parseLines(stdout).map(({ text }) => text);
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
 
@@ -193,6 +187,6 @@ describe('a tail exits', () => {
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-1' };
     const ran = await run([...of, '--timeout', '10s'], { env, clock });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('before all messages were read') });
-    expect(linesOf(ran.stdout)).toHaveLength(2);
+    expect(parseLines(ran.stdout)).toHaveLength(2);
   });
 });

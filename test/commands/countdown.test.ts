@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { fasterClock, run, tinyRandom } from '../support/run.ts';
-import { Screen } from '../support/screen.ts';
+import { Screen } from '../support/sinks.ts';
 
 /** Runs a command line in a terminal, faster than it would. @returns what stderr shows, and the different times left */
 async function watch(args: readonly string[], env: Record<string, string | undefined>, times: number) {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type JobAnswer, schedules } from '../support/cron.ts';
+import { type JobAnswer, schedules, startCronBehindGateway } from '../support/cron.ts';
 import { json, sendJson } from '../support/fake-service.ts';
-import { startCronBehindGateway } from '../support/gateway.ts';
 import { jobRecordKinds } from '../support/state-file.ts';
 
 describe('cron adopt', () => {

@@ -22,7 +22,7 @@ async function interruptAt(
   const signals = manualSignals();
   const env = { PARTNER_STATE: write('state.jsonl', '') };
   const running = partnerctl(fake.baseUrl, argv, { random: tinyRandom, clock: fasterClock(), signals, env });
-  await fake.nextRequest((request) => request.method === method);
+  await fake.nextRequest(method);
   signals.ctrlC();
   return { ran: await running, requests: fake.requests.map((request) => request.method) };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HistoryServer, historyServer, nextPath } from '../support/history-server.ts';
-import { idsFrom, readAll, tailUntil } from '../support/tailing.ts';
+import { type HistoryServer, historyServer, idsFrom, nextPath, readAll, tailUntil } from '../support/history-server.ts';
 
 const WHOLE = '--from-start';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
-import { numberIn, startPagedService } from '../support/paged-service.ts';
 import { partnerctl } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
@@ -72,9 +71,10 @@ describe('a list that cannot be read to its end', () => {
   });
 
   it('is refused after its last page if the service states another number of items than it sends', async () => {
-    const service = await startPagedService({
-      start: (query) => numberIn(query, 'offset'),
-      serve: ({ items, start }) => ({ body: { items, offset: start, total: 7 } }),
+    const all = [1, 2, 3, 4, 5].map((id) => ({ space_id: `s${id}` }));
+    const service = await startFakeService(({ query }, response) => {
+      const offset = Number(query.get('offset') ?? 0);
+      sendJson(response, { items: all.slice(offset, offset + 2), offset, total: 7 });
     });
     const ran = await partnerctl(service.baseUrl, LIST);
     expect(ran).toMatchObject({ code: 8, stdout: '' });

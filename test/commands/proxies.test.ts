@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { trustCertificate } from '../support/certificate.ts';
-import { proxyTo } from '../support/connect-proxy.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
 import { partnerctl, TOKEN, tempDirectory } from '../support/run.ts';
-import { startRawService } from '../support/tcp-server.ts';
+import { proxyTo, startRawService } from '../support/tcp-server.ts';
 
 const SPACES = [{ space_id: 's1' }];
 
@@ -21,7 +20,8 @@ describe('a proxy from the environment', () => {
     const HTTPS_PROXY = `me:s3cr3tpass@127.0.0.1:${proxy.port}`;
     const ran = await program({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY }, ...LIST, '--debug');
     expect(ran.exitCode).toBe(0);
-    expect(proxy.connects[0]?.authorization).toBe(`Basic ${Buffer.from('me:s3cr3tpass').toString('base64')}`);
+    const [, authorization] = /^proxy-authorization: (.*)\r$/im.exec(proxy.requests[0] ?? '') ?? [];
+    expect(authorization).toBe(`Basic ${Buffer.from('me:s3cr3tpass').toString('base64')}`);
     expect(ran.stderr).not.toContain('s3cr3tpass');
   });
 
@@ -34,7 +34,7 @@ describe('a proxy from the environment', () => {
     };
     const ran = await program(env, ...LIST);
     expect(ran.exitCode).toBe(8);
-    expect(proxy.seen).toEqual([]);
+    expect(proxy.requests).toEqual([]);
   });
 
   it('that is down makes the service unreachable: the request was never sent', async () => {

@@ -10,24 +10,24 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { InterruptedError } from '../../src/errors.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { json } from '../support/fake-service.ts';
-import { ATTACHMENTS, downloadContent, sha256 } from '../support/forms.ts';
-import { manualSignals, tempDirectory } from '../support/run.ts';
+import { manualSignals, TOKEN, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 import {
+  ATTACHMENTS,
   accept,
   completed,
+  downloadContent,
   LARGE,
   largeFile,
   onceReceived,
   refuseEarly,
+  sha256,
   smallFile,
   startUploads,
   statusesOf,
-  UPLOAD_TOKEN,
   type UploadAnswer,
   uploads,
 } from '../support/uploads.ts';
@@ -247,16 +247,16 @@ describe('an upload, when something fails,', () => {
   });
 
   test('never writes the token to the state: neither as an id, nor in a name', async () => {
-    const { service, upload, state } = await startUploads(json({ id: UPLOAD_TOKEN }, 201));
+    const { service, upload, state } = await startUploads(json({ id: TOKEN }, 201));
     const ran = await upload([smallFile()]);
     expect({ code: ran.code, statuses: statusesOf(ran) }).toEqual({ code: 9, statuses: ['unknown'] });
-    const named = await upload([write(`${UPLOAD_TOKEN}.txt`, 'hello')]);
+    const named = await upload([write(`${TOKEN}.txt`, 'hello')]);
     expect(named.code).toBe(2);
     expect(named.error().message).toBe('A secret would be written to the state.');
     const [request, ...others] = service.requests;
     expect(others).toEqual([]);
     expect(Number(request?.headers['content-length'])).toBe(request?.bytes);
-    expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(UPLOAD_TOKEN);
+    expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(TOKEN);
   });
 
   test('uploads the others if a file no longer exists when its turn comes', async () => {
@@ -288,7 +288,7 @@ describe('an upload, when something fails,', () => {
     const signals = manualSignals();
     const running = at.upload([...files, '--concurrency', '1', '-o', 'json'], { signals });
     while ((await at.posts()).length < 2) await new Promise(setImmediate);
-    signals.abort(new InterruptedError('Interrupted.'));
+    signals.ctrlC();
     const ran = await running;
     expect(ran.code).toBe(130);
     expect(await at.kept()).toHaveLength(1);

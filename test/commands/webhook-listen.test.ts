@@ -3,9 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startListening } from '../support/listening.ts';
 import { fasterClock, run, tempDirectory } from '../support/run.ts';
-import { deliver, SECRET, sign, startReceiver } from '../support/webhook-receiver.ts';
+import { deliver, SECRET, sign, startListening, startReceiver } from '../support/webhooks.ts';
 
 const MESSAGE = {
   message_id: 'msg_1',

@@ -1,9 +1,8 @@
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startListening } from '../support/listening.ts';
 import { fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
-import { deliver, startReceiver } from '../support/webhook-receiver.ts';
+import { deliver, startListening, startReceiver } from '../support/webhooks.ts';
 
 /** Saves one delivery per body, with the ids a, b, …. @returns the directory */
 async function save(...bodies: readonly string[]): Promise<string> {

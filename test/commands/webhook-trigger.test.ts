@@ -5,7 +5,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { createChat } from '../support/chat.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { connectTo, write } from '../support/service.ts';
-import { startReceiver, verify } from '../support/webhook-receiver.ts';
+import { startReceiver, verify } from '../support/webhooks.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
@@ -31,14 +31,15 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
   const ran = await trigger(['--text', 'Hi']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   const [received] = receiver.received;
-  expect(received?.json.data.text).toBe('Hi');
-  expect(received && verify(received, sandbox.webhookSecret ?? '')).toEqual(received?.json);
+  const sent = JSON.parse(received?.body ?? '');
+  expect(sent.data.text).toBe('Hi');
+  expect(received && verify(received, sandbox.webhookSecret ?? '')).toEqual(sent);
   expect(ran.json<Shown[]>()).toMatchObject([{ delivery_id: received?.id, url: receiver.url, status: 'delivered' }]);
   // With --source, the message is in the session, too.
   const chat = await createChat(connectTo(sandbox));
   const inSession = ['--source', chat.source_id, '--session', 's7', '--text', 'Kept'];
   expect(await trigger(inSession)).toMatchObject({ code: 0, stderr: '' });
-  expect(await chat.history({ session_id: 's7' })).toEqual([receiver.received[1]?.json.data]);
+  expect(await chat.history({ session_id: 's7' })).toEqual([JSON.parse(receiver.received[1]?.body ?? '').data]);
 });
 
 test('webhook trigger --to delivers only there, signed with the given secret, or unsigned', async () => {
@@ -49,7 +50,7 @@ test('webhook trigger --to delivers only there, signed with the given secret, or
   const unsigned = await trigger(['--to', own.url]);
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('The delivery is not signed.')]);
   const [first, second, third] = own.received;
-  for (const each of [first, second]) expect(each && verify(each, SECRET)).toEqual(each?.json);
+  for (const each of [first, second]) expect(each && verify(each, SECRET)).toEqual(JSON.parse(each?.body ?? ''));
   expect(third?.headers['webhook-signature']).toBeUndefined();
   expect(general.received).toEqual([]);
 });
@@ -113,7 +114,7 @@ test('sandbox run --webhook delivers, and passes its command the secret that it 
   const ran = await run(['sandbox', 'run', '--webhook', receiver.url, '--', ...child], { env: { OUT: out } });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   const [received] = receiver.received;
-  expect(received && verify(received, readFileSync(out, 'utf8'))).toEqual(received?.json);
+  expect(received && verify(received, readFileSync(out, 'utf8'))).toEqual(JSON.parse(received?.body ?? ''));
 });
 
 test('sandbox start exits with 2 for an address elsewhere, a secret without a webhook, and another kind of secret', async () => {

@@ -1,11 +1,9 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CRON_JOBS, createArgs, scheduleBody } from '../support/cron.ts';
+import { CRON_JOBS, createArgs, jobService, type Made, scheduleBody, startCronBehindGateway } from '../support/cron.ts';
 import { cut, type Handler, json, sendJson } from '../support/fake-service.ts';
-import { startCronBehindGateway } from '../support/gateway.ts';
-import { jobService, type Made, stateFile } from '../support/job-service.ts';
 import { fastClock } from '../support/run.ts';
-import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
+import { jobRecordKinds, readJobLog, stateFile } from '../support/state-file.ts';
 
 /* The service's list of jobs: it guards when the state is lost, and nothing is created where it cannot be read in full. */
 

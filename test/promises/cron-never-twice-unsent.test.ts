@@ -4,13 +4,11 @@ import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CERTIFICATE, KEY } from '../support/certificate.ts';
-import { CRON_JOBS, createArgs } from '../support/cron.ts';
+import { CRON_JOBS, createArgs, startCronBehindGateway } from '../support/cron.ts';
 import { type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { startCronBehindGateway } from '../support/gateway.ts';
-import { stateFile } from '../support/job-service.ts';
 import { start } from '../support/program.ts';
 import { fastClock, tempDirectory } from '../support/run.ts';
-import { jobRecordKinds } from '../support/state-file.ts';
+import { jobRecordKinds, stateFile } from '../support/state-file.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 /* A job whose POST was not sent, by proof or by the lease, is not blocked. */

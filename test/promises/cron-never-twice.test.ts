@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
-import { createArgs, type JobAnswer, scheduleBody, startCronService } from '../support/cron.ts';
+import {
+  type CronBehindGateway,
+  createArgs,
+  type JobAnswer,
+  scheduleBody,
+  startCronBehindGateway,
+  startCronService,
+} from '../support/cron.ts';
 import { createGate, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
-import { stateFile } from '../support/job-service.ts';
 import { start } from '../support/program.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
+import { jobRecordKinds, readJobLog, stateFile } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
 
 const RECONCILE = ['cron', 'reconcile', '-o', 'json'];

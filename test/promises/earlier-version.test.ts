@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createArgs, startCronService } from '../support/cron.ts';
-import { jobService, stateFile } from '../support/job-service.ts';
+import { createArgs, jobService, startCronService } from '../support/cron.ts';
 import { fastClock, run } from '../support/run.ts';
+import { stateFile, withSum } from '../support/state-file.ts';
 
 /** A line of the state as version 1 of its format wrote it: with a checksum, but without a length. */
 function encodeVersion1(record: object): string {
-  const covered = JSON.stringify({ v: 1, ...record }).slice(0, -1);
-  return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
+  return withSum(JSON.stringify({ v: 1, ...record }).slice(0, -1));
 }
 
 /** A job as version 1 recorded it. It derived the key from the agent_id and the name as typed. */

@@ -7,7 +7,6 @@ import {
   type FakeService,
   type Handler,
   json,
-  neverAnswer,
   passOn,
   reset,
   sendJson,
@@ -338,7 +337,7 @@ describe('A job of unknown outcome is not sent again:', () => {
   });
 
   it('no response within --timeout', async () => {
-    const creation = await createJob(neverAnswer, { clock: fasterClock(1) }, '--timeout', '3s');
+    const creation = await createJob(() => undefined, { clock: fasterClock(1) }, '--timeout', '3s');
     expectUnknown(creation);
     expect(creation.ran.error()).toMatchObject({ details: { why: expect.stringContaining('No response') } });
   });

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGate, type Handler, json } from '../support/fake-service.ts';
-import { sha256 } from '../support/forms.ts';
 import { fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { accept, completed, sendId, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
+import { withSum } from '../support/state-file.ts';
+import { accept, completed, sendId, sha256, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
 
 /* What the state records of uploads guards them between runs, and between processes. */
 
@@ -84,10 +84,7 @@ it('A file of the last version of the state is known, and one that it left open 
     { ...fields('known'), type: 'upload.sent', id: 'r1' },
     { ...fields('known'), type: 'upload.done', id: 'd1', sent: 'r1', upload_id: 'att_0', stamp: null },
     { ...fields('open'), type: 'upload.sent', id: 'r2' },
-  ].map((record) => {
-    const covered = JSON.stringify(record).slice(0, -1);
-    return `${covered},"sum":"${sha256(covered).slice(0, 16)}"}\n`;
-  });
+  ].map((record) => `${withSum(JSON.stringify(record).slice(0, -1))}\n`);
   writeFileSync(state, lines.join(''));
   const ran = await upload([known, open]);
   expect(ran.json()).toMatchObject([{ id: 'att_0', status: 'skipped' }, { status: 'unknown' }]);

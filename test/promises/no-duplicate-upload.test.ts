@@ -2,16 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { appendFileSync, closeSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  cut,
-  type Handler,
-  json,
-  neverAnswer,
-  reset,
-  resetOnHeaders,
-  type Step,
-  startFakeService,
-} from '../support/fake-service.ts';
+import { cut, type Handler, json, reset, type Step, startFakeService } from '../support/fake-service.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 import {
@@ -140,7 +131,7 @@ describe('A file that the service received incompletely', () => {
   it.each<[string, Step]>([
     ['an early 503', refuseEarly(503, 100_000)],
     ['an early 429', refuseEarly(429, 100_000, { 'retry-after': '0' })],
-    ['a reset before any of the body', resetOnHeaders],
+    ['a reset before any of the body', { onHeaders: reset }],
     ['a reset in the middle of it', onceReceived(MB, reset)],
     ['the end of the connection in the middle of it', onceReceived(MB, (_, response) => response.destroy())],
   ])('is sent again after %s', async (_, fault) => {
@@ -153,7 +144,7 @@ describe('A file that the service received incompletely', () => {
   });
 
   it('fails after the number of retries in --retries', async () => {
-    const { service, upload, records } = await startUploads(refuseEarly(503, 0));
+    const { service, upload, records } = await startUploads(refuseEarly(503, 1));
     const ran = await upload([largeFile(), '--retries', '2']);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(service.requests).toHaveLength(3);
@@ -219,7 +210,7 @@ describe('A file that the service received completely', () => {
     ['a 503 with Retry-After', json({}, 503, { 'retry-after': '0' })],
     ['a redirect', (_, response) => response.writeHead(303, { location: '/v1/x' }).end()],
     ['a redirect to another page', toLogin],
-    ['no response within --timeout', neverAnswer, { clock: fasterClock(1) }],
+    ['no response within --timeout', () => undefined, { clock: fasterClock(1) }],
   ])('is unknown after %s, and sent again only with --retry-unknown', async (_, fault, options) => {
     const path = smallFile();
     const { service, upload, records } = await startUploads([fault, accept]);

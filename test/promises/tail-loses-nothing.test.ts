@@ -6,12 +6,12 @@ import {
   type HistoryRequest,
   type HistoryServer,
   historyServer,
+  idsOf,
   nextPath,
   stallingClock,
 } from '../support/history-server.ts';
 import { propertyRuns } from '../support/properties.ts';
 import { fastClock, leapingClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { idsOf } from '../support/tailing.ts';
 
 /** A tail of sessions, with a home of its own, so that the next one can resume it. */
 function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock, home = tempDirectory()) {

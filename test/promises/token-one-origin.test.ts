@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { trustCertificate } from '../support/certificate.ts';
 import { createChat } from '../support/chat.ts';
-import { proxyTo } from '../support/connect-proxy.ts';
 import {
   type FakeRequest,
   type FakeService,
@@ -10,13 +9,12 @@ import {
   sendJson,
   startFakeService,
 } from '../support/fake-service.ts';
-import { startListening } from '../support/listening.ts';
 import { start } from '../support/program.ts';
 import { fastClock, run, tempDirectory } from '../support/run.ts';
 import { manifest, service as startService, write } from '../support/service.ts';
-import { startRawService } from '../support/tcp-server.ts';
+import { proxyTo, startRawService } from '../support/tcp-server.ts';
 import { createHome, everyCall, expectNoToken, SHAPES, TOKEN, testNoTokenLeak } from '../support/token-echo.ts';
-import { SECRET, startReceiver } from '../support/webhook-receiver.ts';
+import { SECRET, startListening, startReceiver } from '../support/webhooks.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 
@@ -216,9 +214,9 @@ describe('A proxy', () => {
     const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', [name]: proxy.url };
     const ran = await trusting(env, ...LIST, '--debug');
     expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
-    expect(proxy.connects.map(({ url }) => url)).toEqual(['api.partner.test:443']);
+    expect(proxy.requests.map((request) => request.split(' ')[1])).toEqual(['api.partner.test:443']);
     expect(own.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-    const passed = Buffer.concat(proxy.seen).toString('latin1');
+    const passed = proxy.requests.join('') + Buffer.concat(proxy.seen).toString('latin1');
     expect(passed).not.toContain(TOKEN);
     expect(passed).not.toContain('uthorization');
     expect(ran.stderr).not.toContain(TOKEN);
@@ -231,7 +229,7 @@ describe('A proxy', () => {
     expect((await trusting({ PARTNER_BASE_URL: own.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
     const secure = await startFakeService(json([{ space_id: 's1' }]), { tls: true });
     expect((await trusting({ PARTNER_BASE_URL: secure.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
-    expect(proxy.seen).toEqual([]);
+    expect(proxy.requests).toEqual([]);
   });
 
   test.each([
@@ -272,7 +270,7 @@ describe('A service whose certificate', () => {
     const proxy = await proxyTo(own.port);
     const env = { PARTNER_BASE_URL: 'https://other.partner.test/v1', HTTPS_PROXY: proxy.url };
     expect((await trusting(env, ...LIST)).exitCode).toBe(8);
-    expect(proxy.connects.map(({ url }) => url)).toEqual(['other.partner.test:443']);
+    expect(proxy.requests.map((request) => request.split(' ')[1])).toEqual(['other.partner.test:443']);
     expect(own.requests).toEqual([]);
   });
 });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
+import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
 test('The settings have defaults, and a change keeps the others', async () => {
-  const { admin } = await startTestSandbox();
+  const { admin } = await service();
   const defaults = { balance_usd: 100, rate_limit: null, page_size: 100, agents_on_repeat: 'reuse' };
   expect((await admin('GET', '/settings')).json).toEqual(defaults);
   expect((await admin('PATCH', '/settings', { page_size: 2 })).json).toEqual({ ...defaults, page_size: 2 });
 });
 
 test('Settings that are not valid are refused, and the field named', async () => {
-  const { admin } = await startTestSandbox();
+  const { admin } = await service();
   for (const [body, message] of [
     [{ page_size: 0 }, 'page_size must be >=1, not 0'],
     [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds is required'],
@@ -22,7 +22,7 @@ test('Settings that are not valid are refused, and the field named', async () =>
 });
 
 test('The log has each partner request with its body, but never the token; it can be cleared', async () => {
-  const { admin, partner, token } = await startTestSandbox();
+  const { admin, partner, token } = await service();
   const body = provisionBody('acme');
   await partner('POST', PROVISION, { body });
   await partner('GET', `${SPACES}?page_size=2`);
@@ -37,7 +37,7 @@ test('The log has each partner request with its body, but never the token; it ca
 });
 
 test('The script can be replaced, and an invalid one is refused', async () => {
-  const { admin } = await startTestSandbox();
+  const { admin } = await service();
   const rules = [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
   expect((await admin('PUT', '/script', { rules })).json).toEqual({ rules });
   expect((await admin('GET', '/script')).json).toEqual({ rules });
@@ -45,7 +45,7 @@ test('The script can be replaced, and an invalid one is refused', async () => {
 });
 
 test('Added messages get no reply, and need a source', async () => {
-  const on = await startTestSandbox();
+  const on = await service();
   const chat = await createChat(on);
   const valid = { source_id: chat.source_id, session_id: 's1', role: 'user', text: 'n is {n}', count: 2 };
   const add = (more: object) => on.admin('POST', '/messages', { ...valid, ...more });

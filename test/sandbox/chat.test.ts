@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { createChat, MESSAGE } from '../support/chat.ts';
-import { startTestSandbox } from '../support/service.ts';
+import { service } from '../support/service.ts';
 
 /** A sandbox whose clock stands still until it is advanced, so that no agent replies before. */
 async function withChat(options: SandboxOptions = {}) {
-  const on = await startTestSandbox(options);
+  const on = await service(options);
   await on.admin('PATCH', '/clock', { frozen: true });
   const chat = await createChat(on);
   const texts = async (query?: Record<string, string>) => (await chat.history(query)).map(({ text }) => text);

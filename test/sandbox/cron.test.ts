@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, createCronClient, scheduleBody } from '../support/cron.ts';
-import { call, startTestSandbox } from '../support/service.ts';
+import { call, service } from '../support/service.ts';
 
 /** A sandbox whose clock stands at a time, and a client for the jobs of one agent. */
 async function startAt(start: string) {
-  const on = await startTestSandbox({ now: () => Date.parse(start) });
+  const on = await service({ now: () => Date.parse(start) });
   const client = await createCronClient(on);
   await client.clock({ frozen: true });
   return { ...on, ...client };
@@ -40,7 +40,7 @@ describe('creating a job', () => {
 });
 
 test('the list has the jobs of one agent, on every page', async () => {
-  const on = await startTestSandbox();
+  const on = await service();
   const [one, other] = [await createCronClient(on), await createCronClient(on, 'agent_inbox')];
   for (let number = 0; number < 3; number += 1) await Promise.all([one.post(), other.post()]);
   const { agent_id } = one.chat;

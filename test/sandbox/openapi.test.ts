@@ -5,22 +5,22 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { HISTORY, MESSAGE } from '../support/chat.ts';
 import { CRON_JOBS, jobBody } from '../support/cron.ts';
-import { ATTACHMENTS, DOCUMENTS, fileForm, postForm } from '../support/forms.ts';
-import { type ApiResponse, call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
+import { type ApiResponse, call, PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
+import { ATTACHMENTS, DOCUMENTS, fileForm, postForm } from '../support/uploads.ts';
 
 test('The document is there in JSON and YAML, and a guide, without a token, also as the latest', async () => {
-  const { sandbox } = await startTestSandbox();
+  const { sandbox } = await service();
   const { json } = await call('GET', `${sandbox.baseUrl}/openapi.json`);
   expect(await new Validator().validate(json)).toEqual({ valid: true });
   expect(json.servers[0].url).toBe(sandbox.baseUrl);
   const latest = sandbox.baseUrl.replace('/v1', '/latest');
   const yaml = await call('GET', `${latest}/openapi.yaml`);
-  expect([yaml.headers.get('content-type'), parse(yaml.text)]).toEqual(['application/yaml', json]);
+  expect([yaml.headers['content-type'], parse(yaml.text)]).toEqual(['application/yaml', json]);
   expect((await call('GET', `${latest}/guide.txt`)).text).toContain(`POST ${CRON_JOBS}\n`);
 });
 
 test('Every operation accepts what the document describes, and returns what it describes', async () => {
-  const on = await startTestSandbox();
+  const on = await service();
   const { json: document } = await call('GET', `${on.sandbox.baseUrl}/openapi.json`);
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
+import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 
 describe('provisioning a space', () => {
   test('again reuses the space unchanged, and installs only the missing agents', async () => {
-    const { partner } = await startTestSandbox();
+    const { partner } = await service();
     const first = await partner('POST', PROVISION, { body: provisionBody('acme', { agents: [SALES] }) });
     const agents = [SALES, { ...SALES, name: 'Night shift' }, { ...SALES, template_id: 'tmpl_support' }];
     const body = provisionBody('acme', { space: { name: 'Other' }, agents });
@@ -18,7 +18,7 @@ describe('provisioning a space', () => {
   });
 
   test('with invalid fields names each of them, and creates nothing', async () => {
-    const { partner } = await startTestSandbox();
+    const { partner } = await service();
     const agents = [
       { name: '', api_chat_routing_mode: 'email' },
       { ...SALES, template_id: 'tmpl_nope', extra: 1 },
@@ -37,7 +37,7 @@ describe('provisioning a space', () => {
 
 describe('a list', () => {
   test('with an invalid page size or cursor is 422', async () => {
-    const { partner } = await startTestSandbox();
+    const { partner } = await service();
     for (const query of ['page_size=1001', 'cursor=zzz']) {
       const { status, json } = await partner('GET', `${SPACES}?${query}`);
       expect([status, json.error.fields[0].path]).toEqual([422, query.replace(/=.*/, '')]);
@@ -45,7 +45,7 @@ describe('a list', () => {
   });
 
   test("of a space's agents is in the order of installation; that of an unknown space is 404", async () => {
-    const { partner } = await startTestSandbox();
+    const { partner } = await service();
     const agents = ['C', 'A', 'B'].map((name) => ({ ...SALES, name }));
     const provisioned = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     const { json } = await partner('GET', `${SPACES}${provisioned.json.space.space_id}/agents/`);

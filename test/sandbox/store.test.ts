@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, createCronClient } from '../support/cron.ts';
-import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/forms.ts';
 import { tempDirectory } from '../support/run.ts';
-import { connectTo, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
+import { connectTo, PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
+import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/uploads.ts';
 
 const data = (): string => join(tempDirectory(), 'data');
 
@@ -53,7 +53,7 @@ describe('a data directory', () => {
 
   test('is for its owner only, used by one sandbox at a time, and never taken from other files', async () => {
     const dataDir = data();
-    const on = await startTestSandbox({ dataDir });
+    const on = await service({ dataDir });
     const mode = (name: string): number => statSync(join(dataDir, name)).mode & 0o777;
     expect([mode('.'), mode('journal.jsonl')]).toEqual([0o700, 0o600]);
     await expect(startSandbox({ dataDir })).rejects.toThrow(`${dataDir} is in use by another sandbox`);

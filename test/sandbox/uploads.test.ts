@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { tempDirectory } from '../support/run.ts';
+import { service } from '../support/service.ts';
 import {
   ATTACHMENTS,
   BOUNDARY,
@@ -8,20 +10,18 @@ import {
   downloadContent,
   FORM_END,
   fileForm,
+  MULTIPART,
+  openConnection,
   partHead,
   postForm,
-  rawPost,
   sha256,
-  waitForLoggedRequest,
-} from '../support/forms.ts';
-import { tempDirectory } from '../support/run.ts';
-import { startTestSandbox } from '../support/service.ts';
+} from '../support/uploads.ts';
 
 test.each([
   [DOCUMENTS, 'document_id', 'name', Buffer.alloc(0)],
   [ATTACHMENTS, 'file_attachment_id', 'filename', Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n`)],
 ])('A file sent to %s is kept byte for byte, and again each time that it is sent', async (path, id, name, content) => {
-  const on = await startTestSandbox();
+  const on = await service();
   const { status, json } = await postForm(on, path, fileForm(content));
   expect([status, json]).toEqual([
     201,
@@ -41,7 +41,7 @@ test.each([
 });
 
 test('The log of requests has only the length and the hash of a file', async () => {
-  const on = await startTestSandbox();
+  const on = await service();
   await postForm(on, DOCUMENTS, fileForm('secret'));
   const { text, json } = await on.admin('GET', '/requests');
   expect(json.requests[0].body).toEqual({ bytes: 6, sha256: sha256('secret') });
@@ -62,7 +62,7 @@ describe('a form', () => {
     ],
     ['that ends within the file', FILE, 400, 'cannot be received as multipart/form-data'],
   ])('%s is refused', async (_, form, status, message) => {
-    const on = await startTestSandbox();
+    const on = await service();
     const response = await postForm(on, ATTACHMENTS, form);
     expect([response.status, response.json.error.message]).toEqual([status, expect.stringContaining(message)]);
     expect((await on.partner('GET', ATTACHMENTS)).json.count).toBe(0);
@@ -70,13 +70,15 @@ describe('a form', () => {
 
   test('that is cut off in the middle leaves neither a record nor a file', async () => {
     const dataDir = join(tempDirectory(), 'data');
-    const on = await startTestSandbox({ dataDir });
+    const on = await service({ dataDir });
     const files = () => readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) => /att_/.test(name));
     const body = `${partHead('; name="file"; filename="a"')}${'x'.repeat(100_000)}`;
-    const { socket } = rawPost(on, ATTACHMENTS, 'Content-Length: 1000000', body);
+    const headers = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: ${MULTIPART}\r\n`;
+    const head = `POST /v1${ATTACHMENTS} HTTP/1.1\r\n${headers}Content-Length: 1000000\r\n\r\n`;
+    const { socket } = openConnection(on, `${head}${body}`);
     await expect.poll(files).toHaveLength(1);
     socket.destroy();
-    await waitForLoggedRequest(on, ({ status }) => status === 400);
+    await expect.poll(async () => (await on.admin('GET', '/requests')).json.requests.at(-1)?.status).toBe(400);
     expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([]);
     expect(files()).toEqual([]);
   });

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { createChat } from '../support/chat.ts';
 import { tempDirectory } from '../support/run.ts';
-import { connectTo, startTestSandbox, type TestSandbox } from '../support/service.ts';
-import { type Received, type Receiver, startReceiver } from '../support/webhook-receiver.ts';
+import { connectTo, service, type TestSandbox } from '../support/service.ts';
+import { type Received, type Receiver, startReceiver } from '../support/webhooks.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -21,7 +21,7 @@ const deliveriesOf = async ({ admin }: TestSandbox): Promise<readonly Shown[]> =
 /** A sandbox with a frozen clock that delivers to a receiver. */
 async function delivering(answers: Parameters<typeof startReceiver>[0] = [204], options: SandboxOptions = {}) {
   const receiver = await startReceiver(answers);
-  const on = await startTestSandbox({ webhook: { url: receiver.url, secret: SECRET }, ...options });
+  const on = await service({ webhook: { url: receiver.url, secret: SECRET }, ...options });
   await on.admin('PATCH', '/clock', { frozen: true });
   const chat = await createChat(on);
   const advance = (by: string) => on.admin('PATCH', '/clock', { advance: by });
@@ -53,7 +53,7 @@ describe('a delivery', () => {
   });
 
   test('to another machine is refused', async () => {
-    const { admin } = await startTestSandbox();
+    const { admin } = await service();
     for (const url of ['http://192.0.2.1/', 'http://localhost.example.com/', 'ftp://127.0.0.1/']) {
       for (const path of ['/webhooks', '/deliveries']) {
         const { status, json } = await admin('POST', path, { url });
@@ -64,7 +64,7 @@ describe('a delivery', () => {
   });
 
   test('needs a webhook, a known source, and a secret of Standard Webhooks', async () => {
-    const { admin } = await startTestSandbox();
+    const { admin } = await service();
     expect((await admin('POST', '/deliveries', {})).json.error.code).toBe('no_webhook');
     expect((await admin('POST', '/deliveries', { source_id: 'src_none' })).status).toBe(404);
     expect((await admin('GET', '/deliveries/dlv_none')).status).toBe(404);
@@ -82,7 +82,7 @@ describe('a delivery', () => {
     await expect.poll(async () => (await deliveriesOf(on)).map(({ attempts }) => attempts.length)).toEqual([1, 1]);
     await first.close();
 
-    const second = await startTestSandbox({ dataDir, webhook: { url: receiver.url } });
+    const second = await service({ dataDir, webhook: { url: receiver.url } });
     expect(second.sandbox.webhookSecret).toBe(first.webhookSecret);
     await second.admin('PATCH', '/clock', { advance: '1h' });
     expect((await deliveriesOf(second)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createChat } from '../support/chat.ts';
-import { joinRuns, parseLines } from '../support/conversation.ts';
+import { createChat, parseLines } from '../support/chat.ts';
 import { IS_SAMPLE, type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { service as startService } from '../support/service.ts';
@@ -41,7 +40,7 @@ describe.each([
       };
       return { args, env, path, stageOf, finish };
     };
-    reached.add((await killEverywhere({ name, baseUrl, prepare }, way)).stages);
+    reached.add(await killEverywhere({ name, baseUrl, prepare }, way));
   });
 
   test.skipIf(IS_SAMPLE)('covers every stage of sending', () => {
@@ -71,14 +70,18 @@ describe('kill -9 of chat tail --resume, resumed', () => {
       const finish = async () => {
         const rest = await run(args, { env });
         expect(rest.code, rest.stderr).toBe(0);
-        const runs = [parseLines(first), parseLines(rest.stdout)];
+        const [shown = [], more = []] = [first, rest.stdout].map((out) =>
+          parseLines(out).map((line) => line.message_id),
+        );
         const existing = (await chat.history({ session_id })).map(({ message_id }) => message_id);
-        expect(joinRuns(runs).map(({ message_id }) => message_id)).toEqual(existing);
+        // The killed run may not have saved its place after its last line.
+        const isRepeated = shown.length > 0 && more[0] === shown.at(-1);
+        expect([...shown, ...more.slice(isRepeated ? 1 : 0)]).toEqual(existing);
         return 0;
       };
       return { args, env, path, stageOf, finish };
     };
-    const { stages } = await killEverywhere({ name: 'chat tail --resume', baseUrl, prepare }, way);
+    const stages = await killEverywhere({ name: 'chat tail --resume', baseUrl, prepare }, way);
     for (const stage of stages.keys()) seen.add(stage);
   });
 

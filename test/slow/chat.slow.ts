@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { HISTORY } from '../support/chat.ts';
-import { addReplies, messageIds, parseLines, shownIds, startConversations } from '../support/conversation.ts';
+import { addReplies, expectAllShown, HISTORY, parseLines, startConversations } from '../support/chat.ts';
 import { start } from '../support/program.ts';
 import { type Service, service as startService } from '../support/service.ts';
 
@@ -38,6 +37,6 @@ test.each([1, 2, 3])(
     await replying;
     expect(exitCode).toBe(0);
     await chats.service.faults();
-    expect(shownIds(chats, parseLines(stdout))).toEqual(await messageIds(chats));
+    await expectAllShown(chats, parseLines(stdout));
   },
 );

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, createCronAgent, type JobAnswer } from '../support/cron.ts';
-import { findGitPoints, type GitPoint, killGitAt, processesUsing } from '../support/git-kill.ts';
 import {
   CALL_WAYS,
   type CallWay,
@@ -13,9 +14,11 @@ import {
   killEverywhere,
   killWays,
   type PrepareRun,
+  processesUsing,
   stageCounter,
   type Way,
 } from '../support/kill.ts';
+import { start } from '../support/program.ts';
 import { fasterClock, run, tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
 import { readJobLog } from '../support/state-file.ts';
@@ -128,7 +131,6 @@ function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
 
 for (const kind of storeKinds()) {
   describe.skipIf(kind.missing)(`A cron create that is killed, with the state in ${kind.name},`, () => {
-    beforeAll(() => kind.start());
     afterAll(() => kind.stop());
     const stages = stageCounter<CreateStage>();
 
@@ -138,7 +140,7 @@ for (const kind of storeKinds()) {
         const here = await setUp(kind);
         const baseUrl = here.sandbox.env.PARTNER_BASE_URL ?? '';
         const target = { name: `cron create (${kind.name})`, baseUrl, prepare: createsOf(here) };
-        stages.add((await killEverywhere(target, way)).stages);
+        stages.add(await killEverywhere(target, way));
       },
     );
 
@@ -146,6 +148,64 @@ for (const kind of storeKinds()) {
       stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
     });
   });
+}
+
+/** Calls of git that change files or send something to another process. */
+const CALLS = 'write,link,rename,unlink,mkdir,rmdir,fsync';
+
+/** A system call of a git command. */
+interface GitPoint {
+  /** The number of the git command in the run, from 1. */
+  readonly command: number;
+  readonly call: string;
+  /** Counts the calls with this name in a process. */
+  readonly nth: number;
+}
+
+type Run = Pick<Awaited<ReturnType<PrepareRun<CreateStage>>>, 'args' | 'env'>;
+
+/** Starts a command for which the `git` in the PATH is a script of sh. `$n` is the number of the git command. */
+async function runWithGit({ args, env }: Run, script: (git: string) => string) {
+  const directory = tempDirectory();
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const count = `echo >> '${directory}/count'\nn=$(($(wc -l < '${directory}/count')))`;
+  writeFileSync(join(directory, 'git'), `#!/bin/sh\n${count}\n${script(git)}\n`, { mode: 0o755 });
+  return await start(args, { env: { ...env, PATH: `${directory}:${process.env.PATH}` } });
+}
+
+/** The calls of a git command. @param log the output of strace: `<pid> <call>(…` for each */
+function pointsIn(command: number, log: string): GitPoint[] {
+  const counts = new Map<string, number>();
+  const points = new Map<string, GitPoint>();
+  for (const [, pid, call = ''] of log.matchAll(/^(\d+) +(\w+)\(/gm)) {
+    const nth = (counts.get(`${pid} ${call}`) ?? 0) + 1;
+    counts.set(`${pid} ${call}`, nth);
+    points.set(`${call} ${nth}`, { command, call, nth });
+  }
+  return [...points.values()];
+}
+
+/** Runs a command to its end. @returns the points of its git commands, in order */
+async function findGitPoints(run: Run): Promise<GitPoint[]> {
+  const logs = tempDirectory();
+  await runWithGit(run, (git) => `exec strace -f -qq -o '${logs}/'$n -e trace=${CALLS} '${git}' "$@"`);
+  const commands = readdirSync(logs)
+    .map(Number)
+    .sort((one, other) => one - other);
+  return commands.flatMap((command) => pointsIn(command, readFileSync(join(logs, String(command)), 'utf8')));
+}
+
+/** Runs a command, and kills one of its git commands and immediately the process that started it, as if the machine failed. */
+async function killGitAt(run: Run, { command, call, nth }: GitPoint) {
+  const inject = `-qq -o /dev/null -e trace=${call} -e inject=${call}:signal=KILL:when=${nth}`;
+  return await runWithGit(
+    run,
+    (git) => `[ $n = ${command} ] || exec '${git}' "$@"
+strace ${inject} '${git}' "$@"
+code=$?
+[ $code != 137 ] || kill -9 $PPID
+exit $code`,
+  );
 }
 
 const git = storeKinds().find(({ name }) => name === 'git');
@@ -226,7 +286,7 @@ describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
       return { args: RECONCILE, env, path, stageOf, finish: (stage) => alone(() => settle(cron, name, env, stage)) };
     };
     const target = { name: `cron reconcile, job ${what}`, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
-    stages.add((await killEverywhere(target, way)).stages);
+    stages.add(await killEverywhere(target, way));
   });
 
   test.skipIf(IS_SAMPLE)('at every stage of a reconciliation', () => {

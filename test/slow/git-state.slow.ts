@@ -2,14 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { processesUsing } from '../support/git-kill.ts';
-import { type GitSshServer, hasGitHttp, hasSshd, startGitHttp, startGitSsh } from '../support/git-servers.ts';
+import { describe, expect, test } from 'vitest';
+import { hasGitHttp, hasSshd, startGitHttp, startGitSsh } from '../support/git-servers.ts';
+import { processesUsing } from '../support/kill.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
-import { openSite, refusalAt } from '../support/state-site.ts';
-import { bareRepository, prepared } from '../support/stores.ts';
+import { bareRepository, openSite, prepared, refusalAt } from '../support/stores.ts';
 import { listen } from '../support/tcp-server.ts';
 
 /* What the operators of a state in git meet: servers that refuse, that lose responses, or say nothing, and people who edit. */
@@ -192,11 +191,7 @@ describe('The git of the user', () => {
 });
 
 describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
-  const openRepository = async (): Promise<string> => {
-    const server = await startGitHttp(`Basic ${btoa('secret:secret')}`);
-    onTestFinished(() => server.stop());
-    return server.repository().address;
-  };
+  const openRepository = (): Promise<string> => startGitHttp(`Basic ${btoa('secret:secret')}`);
 
   test('is refused before anything is sent, without a prompt, if git has no password for it', async () => {
     const refused = await refusalAt(await openRepository());
@@ -225,18 +220,15 @@ describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
   });
 });
 
-describe.skipIf(!hasSshd())('A state in git over ssh', () => {
-  let server: GitSshServer;
-  beforeAll(async () => {
-    server = await startGitSsh();
-  });
-  afterAll(() => server?.stop());
-
-  const refusedWith = (setting: string): Promise<string> =>
-    refusalAt(server.repository().address, { GIT_SSH_COMMAND: server.ssh(setting) });
+describe.skipIf(!hasSshd)('A state in git over ssh', () => {
+  const refusedWith = async (setting: string): Promise<string> => {
+    const { address, variables } = await startGitSsh(setting);
+    return await refusalAt(address, variables);
+  };
 
   test('is shared by two machines', async () => {
-    const { create, expectJobs } = await openSite(server.repository().address, server.variables);
+    const { address, variables } = await startGitSsh();
+    const { create, expectJobs } = await openSite(address, variables);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });

@@ -1,22 +1,47 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CERTIFICATE, KEY } from '../support/certificate.ts';
 import {
-  hasPgBouncer,
   type PostgresServer,
   postgresPrograms,
+  postgresUser,
   startCuttingProxy,
-  startPgBouncer,
   startPostgres,
 } from '../support/postgres.ts';
+import { startDaemon } from '../support/program.ts';
 import { run } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { failureOf, openSite, refusalAt, type Site } from '../support/state-site.ts';
-import { prepared } from '../support/stores.ts';
+import { failureOf, openSite, prepared, refusalAt, type Site } from '../support/stores.ts';
 import { findClosedPort, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 /* What the operators of a state in PostgreSQL meet: servers that refuse, crash, cut connections, or say nothing. */
 
 const programs = postgresPrograms();
+const PGBOUNCER = '/usr/sbin/pgbouncer';
+
+const hasPgBouncer = existsSync(PGBOUNCER);
+
+/** Starts PgBouncer in transaction mode, with two connections to a server, until the test ends. @returns its loopback port */
+async function startPgBouncer(server: PostgresServer): Promise<number> {
+  const port = await findClosedPort();
+  const settings = [
+    '[databases]',
+    `* = host=${server.directory} port=${server.port} user=ops`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    'default_pool_size = 2',
+  ];
+  const path = join(server.directory, 'pgbouncer.ini');
+  writeFileSync(path, `${settings.join('\n')}\n`, { mode: 0o644 });
+  const end = await startDaemon(PGBOUNCER, [path], 'process up', postgresUser());
+  onTestFinished(() => end('SIGTERM'));
+  return port;
+}
 
 describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
   let server: PostgresServer;
@@ -88,11 +113,9 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
     await createAll(await openSite(address));
   });
 
-  test.skipIf(!hasPgBouncer())('is reached through two connections of PgBouncer in transaction mode', async () => {
+  test.skipIf(!hasPgBouncer)('is reached through two connections of PgBouncer in transaction mode', async () => {
     const address = await fresh();
-    const bouncer = await startPgBouncer(server);
-    onTestFinished(() => bouncer.stop());
-    await createAll(await openSite(server.overTcp(address, bouncer.port)));
+    await createAll(await openSite(server.overTcp(address, await startPgBouncer(server))));
     expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
   });
 

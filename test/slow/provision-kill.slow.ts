@@ -51,7 +51,7 @@ describe.each(READERS)('A provision that is killed, with %s,', (_, scopes) => {
       };
       const name = scopes ? 'provision without lists' : 'provision';
       const target = { name, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
-      stages.add((await killEverywhere(target, way)).stages);
+      stages.add(await killEverywhere(target, way));
     },
   );
 

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, createCronAgent } from '../support/cron.ts';
 import { startCuttingProxy } from '../support/postgres.ts';
 import { start } from '../support/program.ts';
@@ -127,7 +127,6 @@ async function settle(storm: Storm, address: string): Promise<void> {
 
 for (const kind of storeKinds()) {
   describe.skipIf(kind.missing)(`Sixteen processes on four machines, with the state in ${kind.name},`, () => {
-    beforeAll(() => kind.start());
     afterAll(() => kind.stop());
 
     test.each(SEEDS)(

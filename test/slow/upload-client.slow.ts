@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sha256 } from '../support/forms.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
-import type { Kept, UploadAnswer } from '../support/uploads.ts';
+import { type Kept, sha256, type UploadAnswer } from '../support/uploads.ts';
 
 /**
  * The share of the responses lost to a fault: how many rejections may arrive after the client stops waiting for them, because the

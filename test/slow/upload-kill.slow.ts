@@ -72,11 +72,8 @@ describe('An upload that is killed', () => {
         };
         return { args, env, path, stageOf, finish };
       };
-      const counted = await killEverywhere(
-        { name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare },
-        way,
-      );
-      stages.add(counted.stages);
+      const target = { name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
+      stages.add(await killEverywhere(target, way));
     },
   );
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { deliver, SECRET, startReceiver } from '../support/webhook-receiver.ts';
+import { deliver, SECRET, startReceiver } from '../support/webhooks.ts';
 
 /** Sends a delivery until it is accepted, as a sender does. */
 async function deliverSurely(url: string, id: string, body: string): Promise<void> {

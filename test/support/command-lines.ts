@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { MESSAGE } from './chat.ts';
 import { CRON_JOBS, jobBody } from './cron.ts';
 import { json, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
-import { PROVISION, provisionBody, type Service, service } from './service.ts';
+import { manifest, PROVISION, provisionBody, service } from './service.ts';
 
 /* A valid command line for every command, and what it needs. */
 
@@ -93,18 +92,15 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'completion powershell', sends: 'nothing' },
 ];
 
-const agents = (names: readonly string[], more = ''): string =>
-  names.map((name) => `  - { template_id: tmpl_support, name: ${name}${more} }\n`).join('');
-
-const manifest = (id: string, names: readonly string[], more = ''): string =>
-  `external_space_id: ${id}\nspace: { name: Space of ${id} }\nagents:\n${agents(names, more)}`;
-
 const MORNING = "{ name: morning, instructions: Look., schedule: '0 8 * * *' }";
 
 /** The files that the command lines name. `{agent}` in them stands for the id of the agent. */
 const INPUT_FILES: Readonly<Record<string, string>> = {
   'new.yaml': manifest('new', ['Support', 'Sales', 'Billing']),
-  'full.yaml': manifest('full', ['Support', 'Sales'], `, chat: {}, cron: [${MORNING}]`),
+  'full.yaml': manifest('full', ['Support', 'Sales']).replaceAll(
+    /(tmpl_support.*) }/g,
+    `$1, chat: {}, cron: [${MORNING}] }`,
+  ),
   'two.yaml': `${manifest('anna', ['Support', 'Sales'])}---\n${manifest('bert', ['Support', 'Sales'])}`,
   'jobs.yaml': `agent: '{agent}'\njobs:\n${['one', 'two', 'three'].map((name) => `  - ${MORNING.replace('morning', name)}\n`).join('')}`,
   'rows.ndjson': ['anna', 'ben', 'cleo'].map((name) => `{"session_id":"${name}","text":"Hi."}\n`).join(''),
@@ -126,20 +122,11 @@ const INPUT_FILES: Readonly<Record<string, string>> = {
   }),
 };
 
-/** What the words in braces stand for. */
-interface Things {
-  readonly space: string;
-  readonly agent: string;
-  readonly source: string;
-  /** A message to which the agent has replied. */
-  readonly message: string;
-  /** A job that no state has a record of. */
-  readonly job: string;
-  /** The URL of a program that accepts every webhook. */
-  readonly receiver: string;
-  /** Where the files are. */
-  readonly directory: string;
-}
+/**
+ * What the words in braces stand for. The agent has replied to `message`, no state has a record of `job`, `receiver` is the URL of a
+ * program that accepts every webhook, and the files are in `directory`.
+ */
+type Things = Readonly<Record<'space' | 'agent' | 'source' | 'message' | 'job' | 'receiver' | 'directory', string>>;
 
 /** Returns the arguments of a command line, and writes the input files that it names. */
 export function argumentsOf(words: string, things: Things): string[] {
@@ -153,47 +140,29 @@ export function argumentsOf(words: string, things: Things): string[] {
   return words.split(' ').map((word) => fill(word).replace(/^\{([\w.]+)\}$/, (_, name) => pathOf(name)));
 }
 
-/** The command line with these words. */
-export function commandLine(words: string): CommandLine {
-  const found = COMMAND_LINES.find((line) => line.words === words);
-  if (!found) throw new Error(`The catalogue has no \`${words}\`.`);
-  return found;
-}
-
-export interface Scene extends Service {
-  readonly things: Things;
-}
+export type Scene = Awaited<ReturnType<typeof startScene>>;
 
 /** Starts a service that has what the command lines need: a space with an agent, its chat source, and a job. */
-export async function startScene(options: SandboxOptions = {}): Promise<Scene> {
-  const opened = await service({ script: [{ pattern: '', replies: [{ text: 'Noted.', delay_ms: 0 }] }], ...options });
-  const { partner } = opened;
+export async function startScene() {
+  const opened = await service({ script: [{ pattern: '', replies: [{ text: 'Noted.', delay_ms: 0 }] }] });
+  const { partner, sandbox } = opened;
   const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
   const [{ agent_id: agent, integrations }] = provisioned.agents;
   const source: string = integrations.api_chat.source_id;
   const hello = { source_id: source, session_id: 'anna', text: 'Hello.', external_message_id: 'e1' };
   const { json: sent } = await partner('POST', MESSAGE, { body: hello });
   const { json: job } = await partner('POST', CRON_JOBS, { body: jobBody(agent, { name: 'morning' }) });
-  const { baseUrl } = await startFakeService(json({}));
+  const { baseUrl: receiver } = await startFakeService(json({}));
   await opened.forget();
   const directory = tempDirectory();
-  return {
-    ...opened,
-    env: {
-      ...opened.env,
-      PATH: process.env.PATH ?? '',
-      PARTNER_STATE: join(directory, 'state.jsonl'),
-      PARTNER_SANDBOX_URL: opened.sandbox.adminUrl,
-      PARTNER_SANDBOX_KEY: opened.sandbox.adminKey,
-    },
-    things: {
-      space: provisioned.space.space_id,
-      agent,
-      source,
-      message: sent.message_id,
-      job: job.cron_job_id,
-      receiver: baseUrl,
-      directory,
-    },
+  const ids = { space: provisioned.space.space_id, message: sent.message_id, job: job.cron_job_id };
+  const things: Things = { ...ids, agent, source, receiver, directory };
+  const env = {
+    ...opened.env,
+    PATH: process.env.PATH ?? '',
+    PARTNER_STATE: join(directory, 'state.jsonl'),
+    PARTNER_SANDBOX_URL: sandbox.adminUrl,
+    PARTNER_SANDBOX_KEY: sandbox.adminKey,
   };
+  return { ...opened, env, things };
 }

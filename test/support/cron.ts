@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Chat, createChat, type HistoryEntry, type RoutingMode } from './chat.ts';
-import { type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
+import { createChat } from './chat.ts';
+import { forwardTo, type Handler, passOn, type Step, sendJson, startFakeService } from './fake-service.ts';
+import { fastClock, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
 import {
   type ApiResponse,
   PROVISION,
@@ -10,14 +12,16 @@ import {
   type Service,
   service as startService,
 } from './service.ts';
-import { type JobRecordKind, jobRecordKinds } from './state-file.ts';
+import { jobRecordKinds } from './state-file.ts';
 
 /* Scheduled jobs: the bodies and the command lines that create one, and the jobs that a service has. */
 
 export const CRON_JOBS = '/automation/partner-cron-jobs/';
 
+type Body = Record<string, unknown>;
+
 /** A valid body for a job: weekdays at nine in Berlin; `more` replaces fields. */
-export function jobBody(agent_id: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+export function jobBody(agent_id: string, more: Body = {}): Body {
   return {
     agent_id,
     name: 'Morning report',
@@ -28,80 +32,71 @@ export function jobBody(agent_id: string, more: Record<string, unknown> = {}): R
 }
 
 /** The schedule part of a body, from `minute hour day_of_week`. */
-export function scheduleBody(fields: string, timezone = 'UTC'): Record<string, unknown> {
+export function scheduleBody(fields: string, timezone = 'UTC'): Body {
   const [minute, hour, day_of_week] = fields.split(' ');
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
 }
 
+function flagsOf(agent: string, name: string): string[] {
+  const content = ['--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
+  return ['--agent', agent, '--name', name, ...content];
+}
+
 /** The arguments of a valid `cron create`, with JSON output. */
 export function createArgs(agentId: string, name: string, ...more: string[]): string[] {
-  const job = ['--agent', agentId, '--name', name, '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
-  return ['cron', 'create', ...job, '-o', 'json', ...more];
+  return ['cron', 'create', ...flagsOf(agentId, name), '-o', 'json', ...more];
 }
 
 /** The flags of a valid job: on weekdays at nine, in Berlin. */
 export function jobFlags(agentId: string): string[] {
-  const what = ['--agent', agentId, '--name', 'daily', '--instructions', 'Sum up the day.'];
-  return [...what, '--schedule', '0 9 * * 1-5', '--timezone', 'Europe/Berlin'];
+  return [...flagsOf(agentId, 'daily'), '--timezone', 'Europe/Berlin'];
 }
 
-/** A job as `cron create -o json` writes it. */
+/** A job as `cron create -o json` writes it, in part. */
 export interface JobAnswer {
   readonly source?: string;
   readonly cron_job_id: string | null;
   readonly status: string;
-  readonly agent_id: string | null;
   readonly name: string;
-  readonly schedule: unknown;
-  readonly in_words: string;
   readonly key: string | null;
   readonly next_runs: readonly string[];
-  readonly differences?: readonly unknown[];
-  readonly error?: { readonly type: string; readonly message: string };
 }
 
+/** A job of the sandbox. */
 interface MadeJob {
   readonly cron_job_id: string;
   readonly agent_id: string;
   readonly name: string;
+  readonly next_run_at: string | null;
 }
+
+export type Cron = ReturnType<typeof cronOf>;
 
 /** The jobs of a service, and an agent for which they are created. */
-export interface Cron {
-  readonly agent_id: string;
-  /** The arguments of a valid `cron create` with this name, with JSON output. */
-  create(name: string, ...more: string[]): string[];
-  /** Creates a job at the service directly, without a record in a state. @returns its id */
-  make(more?: Record<string, unknown>): Promise<string>;
-  /** The jobs of all agents at the service. */
-  jobs(): Promise<readonly MadeJob[]>;
-  /** The ids of the jobs with a name. */
-  idsOf(name: string): Promise<string[]>;
-  /** The bodies of the POSTs of jobs that arrived. */
-  bodies(): Promise<readonly Record<string, unknown>[]>;
-  /** The number of POSTs of jobs that arrived, or of the job with this name. */
-  posted(name?: string): Promise<number>;
-  remove(id: string): Promise<void>;
-}
-
-function cronOf(service: Service, agent_id: string): Cron {
-  // The admin API has no faults.
+function cronOf(service: Service, agent_id: string) {
+  /** The jobs of all agents. The admin API has no faults. */
   const jobs = async (): Promise<readonly MadeJob[]> => (await service.admin('GET', '/cron-jobs')).json.cron_jobs;
-  const bodies = async (): Promise<readonly Record<string, unknown>[]> =>
+  /** The bodies of the POSTs of jobs that arrived. */
+  const bodies = async (): Promise<readonly Body[]> =>
     (await service.posts()).filter(({ path }) => path.endsWith(CRON_JOBS)).map(({ body }) => Object(body));
   return {
     agent_id,
-    create: (name, ...more) => createArgs(agent_id, name, ...more),
-    make: async (more) => {
+    jobs,
+    bodies,
+    /** The arguments of a valid `cron create` with this name, with JSON output. */
+    create: (name: string, ...more: string[]) => createArgs(agent_id, name, ...more),
+    /** Creates a job at the service directly, without a record in a state. @returns its id */
+    async make(more?: Body): Promise<string> {
       const { status, json } = await service.partner('POST', CRON_JOBS, { body: jobBody(agent_id, more) });
       expect(status).toBe(201);
       return json.cron_job_id;
     },
-    jobs,
-    idsOf: async (name) => (await jobs()).filter((job) => job.name === name).map(({ cron_job_id }) => cron_job_id),
-    bodies,
-    posted: async (name) => (await bodies()).filter((body) => name === undefined || body.name === name).length,
-    remove: async (id) => {
+    /** The ids of the jobs with a name. */
+    idsOf: async (name: string) =>
+      (await jobs()).filter((job) => job.name === name).map(({ cron_job_id }) => cron_job_id),
+    /** The number of POSTs of jobs that arrived. */
+    posted: async () => (await bodies()).length,
+    async remove(id: string) {
       expect((await service.admin('DELETE', `/cron-jobs/${id}`)).status).toBeLessThan(300);
     },
   };
@@ -114,43 +109,95 @@ export async function createCronAgent(service: Service): Promise<Cron> {
   return cronOf(service, agent_id);
 }
 
-export interface CronService {
-  readonly service: Service;
-  readonly cron: Cron;
-  readonly directory: string;
-  /** A state file in the directory that does not exist yet. */
-  readonly path: string;
-}
+export type CronService = Awaited<ReturnType<typeof startCronService>>;
 
-/** Starts a service with an agent. */
-export async function startCronService(): Promise<CronService> {
+/** Starts a service with an agent. `path` is that of a state file in the directory that does not exist yet. */
+export async function startCronService() {
   const service = await startService();
   const directory = tempDirectory();
   return { service, cron: await createCronAgent(service), directory, path: join(directory, 'state.jsonl') };
 }
 
-export interface Schedules extends Service, Pick<Cron, 'make' | 'jobs' | 'bodies'> {
-  readonly agent: string;
-  readonly space: string;
-  /** The state file; every test has its own. */
-  readonly state: string;
-  /** Runs `partnerctl cron …` with the state file. */
-  cron(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Creates the job of `jobFlags`, with these changes. */
-  create(more?: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** The kinds of the records of the state file, in order. */
-  records(): Promise<readonly JobRecordKind[]>;
+export type CronBehindGateway = Awaited<ReturnType<typeof startCronBehindGateway>>;
+
+/** A service with an agent, behind a fake service that passes everything on, until a test replaces the response to a job request. */
+export async function startCronBehindGateway() {
+  const at = await startCronService();
+  const { sandbox, token } = at.service;
+  const pass = forwardTo(sandbox.baseUrl);
+  const fake = await startFakeService(pass);
+  const [posting, listing] = [`POST ${CRON_JOBS}`, `GET ${CRON_JOBS}`];
+  const script: Record<string, Step> = { [posting]: pass, [listing]: pass, '* *': pass };
+  const replace = (route: string, handler: Handler | undefined): void => {
+    script[route] = handler ?? pass;
+    fake.respond({ ...script });
+  };
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: token, PARTNER_STATE: at.path };
+  return {
+    ...at,
+    env,
+    make: at.cron.make,
+    /** Runs a command with the state file; waits take no time unless a clock is given. */
+    run: (args: readonly string[], options: RunOptions = {}) => run(args, { clock: fastClock(), env, ...options }),
+    gateway: {
+      ...fake,
+      /** Responds to the next POSTs of jobs; without a handler, they are passed on. */
+      onPost: (handler?: Handler) => replace(posting, handler),
+      /** Responds to the next reads of the job list; without a handler, they are passed on. */
+      onList: (handler?: Handler) => replace(listing, handler),
+      /** A handler that passes the request on, and responds in its own way once the sandbox has responded. */
+      passThen(respond: (response: ServerResponse, passed: ApiResponse) => unknown): Handler {
+        return async (request, response) => respond(response, await passOn(request, sandbox.baseUrl));
+      },
+      /** The POSTs of jobs so far. */
+      posts: () => fake.posts().filter(({ path }) => path.endsWith(CRON_JOBS)),
+    },
+  };
 }
 
+/** A job of `jobService`. */
+export interface Made {
+  readonly id: number;
+  readonly agent_id: string;
+  readonly name: string;
+  readonly instructions: string;
+  readonly schedule: object;
+}
+
+/**
+ * A service that numbers jobs from 1 and creates a job for every POST. The specification does not define the list of jobs: this
+ * one returns lists that it therefore allows.
+ * @param options `kept` converts a job as sent to the job as stored, and `shown` that to the job as listed
+ */
+export async function jobService({ kept = (job: Made): Made => job, shown = (job: Made): object => job } = {}) {
+  const made: Made[] = [];
+  let instead: Handler | undefined;
+  const service = await startFakeService((request, response, count) => {
+    const isPost = request.method === 'POST';
+    if (isPost) made.push(kept({ id: made.length + 1, ...JSON.parse(request.body) }));
+    if (instead) return instead(request, response, count);
+    return isPost ? sendJson(response, made.at(-1), 201) : sendJson(response, made.map(shown));
+  });
+  /** Replaces the next responses. A POST still creates its job. */
+  const meet = (next: Handler | undefined): void => {
+    instead = next;
+  };
+  return { ...service, made, meet };
+}
+
+export type Schedules = Awaited<ReturnType<typeof schedules>>;
+
 /** Starts a service with an agent, for runs of `cron` commands. */
-export async function schedules(): Promise<Schedules> {
+export async function schedules() {
   const service = await startService();
   const agents = [{ template_id: 'tmpl_support', name: 'Support' }];
   const { json } = await service.partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
   const agent: string = json.agents[0].agent_id;
+  const space: string = json.space.space_id;
   await service.forget();
   const state = join(tempDirectory(), 'state.jsonl');
-  const cron: Schedules['cron'] = (args, options = {}) =>
+  /** Runs `partnerctl cron …` with the state file. */
+  const cron = (args: readonly string[], options: RunOptions = {}) =>
     run(['cron', ...withDefaults(['--state', state], args)], {
       random: tinyRandom,
       ...options,
@@ -159,56 +206,37 @@ export async function schedules(): Promise<Schedules> {
   const { make, jobs, bodies } = cronOf(service, agent);
   return {
     ...service,
-    ...{ make, jobs, bodies },
-    agent,
-    space: json.space.space_id,
-    state,
-    cron,
-    create: (more = [], options) => cron(['create', ...withDefaults(jobFlags(agent), more)], options),
+    ...{ make, jobs, bodies, agent, space, state, cron },
+    /** Creates the job of `jobFlags`, with these changes. */
+    create: (more: readonly string[] = [], options?: RunOptions) =>
+      cron(['create', ...withDefaults(jobFlags(agent), more)], options),
+    /** The kinds of the records of the state file, in order. */
     records: () => jobRecordKinds(state),
   };
 }
 
-interface ScheduledJob {
-  readonly cron_job_id: string;
-  readonly next_run_at: string | null;
-  readonly last_run_at: string | null;
-}
-
-interface CronClient {
-  readonly chat: Chat;
-  post(more?: Record<string, unknown>): Promise<ApiResponse>;
-  /** Creates a job from `minute hour day_of_week`. */
-  create(fields: string, timezone?: string, more?: Record<string, unknown>): Promise<ScheduledJob>;
-  jobs(): Promise<readonly ScheduledJob[]>;
-  /** All messages in the session of a job. */
-  history(job: ScheduledJob): Promise<HistoryEntry[]>;
-  /** The times of a job's runs, in ISO 8601. */
-  runs(job: ScheduledJob): Promise<string[]>;
-  clock(change: Record<string, unknown>): Promise<ApiResponse>;
-}
-
 /** Provisions an agent, and returns a client for its jobs and their runs, for tests of the sandbox itself. */
-export async function createCronClient(on: SandboxClient, mode: RoutingMode = 'session_workflow'): Promise<CronClient> {
+export async function createCronClient(on: SandboxClient, mode?: 'agent_inbox') {
   const chat = await createChat(on, mode);
-  const post: CronClient['post'] = (more) => on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });
-  const client: CronClient = {
+  const post = (more?: Body) => on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });
+  /** All messages in the session of a job. */
+  const history = ({ cron_job_id }: MadeJob) => chat.history({ session_id: `cron:${cron_job_id}`, page_size: '1000' });
+  return {
     chat,
     post,
-    create: async (fields, timezone, more = {}) => {
+    history,
+    /** Creates a job from `minute hour day_of_week`. */
+    async create(fields: string, timezone?: string, more: Body = {}): Promise<MadeJob> {
       const { status, json } = await post({ ...scheduleBody(fields, timezone), ...more });
       expect(status).toBe(201);
       return json;
     },
-    jobs: async () => (await on.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results,
-    history: ({ cron_job_id }) => chat.history({ session_id: `cron:${cron_job_id}`, page_size: '1000' }),
-    runs: async (job) =>
-      (await client.history(job)).filter(({ role }) => role === 'user').map(({ created_at }) => created_at),
-    clock: async (change) => {
-      const answer = await on.admin('PATCH', '/clock', change);
-      expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
-      return answer;
+    jobs: async (): Promise<readonly MadeJob[]> => (await on.partner('GET', CRON_JOBS)).json.results,
+    /** The times of a job's runs, in ISO 8601. */
+    runs: async (job: MadeJob) =>
+      (await history(job)).filter(({ role }) => role === 'user').map(({ created_at }) => created_at),
+    async clock(change: Body) {
+      expect(await on.admin('PATCH', '/clock', change)).toMatchObject({ status: 200 });
     },
   };
-  return client;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { launcher, spawnFile } from './program.ts';
 import { run } from './run.ts';
 
@@ -49,23 +49,19 @@ export function commandBlocks(path: string): CommandBlock[] {
 /** The script writes it before each block. */
 const MARK = '@@@ ';
 
-function blockScript({ at, commands, exitCode, output }: CommandBlock): string[] {
+function blockScript({ at, commands, exitCode, output }: CommandBlock): string {
+  const isShown = output !== undefined;
   // Set in each block: a shell that a block opens runs the blocks after it.
-  const start = [
-    `echo ${MARK}${at}`,
-    'set -e -o pipefail',
-    ...(output === undefined ? [] : ['export PARTNER_OUTPUT=table']),
-  ];
-  const end = ['unset PARTNER_OUTPUT'];
-  if (exitCode === 0) return [...start, commands, ...end];
-  const complaint = `echo "exit code $CODE, not ${exitCode}"; exit 99`;
-  return [...start, 'set +e', commands, 'CODE=$?', 'set -e', `[ $CODE = ${exitCode} ] || { ${complaint}; }`, ...end];
+  const start = `echo ${MARK}${at}\nset -e -o pipefail\n${isShown ? 'export PARTNER_OUTPUT=table\n' : ''}`;
+  const check = `[ $CODE = ${exitCode} ] || { echo "exit code $CODE, not ${exitCode}"; exit 99; }`;
+  const run = exitCode === 0 ? commands : `set +e\n${commands}\nCODE=$?\nset -e\n${check}`;
+  return `${start}${run}\nunset PARTNER_OUTPUT`;
 }
 
 /** A script for the standard input of `bash` that runs the blocks in order. */
 function documentScript(blocks: readonly CommandBlock[]): string {
   const run = blocks.filter(({ notRun }) => notRun === undefined);
-  return ['exec 2>&1', ...run.flatMap(blockScript), `echo ${MARK}end`, ''].join('\n');
+  return ['exec 2>&1', ...run.map(blockScript), `echo ${MARK}end`, ''].join('\n');
 }
 
 /** Splits the output of the script by block: from `at` to the output of the block. `end` is there if every block ran. */
@@ -88,45 +84,40 @@ function normalizeOutput(text: string): string {
     .trimEnd();
 }
 
-/** Whether a document has commands that a test can run. */
-export function hasCommands(path: string): boolean {
-  return commandBlocks(path).some(({ notRun }) => notRun === undefined);
-}
-
 /** The manifest of the README, which every topic builds on. */
 function firstManifest(): string {
-  const texts = commandBlocks('README.md').map(({ commands }) => commands);
-  const [, text] =
-    texts.map((commands) => /^cat > acme\.yaml <<'YAML'\n(.*)^YAML$/ms.exec(commands)).find(Boolean) ?? [];
+  const [, text] = /^cat > acme\.yaml <<'YAML'\n(.*?)^YAML$/ms.exec(readDocument('README.md')) ?? [];
   if (text === undefined) throw new Error('The README has no acme.yaml.');
   return text;
 }
 
-/** A home with `acme.yaml`, the program in the PATH, and a sandbox in the environment. */
-async function prepareHome(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
-  await writeFile(join(home, 'acme.yaml'), firstManifest());
-  return {
-    HOME: home,
-    PATH: `${await launcher(directory)}:${process.env.PATH}`,
-    PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: sandbox.token,
-    PARTNER_SANDBOX_URL: sandbox.adminUrl,
-    PARTNER_SANDBOX_KEY: sandbox.adminKey,
-    PARTNER_STATE: join(directory, 'state.jsonl'),
-  };
-}
+type Env = Record<string, string>;
 
-/** Runs blocks in order in a fresh home, and compares what they write with the text blocks. */
+/**
+ * Runs blocks in order in a fresh home with the program in the PATH, and compares what they write with the text blocks.
+ * @param prepare for those who have `acme.yaml` and a sandbox in the environment
+ */
 async function runBlocks(
   blocks: readonly CommandBlock[],
-  prepare: (directory: string, home: string, sandbox: Sandbox) => Promise<Record<string, string>>,
+  prepare?: (env: Env, home: string) => Promise<unknown>,
 ): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-test-'));
   const sandbox = await startSandbox();
   try {
     const home = join(directory, 'home');
     await mkdir(home);
-    const env = await prepare(directory, home, sandbox);
+    const env: Env = { HOME: home, PATH: `${await launcher(directory)}:${process.env.PATH}` };
+    if (prepare) {
+      await writeFile(join(home, 'acme.yaml'), firstManifest());
+      Object.assign(env, {
+        PARTNER_BASE_URL: sandbox.baseUrl,
+        PARTNER_TOKEN: sandbox.token,
+        PARTNER_SANDBOX_URL: sandbox.adminUrl,
+        PARTNER_SANDBOX_KEY: sandbox.adminKey,
+        PARTNER_STATE: join(directory, 'state.jsonl'),
+      });
+      await prepare(env, home);
+    }
     const ran = await spawnFile('bash', [], { env, input: documentScript(blocks), cwd: home });
     const outputs = outputsByBlock(ran.stdout);
     if (!outputs.has('end') || ran.exitCode !== 0)
@@ -143,23 +134,16 @@ async function runBlocks(
 }
 
 /** Runs the commands of a topic as written, after the first provision of the README, and compares their output. */
-export async function runTopic(path: string): Promise<void> {
-  await runBlocks(commandBlocks(path), async (directory, home, sandbox) => {
-    const env = await prepareHome(directory, home, sandbox);
+export function runTopic(path: string): Promise<void> {
+  return runBlocks(commandBlocks(path), async (env, home) => {
     // The file that `npm install` would put there.
     await symlink(fileURLToPath(new URL('node_modules', ROOT)), join(home, 'node_modules'));
     expect(await run(['provision', join(home, 'acme.yaml')], { env })).toMatchObject({ code: 0 });
-    return env;
   });
 }
 
 /** Runs the commands of the README as written, from an installed program on, and compares their output. */
-export async function runReadme(): Promise<void> {
-  await runBlocks(commandBlocks('README.md'), async (directory, home) => ({
-    HOME: home,
-    PATH: `${await launcher(directory)}:${process.env.PATH}`,
-  }));
-}
+export const runReadme = (): Promise<void> => runBlocks(commandBlocks('README.md'));
 
 /** Runs the session at the top of the README: a command after each `$`, and what it prints. */
 export async function runReadmeSession(): Promise<void> {
@@ -172,5 +156,5 @@ export async function runReadmeSession(): Promise<void> {
       return { at: `README.md session ${index + 1}`, commands, exitCode: 0, notRun: undefined, output };
     });
   expect(blocks).not.toEqual([]);
-  await runBlocks(blocks, prepareHome);
+  await runBlocks(blocks, async () => undefined);
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import {
   createServer as createHttpServer,
   request as httpRequest,
@@ -5,9 +6,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Server, Socket } from 'node:net';
+import type { Server } from 'node:net';
 import { CERTIFICATE, KEY } from './certificate.ts';
-import { type Listening, listen } from './tcp-server.ts';
+import { type ApiResponse, call, type Service } from './service.ts';
+import { listen } from './tcp-server.ts';
 
 /*
  * A fake of the service on a real loopback socket. A script says how it responds; it records every request, and stops
@@ -34,131 +36,101 @@ type Steps = Step | readonly Step[];
 /** Steps for every request, or by route: `METHOD /path` below the base path, where `{name}` is any segment and `*` any path. */
 export type Script = Steps | Readonly<Record<string, Steps>>;
 
-interface FakeServiceOptions {
+export type FakeRequest = ReturnType<typeof createRequest>;
+
+/** One request as it arrived. Its body is read only on demand. */
+function createRequest(incoming: IncomingMessage) {
+  const chunks: Buffer[] = [];
+  let completed: Promise<void> | undefined;
+  incoming.on('error', () => undefined);
+  const { method = '', url: path = '', headers, socket: connection } = incoming;
+  const request = {
+    method,
+    /** Path and query, as sent. */
+    path,
+    query: new URL(path, 'http://localhost').searchParams,
+    headers,
+    /** Equal for two requests on one connection. */
+    connection,
+    incoming,
+    /** The number of bytes of the body that have been read. */
+    bytes: 0,
+    /** Whether the entire body has been read. */
+    isComplete: false,
+    /** The part of the body that has been read. */
+    get bodyBytes(): Buffer {
+      return Buffer.concat(chunks);
+    },
+    get body(): string {
+      return request.bodyBytes.toString();
+    },
+    json: <Shape = Record<string, unknown>>(): Shape => JSON.parse(request.body),
+    /** Reads the body and resolves when all of it has arrived: never, if the connection breaks before. */
+    readBody(): Promise<void> {
+      completed ??= new Promise((resolve) => {
+        incoming.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          request.bytes += chunk.length;
+        });
+        incoming.on('end', () => {
+          request.isComplete = true;
+          resolve();
+        });
+      });
+      return completed;
+    },
+    /** Reads the body and resolves when this many bytes have arrived. */
+    readBytes(bytes: number): Promise<void> {
+      void request.readBody();
+      return new Promise((resolve) => incoming.on('data', () => request.bytes >= bytes && resolve()));
+    },
+    /** Resolves when the connection is closed. */
+    async closed(): Promise<void> {
+      if (!connection.closed) await new Promise((resolve) => connection.once('close', resolve));
+    },
+  };
+  return request;
+}
+
+export type FakeService = Awaited<ReturnType<typeof startFakeService>>;
+
+interface Options {
   /** Serves https with the certificate in `certificate.ts`. */
   readonly tls?: boolean;
   /** By default a free port. One from `findClosedPort` stays free between `stop` and `restart`. */
   readonly port?: number;
 }
 
-export interface FakeService extends Listening {
-  /** Every request, in order of arrival. */
-  readonly requests: FakeRequest[];
-  /** Those with the method POST. */
-  posts(): FakeRequest[];
-  /** Replaces the script, and counts from 1 again. */
-  respond(script: Script): void;
-  /** Resolves with the next request that matches. */
-  nextRequest(matches?: (request: FakeRequest) => boolean): Promise<FakeRequest>;
-  /** Cuts all connections and stops listening. */
-  stop(): Promise<void>;
-  /** Listens again on the same port. */
-  restart(): Promise<void>;
-}
-
-/** The maximum part of a body that is kept; the rest is only counted. */
-const KEPT_BYTES = 8 * 1024 * 1024;
-
-/** One request as it arrived. Its body is read only on demand. */
-export class FakeRequest {
-  readonly method: string;
-  /** Path and query, as sent. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingMessage['headers'];
-  /** Equal for two requests on one connection. */
-  readonly connection: Socket;
-  readonly incoming: IncomingMessage;
-  /** The number of bytes of the body that have been read. */
-  bytes = 0;
-  /** Whether the entire body has been read. */
-  isComplete = false;
-  private readonly chunks: Buffer[] = [];
-  private readonly waiting: { readonly bytes: number; readonly resolve: () => void }[] = [];
-  private completed: Promise<void> | undefined;
-
-  constructor(incoming: IncomingMessage) {
-    this.incoming = incoming;
-    this.method = incoming.method ?? '';
-    this.path = incoming.url ?? '';
-    this.query = new URL(this.path, 'http://localhost').searchParams;
-    this.headers = incoming.headers;
-    this.connection = incoming.socket;
-    incoming.on('error', () => undefined);
-  }
-
-  /** The part of the body that has been read. */
-  get body(): string {
-    return this.bodyBytes.toString();
-  }
-
-  get bodyBytes(): Buffer {
-    return Buffer.concat(this.chunks);
-  }
-
-  json<Shape = Record<string, unknown>>(): Shape {
-    return JSON.parse(this.body);
-  }
-
-  /** Reads the body and resolves when all of it has arrived: never, if the connection breaks before. */
-  readBody(): Promise<void> {
-    this.completed ??= new Promise((resolve) => {
-      this.incoming.on('data', (chunk: Buffer) => this.keep(chunk));
-      this.incoming.on('end', () => {
-        this.isComplete = true;
-        resolve();
-      });
-    });
-    return this.completed;
-  }
-
-  /** Reads the body and resolves when this many bytes have arrived. */
-  readBytes(bytes: number): Promise<void> {
-    void this.readBody();
-    return new Promise((resolve) => this.waiting.push({ bytes, resolve }));
-  }
-
-  /** Resolves when the connection is closed. */
-  async closed(): Promise<void> {
-    if (!this.connection.closed) await new Promise((resolve) => this.connection.once('close', resolve));
-  }
-
-  private keep(chunk: Buffer): void {
-    if (this.bytes < KEPT_BYTES) this.chunks.push(chunk);
-    this.bytes += chunk.length;
-    for (const each of this.waiting) if (this.bytes >= each.bytes) each.resolve();
-  }
-}
-
 /** Starts a fake service on a loopback port; it stops when the test ends. */
-export async function startFakeService(script: Script, options: FakeServiceOptions = {}): Promise<FakeService> {
+export async function startFakeService(script: Script, { tls = false, port }: Options = {}) {
+  /** Every request, in order of arrival. */
   const requests: FakeRequest[] = [];
-  const awaited: { matches: (request: FakeRequest) => boolean; resolve: (request: FakeRequest) => void }[] = [];
+  const arrivals = new EventEmitter().setMaxListeners(0);
   let responder = createResponder(script);
-
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
-    const request = new FakeRequest(incoming);
+    const request = createRequest(incoming);
     response.on('error', () => undefined);
     requests.push(request);
     void responder(request, response);
-    for (const each of [...awaited]) {
-      if (!each.matches(request)) continue;
-      awaited.splice(awaited.indexOf(each), 1);
-      each.resolve(request);
-    }
+    arrivals.emit('request', request);
   };
-  const server: Server = options.tls
-    ? createHttpsServer({ cert: CERTIFICATE, key: KEY }, handle)
-    : createHttpServer(handle);
-  const listening = await listen(server, options.tls ? 'https' : 'http', options.port);
+  const server: Server = tls ? createHttpsServer({ cert: CERTIFICATE, key: KEY }, handle) : createHttpServer(handle);
   return {
-    ...listening,
+    ...(await listen(server, tls ? 'https' : 'http', port)),
     requests,
+    /** Those with the method POST. */
     posts: () => requests.filter(({ method }) => method === 'POST'),
-    respond(next) {
+    /** Replaces the script, and counts from 1 again. */
+    respond(next: Script): void {
       responder = createResponder(next);
     },
-    nextRequest: (matches = () => true) => new Promise((resolve) => awaited.push({ matches, resolve })),
+    /** Resolves with the next request of a method, or of any. */
+    async nextRequest(method?: string): Promise<FakeRequest> {
+      for (;;) {
+        const [request]: FakeRequest[] = await once(arrivals, 'request');
+        if (request && (method ?? request.method) === request.method) return request;
+      }
+    },
   };
 }
 
@@ -206,12 +178,6 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 /** A step that reads the complete request and resets the connection. */
 export const reset: Handler = (request) => request.connection.resetAndDestroy();
 
-/** A step that resets the connection with the body unread. */
-export const resetOnHeaders: Step = { onHeaders: reset };
-
-/** A step that never responds. */
-export const neverAnswer: Handler = () => undefined;
-
 /** A step that sends the headers and `text` of a longer body, and then closes the connection. */
 export function cut(text: string, status = 200): Handler {
   return (_, response) => {
@@ -241,51 +207,52 @@ export function forwardTo(target: string): { readonly onHeaders: Handler } {
   };
 }
 
-/** The response of another service to a request that was passed on. */
-export interface Passed {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** Sends a request on to another service at this base URL or origin, for steps that decide what becomes of the response. */
-export async function passOn({ method, path, headers, body }: FakeRequest, target: string): Promise<Passed> {
-  const response = await fetch(new URL(path, target), {
-    method,
-    headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
-    ...(method !== 'GET' && { body }),
+export function passOn({ method, path, headers, bodyBytes }: FakeRequest, target: string): Promise<ApiResponse> {
+  const { authorization = '', 'content-type': type } = headers;
+  return call(method, new URL(path, target).href, {
+    ...(bodyBytes.length > 0 && { raw: bodyBytes }),
+    headers: { authorization, ...(type !== undefined && { 'content-type': type }) },
   });
-  return { status: response.status, text: await response.text() };
-}
-
-export interface Gate {
-  /** Resolves when the gate is open. */
-  pass(): Promise<void>;
-  /** Resolves when this many steps wait at it. */
-  arrived(count?: number): Promise<void>;
-  /** Releases the waiting steps, and lets all later ones pass. */
-  open(): void;
 }
 
 /** A gate at which steps wait until the test opens it: `async (request, response) => { await gate.pass(); … }`. */
-export function createGate(): Gate {
-  const waiting: (() => void)[] = [];
-  const observers: { readonly count: number; readonly resolve: () => void }[] = [];
-  let isOpen = false;
+export function createGate() {
+  const gate = new EventEmitter().setMaxListeners(0);
+  let [arrivals, isOpen] = [0, false];
   return {
-    pass: () =>
-      new Promise((resolve) => {
-        if (isOpen) return resolve();
-        waiting.push(resolve);
-        for (const observer of observers) if (waiting.length >= observer.count) observer.resolve();
-      }),
-    arrived: (count = 1) =>
-      new Promise((resolve) => {
-        if (waiting.length >= count) resolve();
-        else observers.push({ count, resolve });
-      }),
-    open() {
+    /** Resolves when the gate is open. */
+    async pass(): Promise<void> {
+      arrivals += 1;
+      gate.emit('arrived');
+      if (!isOpen) await once(gate, 'open');
+    },
+    /** Resolves when this many steps have come to it. */
+    async arrived(count = 1): Promise<void> {
+      while (arrivals < count) await once(gate, 'arrived');
+    },
+    /** Releases the waiting steps, and lets all later ones pass. */
+    open(): void {
       isOpen = true;
-      for (const resolve of waiting.splice(0)) resolve();
+      gate.emit('open');
     },
   };
+}
+
+export type HeldRequests = Awaited<ReturnType<typeof holdRequests>>;
+
+/**
+ * Starts a path to a service on which matching requests wait, their bodies unread. @returns the environment in which the service is
+ * reached this way, `held`, which resolves once so many requests wait, and `release`
+ */
+export async function holdRequests({ sandbox, env }: Service, holds: (request: FakeRequest) => boolean) {
+  const gate = createGate();
+  const forward = forwardTo(sandbox.baseUrl);
+  const { baseUrl } = await startFakeService({
+    onHeaders: async (request, response, count) => {
+      if (holds(request)) await gate.pass();
+      await forward.onHeaders(request, response, count);
+    },
+  });
+  return { env: { ...env, PARTNER_BASE_URL: baseUrl }, held: gate.arrived, release: gate.open };
 }

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
-import type { Clock } from '../../src/platform/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
-import { fastClock } from './run.ts';
+import { fastClock, manualSignals, partnerctl, type Ran, type RunOptions, tinyRandom } from './run.ts';
 
 export interface Entry {
   readonly message_id: string;
@@ -24,26 +23,15 @@ export interface HistoryRequest {
 /** @param wellBehaved returns the messages after the cursor */
 type HistoryHandler = (request: HistoryRequest, wellBehaved: () => readonly Entry[]) => void;
 
-export interface HistoryServer {
-  readonly baseUrl: string;
-  readonly requests: HistoryRequest[];
-  readonly sessions: Map<string, Entry[]>;
-  /** Adds messages to a session: a millisecond apart and long ago, or with the given timestamp. */
-  add(session: string, count: number, role?: Entry['role'], at?: Date): void;
-  /** Replaces the well-behaved history; undefined restores it. */
-  behave(handler: HistoryHandler | undefined): void;
-  /** Cuts all connections, and listens again on the same port. */
-  restart(): Promise<void>;
-}
+export type HistoryServer = Awaited<ReturnType<typeof historyServer>>;
 
 const T0 = Date.UTC(2026, 0, 1);
 
 /** Starts a service with histories of sessions, whose responses a test can replace. */
-export async function historyServer(): Promise<HistoryServer> {
+export async function historyServer() {
   const sessions = new Map<string, Entry[]>();
   const requests: HistoryRequest[] = [];
-  const answer: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
-  let handler: HistoryHandler = answer;
+  let handler: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
   let total = 0;
   let restarted = Promise.resolve();
   const onHeaders = ({ path, query, incoming }: FakeRequest, response: ServerResponse): void => {
@@ -59,12 +47,12 @@ export async function historyServer(): Promise<HistoryServer> {
     });
   };
   const service = await startFakeService({ onHeaders });
-
   return {
     baseUrl: service.baseUrl,
     requests,
     sessions,
-    add(session, count, role = 'assistant', at) {
+    /** Adds messages to a session: a millisecond apart and long ago, or with the given timestamp. */
+    add(session: string, count: number, role: Entry['role'] = 'assistant', at?: Date): void {
       const entries = sessions.get(session) ?? [];
       sessions.set(session, entries);
       for (let index = 0; index < count; index += 1) {
@@ -73,10 +61,12 @@ export async function historyServer(): Promise<HistoryServer> {
         entries.push({ message_id: `${session}-${entries.length}`, role, text: `text ${entries.length}`, created_at });
       }
     },
-    behave(next = answer) {
+    /** Replaces the well-behaved history. */
+    behave(next: HistoryHandler): void {
       handler = next;
     },
-    restart() {
+    /** Cuts all connections, and listens again on the same port. */
+    restart(): Promise<void> {
       restarted = restarted.then(service.stop).then(service.restart);
       return restarted;
     },
@@ -86,11 +76,8 @@ export async function historyServer(): Promise<HistoryServer> {
 /** How long the machine may take to notice a closed connection, in turns of the event loop. */
 const TURNS = 100;
 
-/**
- * A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. `stall`
- * leaves a request without a response, and resolves with the milliseconds until the client gave up.
- */
-export function stallingClock(): Clock & { stall(request: HistoryRequest): Promise<number> } {
+/** A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. */
+export function stallingClock() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { now, sleep } = fastClock();
@@ -99,15 +86,15 @@ export function stallingClock(): Clock & { stall(request: HistoryRequest): Promi
     now: () => now() + ahead,
     monotonic: () => now() + ahead,
     sleep,
-    async stall({ response }) {
-      let waited = 0;
+    /** Leaves a request without a response. @returns the milliseconds until the client gave up */
+    async stall({ response }: HistoryRequest): Promise<number> {
+      const before = ahead;
       while (!response.destroyed) {
-        waited += 1_000;
         ahead += 1_000;
         vi.advanceTimersByTime(1_000);
         for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       }
-      return waited;
+      return ahead - before;
     },
   };
 }
@@ -117,4 +104,48 @@ export function nextPath(url: URL, name: string, value: string | number): string
   const next = new URL(url);
   next.searchParams.set(name, String(value));
   return next.pathname + next.search;
+}
+
+/** What a tail of the session `s` showed. */
+interface Tailed extends Ran {
+  readonly ids: readonly string[];
+}
+
+/** The ids of the messages in the output of a tail, in order. */
+export function idsOf(stdout: string): string[] {
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line).message_id));
+}
+
+/** The ids of consecutive messages of the session `s`. */
+export function idsFrom(first: number, last: number): string[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => `s-${first + index}`);
+}
+
+async function tail({ baseUrl }: HistoryServer, flags: readonly string[], options: RunOptions): Promise<Tailed> {
+  const args = ['chat', 'tail', '--source', 'src', '--session', 's', '-o', 'json', '-q', ...flags];
+  const ran = await partnerctl(baseUrl, args, { random: tinyRandom, ...options });
+  return { ...ran, ids: idsOf(ran.stdout) };
+}
+
+/** Reads the history of the session `s` to its end. @param flags where to start: `--from-start`, `--after <id>`, `--tail <n>` */
+export function readAll(server: HistoryServer, ...flags: readonly string[]): Promise<Tailed> {
+  return tail(server, [...flags, '--no-follow'], {});
+}
+
+/**
+ * Follows the session `s` until `isOver`, as with Ctrl-C. A tail that loses a message ends after two hours of its clock, which
+ * take a moment.
+ */
+export function tailUntil(
+  server: HistoryServer,
+  flags: readonly string[],
+  isOver: (shown: { readonly ids: readonly string[] }) => boolean,
+  options: RunOptions = {},
+): Promise<Tailed> {
+  const signals = manualSignals();
+  const onStdout = (text: string): void => {
+    if (isOver({ ids: idsOf(text) })) signals.ctrlC();
+  };
+  const limit = flags.includes('--timeout') ? [] : ['--timeout', '2h'];
+  return tail(server, [...flags, ...limit], { signals, onStdout, ...options });
 }

@@ -1,10 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { passOn, startFakeService } from './fake-service.ts';
 import { PROGRAM, type Running, start, startFile } from './program.ts';
-import { listen } from './tcp-server.ts';
 
 /*
  * Kills a command with SIGKILL at one point after another, in one run per point, and then finishes every run as a person
@@ -62,18 +60,12 @@ export interface KilledRun {
   readonly stderr: string;
 }
 
-/** The command line of one run. */
-interface KilledCommand {
+/** One run of the command, with its own objects and files. */
+interface KillRun<Stage extends string> {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
   /** The file of `of: 'file'`: usually the state file. */
   readonly path: string;
-  /** The complete standard input, if any. */
-  readonly input?: string;
-}
-
-/** One run of the command, with its own objects and files. */
-interface KillRun<Stage extends string> extends KilledCommand {
   /** Checks what the run reported, and returns how far it had come. */
   readonly stageOf: (killed: KilledRun) => Promise<Stage>;
   /** Continues as a person would, checks the end, and removes what the run created. @returns the duplicates at the service */
@@ -86,12 +78,6 @@ interface KillRun<Stage extends string> extends KilledCommand {
  * @param baseUrl the service's URL for this run and for those that finish it
  */
 export type PrepareRun<Stage extends string> = (label: string, baseUrl: string) => Promise<KillRun<Stage>>;
-
-interface KillCount<Stage extends string> {
-  readonly points: number;
-  readonly duplicates: number;
-  readonly stages: ReadonlyMap<Stage, number>;
-}
 
 /**
  * Counts the stages at which the runs of several ways were killed, so that none of a command's stages is missing.
@@ -111,76 +97,43 @@ export function stageCounter<Stage extends string>(atLeast = 1) {
 }
 
 /** Runs a command, and kills it at its N-th call or request. */
-interface Killer {
-  /** The service's URL for the runs. */
-  readonly baseUrl: string;
-  /** The maximum number of concurrent runs. */
-  readonly lanes: number;
-  readonly run: (run: KilledCommand, nth: number) => Running;
-}
+type RunAt = (command: Pick<KillRun<string>, 'args' | 'env' | 'path'>, nth: number) => Running;
 
-function createCallKiller(baseUrl: string, { call, of }: CallWay): Killer {
-  return {
-    baseUrl,
-    lanes: 2,
-    run({ args, env, path, input }, nth) {
-      const threads = { any: ['-f'], file: ['-f', '-P', path], main: [] }[of];
-      const inject = ['-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${nth}`];
-      return startFile('strace', [...threads, ...inject, process.execPath, PROGRAM, ...args], {
-        env: { ...env, UV_THREADPOOL_SIZE: '1' },
-        ...(input !== undefined && { input }),
-      });
-    },
+function killerAtCalls({ call, of }: CallWay): RunAt {
+  return ({ args, env, path }, nth) => {
+    const threads = { any: ['-f'], file: ['-f', '-P', path], main: [] }[of];
+    const inject = ['-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${nth}`];
+    const traced = [...threads, ...inject, process.execPath, PROGRAM, ...args];
+    return startFile('strace', traced, { env: { ...env, UV_THREADPOOL_SIZE: '1' } });
   };
 }
 
-/** Forwards a request unchanged. @returns the complete response */
-async function pass({ method, url, headers }: IncomingMessage, body: Buffer, origin: string) {
-  const onward = request(new URL(url ?? '', origin), { method, headers: { ...headers, host: new URL(origin).host } });
-  onward.end(body);
-  const [response]: IncomingMessage[] = await once(onward, 'response');
-  if (!response) throw new Error('no response');
-  return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
-}
-
 /** The service behind a URL that kills the process which sends the request with a given number. */
-async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<Killer> {
+async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<{ baseUrl: string; runAt: RunAt }> {
   let [child, count, nth]: [Running | undefined, number, number] = [undefined, 0, 0];
   const kill = async (): Promise<void> => {
     child?.kill('SIGKILL');
     await child;
   };
-  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const { baseUrl } = await startFakeService(async (request, response) => {
     count += 1;
     const isPoint = count === nth;
-    const body = await buffer(incoming);
     if (isPoint && wire === 'arrived') return await kill();
-    const passed = await pass(incoming, body, new URL(serviceUrl).origin);
+    const { status, text } = await passOn(request, serviceUrl);
     if (isPoint && wire === 'processed') return await kill();
-    response.writeHead(passed.status, passed.headers).end(passed.body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
     if (isPoint) response.once('finish', () => void kill());
+  });
+  const runAt: RunAt = ({ args, env }, at) => {
+    [count, nth] = [0, at];
+    child = start(args, { env });
+    // The requests of those that finish the run are no points.
+    void child.then(() => {
+      nth = 0;
+    });
+    return child;
   };
-  // A request whose connection died with its process needs no response.
-  const proxy = createServer((incoming, response) => void serve(incoming, response).catch(() => response.destroy()));
-  const { baseUrl } = await listen(proxy);
-  return {
-    baseUrl,
-    lanes: 1,
-    run({ args, env, input }, at) {
-      [count, nth] = [0, at];
-      child = start(args, { env, ...(input !== undefined && { input }) });
-      // The requests of those that finish the run are no points.
-      void child.then(() => {
-        nth = 0;
-      });
-      return child;
-    },
-  };
-}
-
-/** How many runs must survive before a way ends: how often a thread wakes another differs between runs. */
-function survivorsOf(way: Way): number {
-  return 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write') ? 4 : 1;
+  return { baseUrl, runAt };
 }
 
 /** All ways to kill a command, with their names. Without strace, only those at requests. */
@@ -198,40 +151,27 @@ function labelOf(way: Way, nth: number): string {
 }
 
 /**
- * The distance between the points. Calls on the state file and requests are few, and each of them is a point, whatever
- * KILL_EVERY says.
- */
-function stepOf(way: Way): number {
-  return 'call' in way && way.of !== 'file' ? EVERY : 1;
-}
-
-/** The process to kill. */
-interface KillTarget<Stage extends string> {
-  /** Of the command. */
-  readonly name: string;
-  /** The service's URL. */
-  readonly baseUrl: string;
-  readonly prepare: PrepareRun<Stage>;
-}
-
-/**
  * Kills a command at the first point of a way, the second, and so on, until it survives. Prints the points and duplicates.
- * Two runs are killed at a time at calls, one at requests.
+ * Two runs are killed at a time at calls, one at requests. @returns how many were killed at each stage
  */
 export async function killEverywhere<Stage extends string>(
-  { name, baseUrl, prepare }: KillTarget<Stage>,
+  { name, baseUrl, prepare }: { readonly name: string; readonly baseUrl: string; readonly prepare: PrepareRun<Stage> },
   way: Way,
-): Promise<KillCount<Stage>> {
-  const killer = 'wire' in way ? await startKillProxy(baseUrl, way) : createCallKiller(baseUrl, way);
+): Promise<ReadonlyMap<Stage, number>> {
+  const killer = 'wire' in way ? await startKillProxy(baseUrl, way) : { baseUrl, runAt: killerAtCalls(way) };
   const stages = new Map<Stage, number>();
-  const step = stepOf(way);
+  // Calls on the state file and requests are few, and each of them is a point, whatever KILL_EVERY says.
+  const step = 'call' in way && way.of !== 'file' ? EVERY : 1;
+  // How often a thread wakes another differs between runs.
+  const isUneven = 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write');
+  const enough = isUneven ? 4 : 1;
   let [nth, survivors, points, duplicates] = [1 - step, 0, 0, 0];
   const lane = async (): Promise<void> => {
-    while (survivors < survivorsOf(way)) {
+    while (survivors < enough) {
       nth += step;
       const mine = nth;
       const run = await prepare(labelOf(way, mine), killer.baseUrl);
-      const { exitCode, signal, stdout, stderr } = await killer.run(run, mine);
+      const { exitCode, signal, stdout, stderr } = await killer.runAt(run, mine);
       const isKilled = signal === 'SIGKILL';
       expect({ exitCode, signal, stderr }).toMatchObject(isKilled ? {} : { exitCode: 0, signal: undefined });
       const stage = await run.stageOf({ isKilled, stdout: String(stdout), stderr: String(stderr) });
@@ -242,11 +182,25 @@ export async function killEverywhere<Stage extends string>(
       } else survivors += 1;
     }
   };
-  await Promise.all(Array.from({ length: killer.lanes }, lane));
+  await Promise.all(Array.from({ length: 'wire' in way ? 1 : 2 }, lane));
   const counted = JSON.stringify(Object.fromEntries(stages));
   process.stdout.write(
     `${name}: killed ${points} times at ${describeWay(way)}, ${duplicates} duplicates: ${counted}\n`,
   );
   expect(duplicates).toBe(0);
-  return { points, duplicates, stages };
+  return stages;
+}
+
+/** The command lines of the processes that use a directory. */
+export function processesUsing(directory: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')];
+      } catch {
+        return [];
+      }
+    })
+    .filter((line) => line.includes(directory));
 }

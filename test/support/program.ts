@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { onTestFinished } from 'vitest';
@@ -13,8 +16,6 @@ interface Settings {
   /** The complete standard input. */
   readonly input?: string;
   readonly cwd?: string;
-  /** Without the terminal of the test run. */
-  readonly detached?: boolean;
 }
 
 /** A home that not even root can create. */
@@ -22,12 +23,11 @@ const NO_HOME = '/dev/null/home';
 
 /** Starts a program with its own environment. The caller must end it. */
 export function spawnFile(file: string, args: readonly string[], settings: Settings = {}) {
-  const { env, stdin = 'ignore', input, cwd, detached = false } = settings;
+  const { env, stdin = 'ignore', input, cwd } = settings;
   const child = execa(file, args, {
     reject: false,
     extendEnv: false,
     stripFinalNewline: false,
-    detached,
     stdin: input === undefined ? stdin : 'pipe',
     ...(cwd !== undefined && { cwd }),
     env: { PATH: process.env.PATH ?? '', HOME: NO_HOME, ...env },
@@ -47,6 +47,27 @@ export function startFile(file: string, args: readonly string[], settings: Setti
 }
 
 export type Running = ReturnType<typeof startFile>;
+
+/**
+ * Starts a server program, and waits until a line that it writes to stderr contains `ready`.
+ * @returns a function that sends it a signal, and waits for its end
+ */
+export async function startDaemon(
+  file: string,
+  args: readonly string[],
+  ready: string,
+  user: { readonly uid?: number; readonly gid?: number } = {},
+) {
+  const child = spawn(file, args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  for await (const line of createInterface({ input: child.stderr })) if (line.includes(ready)) break;
+  child.stderr.resume();
+  if (child.exitCode !== null) throw new Error(`${file} does not start.`);
+  return async (signal: NodeJS.Signals): Promise<void> => {
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  };
+}
 
 /** Starts the built program. */
 export function start(args: readonly string[], settings?: Settings): Running {

@@ -8,13 +8,12 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished } from 'vitest';
 import { COMMON_EXITS } from '../../src/cli/exit-meanings.ts';
 import { metaOf } from '../../src/cli/leaf.ts';
-import type { Signals, TerminationSignal } from '../../src/cli/signals.ts';
+import type { Signals } from '../../src/cli/signals.ts';
 import { allCommands } from '../../src/commands/all.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import type { Clock } from '../../src/platform/clock.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { memorySink } from './memory-sink.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { memorySink } from './sinks.ts';
 
 interface JsonError {
   readonly type: string;
@@ -109,23 +108,16 @@ export function tinyRandom(): number {
 }
 
 /** Signals that a test sends itself. */
-interface ManualSignals extends Signals {
-  readonly interrupt: AbortSignal;
-  abort(reason: unknown): void;
-  /** Presses Ctrl-C. */
-  ctrlC(): void;
-  /** Sends the signal that ends a command with this exit code: SIGHUP, SIGINT, or SIGTERM. */
-  end(exitCode: 129 | 130 | 143): void;
-}
-
-export function manualSignals(): ManualSignals {
+export function manualSignals() {
   const control = new AbortController();
+  const end = (exitCode: 129 | 130 | 143): void => control.abort(new InterruptedError('Interrupted.', exitCode));
   return {
     interrupt: control.signal,
-    abort: (reason) => control.abort(reason),
-    ctrlC: () => control.abort(new InterruptedError('Interrupted.')),
-    end: (exitCode) => control.abort(new InterruptedError('Interrupted.', exitCode)),
-    takeOver: (_listener: (signal: TerminationSignal) => void) => () => undefined,
+    /** Presses Ctrl-C. */
+    ctrlC: () => end(130),
+    /** Sends the signal that ends a command with this exit code: SIGHUP, SIGINT, or SIGTERM. */
+    end,
+    takeOver: () => () => undefined,
     beforeExit: () => () => undefined,
   };
 }
@@ -138,18 +130,6 @@ export function tempDirectory(): string {
   return directory;
 }
 
-/** The properties of a process that most tests do not depend on, for `main`. */
-function testProcess(home: string) {
-  return {
-    platform: process.platform,
-    home,
-    version: '0.0.0-test',
-    nodeVersion: process.versions.node,
-    selfCommand: [],
-    terminal: new PassThrough(),
-  };
-}
-
 /** The exits of each command, by its words. Built once: it takes as long as most of the runs. */
 const declaredExits = new Map<string, readonly number[]>();
 
@@ -157,11 +137,8 @@ function collectExits(commands: readonly CommandUnknownOpts[], words = ''): void
   for (const command of commands) {
     const path = `${words} ${command.name()}`;
     const exits = metaOf(command)?.exits;
-    if (exits)
-      declaredExits.set(
-        path,
-        [...COMMON_EXITS, ...exits].map((name) => EXIT[name]),
-      );
+    const codes = [...COMMON_EXITS, ...(exits ?? [])].map((name) => EXIT[name]);
+    if (exits) declaredExits.set(path, codes);
     collectExits(command.commands, path);
   }
 }
@@ -194,10 +171,12 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     signals: options.signals ?? manualSignals(),
-    ...testProcess(home),
-    ...(options.nodeVersion !== undefined && { nodeVersion: options.nodeVersion }),
+    platform: process.platform,
+    home,
+    version: '0.0.0-test',
+    nodeVersion: options.nodeVersion ?? process.versions.node,
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
-    ...(options.terminal !== undefined && { terminal: options.terminal }),
+    terminal: options.terminal ?? new PassThrough(),
   });
   expectDeclaredExit(argv, code);
   return {

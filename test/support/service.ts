@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
@@ -10,7 +10,7 @@ import { tempDirectory } from './run.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The parsed body. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of it
@@ -22,88 +22,55 @@ interface CallOptions {
   readonly body?: unknown;
   /** Sent unchanged, instead of `body`. */
   readonly raw?: string | Uint8Array;
-  readonly headers?: Record<string, string>;
-}
-
-/** Lower-case header names, which replace the default ones. */
-function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** @throws TypeError when the connection fails, as `fetch` does */
-async function receive(sending: ClientRequest): Promise<{ response: IncomingMessage; text: string }> {
-  try {
-    const response: IncomingMessage = (await once(sending, 'response'))[0];
-    return { response, text: Buffer.concat(await response.toArray()).toString() };
-  } catch (cause) {
-    throw new TypeError('The connection failed.', { cause });
-  }
+  /** With lower-case names, which replace the default ones. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Sends a request on its own connection: `fetch` takes three times as long, and tests send many. */
 export async function call(
   method: string,
   url: string,
-  { token, body, raw, headers }: CallOptions = {},
+  { token, body, raw, headers: more }: CallOptions = {},
 ): Promise<ApiResponse> {
   const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const sending = request(url, {
-    method,
-    agent: false,
-    headers: {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
-      ...lowerCased(headers),
-    },
-  }).end(sent);
-  const { response, text } = await receive(sending);
-  const received = new Headers();
-  for (const [name, values = []] of Object.entries(response.headersDistinct))
-    for (const value of values) received.append(name, value);
-  const isJson = received.get('content-type')?.startsWith('application/json') ?? false;
-  return {
-    status: response.statusCode ?? 0,
-    headers: received,
-    text,
-    json: isJson && text ? JSON.parse(text) : undefined,
+  const type = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent ?? '') };
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(sent !== undefined && type),
+    ...more,
   };
+  const sending = request(url, { method, agent: false, headers }).end(sent);
+  const response: IncomingMessage = (await once(sending, 'response'))[0];
+  const text = Buffer.concat(await response.toArray()).toString();
+  const isJson = response.headers['content-type']?.startsWith('application/json') && text !== '';
+  const json = isJson ? JSON.parse(text) : undefined;
+  return { status: response.statusCode ?? 0, headers: response.headers, text, json };
 }
 
 type Addresses = Pick<Sandbox, 'baseUrl' | 'adminUrl' | 'adminKey' | 'token'>;
 
-export interface TestSandbox<At = Sandbox> {
-  readonly sandbox: At;
-  /** A token with every scope. */
-  readonly token: string;
-  partner(method: string, path: string, more?: CallOptions): Promise<ApiResponse>;
-  admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
-  /** Issues another token. */
-  createToken(access: { scopes?: readonly string[]; allowed_ip_cidrs?: readonly string[] }): Promise<string>;
-}
-
 /** A client for a sandbox that the test itself ends. */
-export function connectTo<At extends Addresses>(sandbox: At): TestSandbox<At> {
+export function connectTo<At extends Addresses>(sandbox: At) {
   const { token, baseUrl, adminUrl, adminKey } = sandbox;
-  const admin: TestSandbox['admin'] = (method, path, body) =>
+  const admin = (method: string, path: string, body?: unknown) =>
     call(method, `${adminUrl}${path}`, { token: adminKey, body });
   return {
     sandbox,
+    /** A token with every scope. */
     token,
-    partner: (method, path, more) => call(method, `${baseUrl}${path}`, { token, ...more }),
+    partner: (method: string, path: string, more?: CallOptions) =>
+      call(method, `${baseUrl}${path}`, { token, ...more }),
     admin,
-    createToken: async (access) => (await admin('POST', '/tokens', access)).json.token,
+    /** Issues another token. */
+    createToken: async (access: Record<string, readonly string[]>): Promise<string> =>
+      (await admin('POST', '/tokens', access)).json.token,
   };
 }
 
-/** Starts a sandbox that is closed when the test ends. */
-export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
-  const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
-  return connectTo(sandbox);
-}
+export type TestSandbox = ReturnType<typeof connectTo<Sandbox>>;
 
 /** A client for a sandbox, wherever it runs. */
-export type SandboxClient = TestSandbox<Addresses>;
+export type SandboxClient = ReturnType<typeof connectTo<Addresses>>;
 
 export const PROVISION = '/automation/agent-templates/provision-space/';
 export const SPACES = '/automation/spaces/';
@@ -134,42 +101,25 @@ interface Received {
   readonly body: unknown;
 }
 
-interface ListedSpace {
-  readonly space_id: string;
-  readonly external_space_id: string;
-  readonly name: string;
-}
+type Texts<Names extends string> = Readonly<Record<Names, string>>;
 
-interface ListedAgent {
-  readonly agent_id: string;
-  readonly name: string;
-  readonly template_id: string;
-}
-
-export interface Service extends TestSandbox {
-  /** The environment of a command that uses it: URL, token, and a separate home. */
-  readonly env: Record<string, string>;
-  /** All requests received since the start or the last `forget`. */
-  received(): Promise<readonly Received[]>;
-  /** The writes among them. */
-  posts(): Promise<readonly Received[]>;
-  /** Clears the requests received so far. */
-  forget(): Promise<void>;
-  set(settings: Record<string, unknown>): Promise<void>;
-  faults(...rules: object[]): Promise<void>;
-  spaces(): Promise<readonly ListedSpace[]>;
-  agents(spaceId: string): Promise<readonly ListedAgent[]>;
-  /** Creates an environment with a token that has only these scopes. */
-  envFor(scopes: readonly string[]): Promise<Record<string, string>>;
-}
+export type Service = Awaited<ReturnType<typeof service>>;
 
 /** A service for one test: a real sandbox, and the environment to reach it. */
-export async function service(options: SandboxOptions = {}): Promise<Service> {
-  const opened = await startTestSandbox(options);
-  const { sandbox, token, admin, partner } = opened;
-  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token, HOME: tempDirectory() };
+export async function service(options: SandboxOptions = {}) {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  const opened = connectTo(sandbox);
+  const { token, admin, partner, createToken } = opened;
+  /** The environment of a command that uses it: URL, token, and a separate home. */
+  const env: Record<string, string> = {
+    PARTNER_BASE_URL: sandbox.baseUrl,
+    PARTNER_TOKEN: token,
+    HOME: tempDirectory(),
+  };
+  /** All requests received since the start or the last `forget`. */
   const received = async (): Promise<readonly Received[]> => (await admin('GET', '/requests')).json.requests;
-  const ensure = async (answer: Promise<{ status: number; text: string }>): Promise<void> => {
+  const ensure = async (answer: Promise<ApiResponse>): Promise<void> => {
     const { status, text } = await answer;
     if (status >= 300) throw new Error(`The sandbox refused: ${status} ${text}`);
   };
@@ -177,14 +127,18 @@ export async function service(options: SandboxOptions = {}): Promise<Service> {
     ...opened,
     env,
     received,
+    /** The writes among them. */
     posts: async () => (await received()).filter(({ method }) => method !== 'GET'),
+    /** Clears the requests received so far. */
     forget: () => ensure(admin('DELETE', '/requests')),
-    set: (settings) => ensure(admin('PATCH', '/settings', settings)),
-    faults: (...rules) => ensure(admin('PUT', '/faults', { rules })),
-    spaces: async () => (await partner('GET', '/automation/spaces/?page_size=1000')).json.results,
-    agents: async (spaceId) =>
-      (await partner('GET', `/automation/spaces/${spaceId}/agents/?page_size=1000`)).json.results,
-    envFor: async (scopes) => ({ ...env, PARTNER_TOKEN: await opened.createToken({ scopes }) }),
+    set: (settings: Record<string, unknown>) => ensure(admin('PATCH', '/settings', settings)),
+    faults: (...rules: object[]) => ensure(admin('PUT', '/faults', { rules })),
+    spaces: async (): Promise<readonly Texts<'space_id' | 'external_space_id' | 'name'>[]> =>
+      (await partner('GET', `${SPACES}?page_size=1000`)).json.results,
+    agents: async (spaceId: string): Promise<readonly Texts<'agent_id' | 'name' | 'template_id'>[]> =>
+      (await partner('GET', `${SPACES}${spaceId}/agents/?page_size=1000`)).json.results,
+    /** Creates an environment with a token that has only these scopes. */
+    envFor: async (scopes: readonly string[]) => ({ ...env, PARTNER_TOKEN: await createToken({ scopes }) }),
   };
 }
 

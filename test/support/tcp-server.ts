@@ -1,22 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /* Servers for faults below HTTP: raw bytes, connections that break, ports on which nobody listens. */
 
-export interface Listening {
-  readonly port: number;
-  /** `http://127.0.0.1:<port>/v1` */
-  readonly baseUrl: string;
-  /** Cuts all connections and stops listening. */
-  stop(): Promise<void>;
-  /** Listens again on the same port. */
-  restart(): Promise<void>;
-}
-
 /** Listens on a loopback port, 0 for a free one, until the test ends; connections that are still open then are cut. */
-export async function listen(server: Server, scheme: 'http' | 'https' = 'http', port = 0): Promise<Listening> {
+export async function listen(server: Server, scheme: 'http' | 'https' = 'http', port = 0) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -37,15 +27,15 @@ export async function listen(server: Server, scheme: 'http' | 'https' = 'http', 
   };
   await start(port);
   onTestFinished(stop);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  const { port: taken } = address;
-  return { port: taken, baseUrl: `${scheme}://127.0.0.1:${taken}/v1`, stop, restart: () => start(taken) };
-}
-
-interface RawService extends Listening {
-  /** Every request, headers and body in one text. */
-  readonly requests: string[];
+  const taken: number = Object(server.address()).port;
+  return {
+    port: taken,
+    baseUrl: `${scheme}://127.0.0.1:${taken}/v1`,
+    /** Cuts all connections and stops listening. */
+    stop,
+    /** Listens again on the same port. */
+    restart: () => start(taken),
+  };
 }
 
 /**
@@ -55,26 +45,40 @@ interface RawService extends Listening {
  */
 export async function startRawService(
   reply: string | ((count: number) => string),
-  after: (socket: Socket, count: number) => unknown = (socket) => socket.end(),
-): Promise<RawService> {
+  after: (socket: Socket) => unknown = (socket) => socket.end(),
+) {
+  /** Every request, headers and body in one text. */
   const requests: string[] = [];
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     const count = connections;
     let text = '';
-    let isAnswered = false;
-    socket.on('data', (chunk) => {
+    const read = (chunk: Buffer): void => {
       text += String(chunk);
       const end = text.indexOf('\r\n\r\n');
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-      if (isAnswered || end === -1 || text.length < end + 4 + length) return;
-      isAnswered = true;
+      if (end === -1 || text.length < end + 4 + length) return;
+      socket.off('data', read);
       requests.push(text);
-      socket.write(typeof reply === 'string' ? reply : reply(count), () => after(socket, count));
-    });
+      socket.write(typeof reply === 'string' ? reply : reply(count), () => after(socket));
+    };
+    socket.on('data', read);
   });
   return { ...(await listen(server)), requests };
+}
+
+/** A proxy that tunnels every CONNECT request to one server. `requests` are these, and `seen` is what clients sent after them. */
+export async function proxyTo(port: number) {
+  const seen: Buffer[] = [];
+  const proxy = await startRawService('HTTP/1.1 200 Connection Established\r\n\r\n', (socket) => {
+    const upstream = connect(port, '127.0.0.1');
+    upstream.on('error', () => undefined).on('close', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+    socket.on('data', (chunk: Buffer) => seen.push(chunk));
+    socket.pipe(upstream).pipe(socket);
+  });
+  return { ...proxy, url: `http://127.0.0.1:${proxy.port}`, seen };
 }
 
 /** A complete HTTP/1.1 response as text. */

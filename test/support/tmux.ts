@@ -9,19 +9,7 @@ import { tempDirectory } from './run.ts';
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
-export interface TmuxScreen {
-  keys(...keys: string[]): Promise<void>;
-  paste(text: string): Promise<void>;
-  resize(columns: number): Promise<void>;
-  /** Waits for the screen to match and returns it without trailing blanks. */
-  screen(wanted: RegExp): Promise<string>;
-  /** The screen and its history; lines that the terminal wrapped are joined. */
-  everything(): Promise<string>;
-  /** The cursor as `column,row`. */
-  cursor(): Promise<string>;
-  /** The title of the terminal. */
-  title(): Promise<string>;
-}
+export type TmuxScreen = Awaited<ReturnType<typeof inTmux>>;
 
 const ROWS = 20;
 
@@ -52,22 +40,22 @@ async function watchOutput(
 }
 
 /** Runs the program in a terminal of 60 columns, which finally shows `ended with <exit code>`. */
-export async function inTmux(args: readonly string[], env: Readonly<Record<string, string>>): Promise<TmuxScreen> {
+export async function inTmux(args: readonly string[], env: Readonly<Record<string, string>>) {
   const directory = tempDirectory();
   const socket = join(directory, 'tmux');
   const tmux = async (...args: string[]): Promise<string> => (await execa('tmux', ['-S', socket, ...args])).stdout;
   onTestFinished(async () => {
     await execa('tmux', ['-S', socket, 'kill-server'], { reject: false });
   });
-  const given = Object.entries({ ...env, TERM: 'screen-256color', NO_COLOR: '1' }).map(
-    ([name, value]) => `${name}='${value}'`,
-  );
+  const variables = Object.entries({ ...env, TERM: 'screen-256color', NO_COLOR: '1' });
+  const given = variables.map(([name, value]) => `${name}='${value}'`);
   const program = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
   const line = `set -m; env -i PATH="$PATH" ${given.join(' ')} ${program}; echo "ended with $?"; while read -r line; do $line; done`;
   await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '60', '-y', String(ROWS), line);
   const changed = await watchOutput(tmux, directory);
   return {
-    async screen(wanted) {
+    /** Waits for the screen to match and returns it without trailing blanks. */
+    async screen(wanted: RegExp): Promise<string> {
       const timeout = AbortSignal.timeout(SCREEN_TIMEOUT_MS);
       const timedOut = once(timeout, 'abort');
       for (;;) {
@@ -77,12 +65,15 @@ export async function inTmux(args: readonly string[], env: Readonly<Record<strin
         await Promise.race([changed(), timedOut]);
       }
     },
+    /** The screen and its history; lines that the terminal wrapped are joined. */
     everything: () => tmux('capture-pane', '-p', '-J', '-S', '-'),
-    keys: async (...keys) => void (await tmux('send-keys', ...keys)),
-    resize: async (columns) => void (await tmux('resize-window', '-x', String(columns), '-y', String(ROWS))),
+    keys: (...keys: string[]) => tmux('send-keys', ...keys),
+    resize: (columns: number) => tmux('resize-window', '-x', String(columns), '-y', String(ROWS)),
+    /** The cursor as `column,row`. */
     cursor: () => tmux('display-message', '-p', '#{cursor_x},#{cursor_y}'),
+    /** The title of the terminal. */
     title: () => tmux('display-message', '-p', '#{pane_title}'),
-    async paste(text) {
+    async paste(text: string): Promise<void> {
       await tmux('set-buffer', text);
       await tmux('paste-buffer', '-p', '-r');
     },

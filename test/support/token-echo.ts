@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { argumentsOf, COMMAND_LINES } from './command-lines.ts';
-import { type FakeRequest, startFakeService } from './fake-service.ts';
+import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
 
 /** The token that no command may write anywhere. */
@@ -33,9 +33,8 @@ export function expectNoToken(where: string, text: string): void {
   const once = unescapeOnce(text);
   const readings = [text, once, unescapeOnce(once), unescapeOnce(unescapeOnce(once))];
   const found = PIECES.filter((piece) => readings.some((reading) => reading.includes(piece)));
-  const at =
-    found[0] === undefined ? '' : text.slice(Math.max(0, text.indexOf(found[0]) - 80), text.indexOf(found[0]) + 60);
-  expect({ where, found, at }).toEqual({ where, found: [], at: '' });
+  const start = text.indexOf(found[0] ?? '');
+  expect(found, `${where}: ${text.slice(Math.max(0, start - 80), start + 60)}`).toEqual([]);
 }
 
 type Echo = (header: string, response: ServerResponse, request: FakeRequest) => void;
@@ -51,66 +50,34 @@ export async function startEchoService(echo: Echo): Promise<string> {
   return baseUrl;
 }
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-
 /** Places in a response, with the token unescaped. */
 export const SHAPES: Readonly<Record<string, Echo>> = {
   'in fields of a list': (header, response) => {
-    const copies = {
-      note: header,
-      encoded: base64(header),
-      query: `?a=${encodeURIComponent(header)}`,
-      nested: [{ [header]: header }],
-    };
-    response.end(
-      JSON.stringify([
-        {
-          space_id: 'spc_1',
-          external_space_id: 'acme',
-          name: `${'n'.repeat(30)} ${header}`,
-          description: header,
-          ...copies,
-        },
-      ]),
-    );
+    const copies = { description: header, encoded: btoa(header), nested: [{ [header]: header }] };
+    const name = `${'n'.repeat(30)} ${header}`;
+    const query = `?a=${encodeURIComponent(header)}`;
+    sendJson(response, [{ space_id: 'spc_1', external_space_id: 'acme', name, query, ...copies }]);
   },
-  'in an error of every shape': (header, response, request) => {
-    response.statusCode = request.method === 'POST' ? 422 : 400;
-    response.end(
-      JSON.stringify({
-        error: { code: header, message: header, fields: [{ path: header, message: header }] },
-        request_id: header,
-      }),
-    );
+  'in an error of every shape': (header, response, { method }) => {
+    const error = { code: header, message: header, fields: [{ path: header, message: header }] };
+    sendJson(response, { error, request_id: header }, method === 'POST' ? 422 : 400);
   },
-  'in the headers of a 401': (header, response) => {
-    response.writeHead(401, { 'x-request-id': header, 'www-authenticate': header });
-    response.end(header);
-  },
-  'in a redirect': (header, response) => {
-    response.writeHead(302, { location: `https://other.example/?token=${encodeURIComponent(header)}` });
-    response.end();
-  },
-  'in a page of HTML': (header, response) => {
-    response.writeHead(502, { 'content-type': 'text/html' });
-    response.end(`<html><head><title>${header}</title></head><body>${header}</body></html>`);
-  },
-  'in a next link to another host': (header, response) => {
-    response.end(
-      JSON.stringify({ results: [], next: `https://other.example/elsewhere/${encodeURIComponent(header)}` }),
-    );
-  },
-  'in an unknown shape': (header, response) => response.end(JSON.stringify({ [header]: header })),
+  'in the headers of a 401': (header, response) =>
+    response.writeHead(401, { 'x-request-id': header, 'www-authenticate': header }).end(header),
+  'in a redirect': (header, response) =>
+    response.writeHead(302, { location: `https://other.example/?token=${encodeURIComponent(header)}` }).end(),
+  'in a page of HTML': (header, response) =>
+    response
+      .writeHead(502, { 'content-type': 'text/html' })
+      .end(`<html><head><title>${header}</title></head><body>${header}</body></html>`),
+  'in a next link to another host': (header, response) =>
+    sendJson(response, { results: [], next: `https://other.example/elsewhere/${encodeURIComponent(header)}` }),
+  'in an unknown shape': (header, response) => sendJson(response, { [header]: header }),
   'in a body that is not JSON': (header, response) => response.end(`${header} ${header}`),
-  'at every offset of a long text': (header, response) => {
-    response.statusCode = 500;
-    response.end(Array.from({ length: 1200 }, (_, index) => '.'.repeat(index % 41) + header).join(''));
-  },
+  'at every offset of a long text': (header, response) =>
+    response.writeHead(500).end(Array.from({ length: 1200 }, (_, at) => '.'.repeat(at % 41) + header).join('')),
   'in every field and header': everywhere((token) => token),
-  'where --debug shortens a body': (header, response) => {
-    response.statusCode = 404;
-    response.end('x'.repeat(20_000 - 25) + header);
-  },
+  'where --debug shortens a body': (header, response) => response.writeHead(404).end('x'.repeat(20_000 - 25) + header),
 };
 
 const escapeEach = (text: string, escapeCode: (code: string) => string): string =>
@@ -127,23 +94,18 @@ const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
     token.slice(0, 9) + escapeEach(token.slice(9, 20), (code) => `%25${code}`) + token.slice(20),
 };
 
+const IDS =
+  'id space_id external_space_id cron_job_id source_id agent_id message_id session_id document_id file_attachment_id';
+const TEXTS = 'name description text created_at schedule timezone instructions';
+
 /** Every field and header of a plausible response contains the token. */
 function everywhere(spell: (token: string) => string): Echo {
   return (header, response, { method, path }) => {
     const token = spell(header.slice('Bearer '.length));
-    const agents = [{ agent_id: token, template_id: token, name: token }];
     const object = {
-      ...{
-        id: token,
-        space_id: token,
-        external_space_id: token,
-        cron_job_id: token,
-        source_id: token,
-        agent_id: token,
-      },
-      ...{ message_id: token, session_id: token, document_id: token, file_attachment_id: token },
-      ...{ name: token, description: token, role: 'assistant', text: token, created_at: token },
-      ...{ schedule: token, timezone: token, instructions: token, agents, [token]: token },
+      ...Object.fromEntries(`${IDS} ${TEXTS} ${token}`.split(' ').map((name) => [name, token])),
+      role: 'assistant',
+      agents: [{ agent_id: token, template_id: token, name: token }],
     };
     response.setHeader('x-request-id', token);
     response.setHeader('location', `/v1/automation/${token}`);
@@ -151,11 +113,8 @@ function everywhere(spell: (token: string) => string): Echo {
     if (!isNextPage && method === 'GET') response.setHeader('link', `<${path}?cursor=${token}>; rel="next"`);
     response.statusCode = method === 'GET' ? 200 : 201;
     // A service may escape any character of its JSON, too.
-    response.end(
-      JSON.stringify(method === 'GET' ? [object] : object)
-        .replaceAll('+', '\\u002B')
-        .replaceAll('/', '\\/'),
-    );
+    const text = JSON.stringify(method === 'GET' ? [object] : object);
+    response.end(text.replaceAll('+', '\\u002B').replaceAll('/', '\\/'));
   };
 }
 
@@ -181,13 +140,13 @@ export function everyCall(): string[][] {
 export function createHome() {
   const home = tempDirectory();
   const env = { HOME: home, XDG_STATE_HOME: join(home, 'state'), PARTNER_CONFIG_DIR: join(home, 'config') };
-  const read = (directory: string): string =>
-    readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(directory, name))
+  const files = (): string =>
+    readdirSync(home, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(home, name))
       .filter((path) => statSync(path).isFile() && !path.endsWith(join('config', 'config.json')))
       .map((path) => `${path}\n${readFileSync(path, 'utf8')}`)
       .join('\n');
-  return { home, env, files: () => read(home) };
+  return { home, env, files };
 }
 
 type Runner = (

@@ -1,91 +1,74 @@
+import { hash } from 'node:crypto';
 import { truncateSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type FakeService, type Handler, type Script, type Step, sendJson, startFakeService } from './fake-service.ts';
-import { fastClock, type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
-import { type Service, service, write } from './service.ts';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import {
+  type FakeService,
+  type Handler,
+  json,
+  type Script,
+  type Step,
+  sendJson,
+  startFakeService,
+} from './fake-service.ts';
+import { partnerctl, type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
+import { type ApiResponse, type SandboxClient, service, write } from './service.ts';
 import { recordTypes } from './state-file.ts';
 
 /** A result as `upload -o json` writes it. */
 export interface UploadAnswer {
   readonly file: string;
-  readonly as: string;
   readonly id: string | null;
   readonly bytes: number;
   readonly sha256: string | null;
   readonly status: string;
-  readonly error: { readonly type: string; readonly message: string } | null;
 }
 
 /** The stored files of the sandbox. */
 export interface Kept {
   readonly file_attachment_id?: string;
-  readonly document_id?: string;
   readonly filename?: string;
-  readonly name?: string;
   readonly content_type: string;
   readonly bytes: number;
   readonly sha256: string;
-  readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-interface Uploads extends Service {
-  /** The directory of the test's files. */
-  readonly directory: string;
-  readonly state: string;
-  /** Runs `partnerctl upload …` with the state file. */
-  upload(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** What the service has stored, in order of arrival. */
-  kept(): Promise<readonly Kept[]>;
-}
-
-/** A service to upload to, for one test. */
-export async function uploads(): Promise<Uploads> {
+/** A service to upload to, a directory for the test's files, and a state file. */
+export async function uploads() {
   const sandbox = await service();
-  const directory = tempDirectory();
   const state = join(tempDirectory(), 'state.jsonl');
   return {
     ...sandbox,
-    directory,
+    directory: tempDirectory(),
     state,
-    upload: (args, options = {}) =>
+    /** Runs `partnerctl upload …` with the state file. */
+    upload: (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
       run(['upload', ...withDefaults(['--state', state], args)], {
         random: tinyRandom,
         ...options,
         env: { ...sandbox.env, ...options.env },
       }),
-    kept: async () => (await sandbox.admin('GET', '/uploads')).json.uploads,
+    /** What the service has stored, in order of arrival. */
+    kept: async (): Promise<readonly Kept[]> => (await sandbox.admin('GET', '/uploads')).json.uploads,
   };
 }
 
-/** The token of `createUploader`. */
-export const UPLOAD_TOKEN = 'pat_uploads_0123456789abcdef';
-
-interface Uploader {
-  /** The path of the state file. */
-  readonly state: string;
-  /** Runs `partnerctl upload … -o json`. Waits take no time unless a clock is given. */
-  upload(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** The types of the records in the state, in order, without `upload.`. */
-  records(): Promise<string[]>;
-}
-
-export function createUploader(baseUrl: string): Uploader {
+/** A state file, and runs of `upload -o json` with it, in which waits take no time unless a clock is given. */
+export function createUploader(baseUrl: string) {
   const state = join(tempDirectory(), 'state.jsonl');
   return {
     state,
-    upload: (args, options = {}) =>
-      run(['upload', ...args, '-o', 'json', '--state', state], {
-        random: tinyRandom,
-        clock: fastClock(),
-        ...options,
-        env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: UPLOAD_TOKEN, ...options.env },
-      }),
-    records: async () => (await recordTypes(state)).map((type) => type.replace('upload.', '')),
+    upload: (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
+      partnerctl(baseUrl, ['upload', ...args, '-o', 'json', '--state', state], { random: tinyRandom, ...options }),
+    /** The types of the records in the state, in order, without `upload.`. */
+    records: () => recordTypes(state, 'upload.'),
   };
 }
 
 /** Starts a fake service, and returns it with an uploader. */
-export async function startUploads(script: Script): Promise<Uploader & { readonly service: FakeService }> {
+export async function startUploads(script: Script) {
   const service = await startFakeService(script);
   return { service, ...createUploader(service.baseUrl) };
 }
@@ -111,17 +94,11 @@ export const sendId = (response: Parameters<Handler>[1], id: string): void =>
 export const accept: Handler = (_, response, count) => sendId(response, `att_${count}`);
 
 /** Responds as soon as this much of the body has arrived, and continues to read. */
-export function refuseEarly(status: number, bytes: number, headers: Record<string, string> = {}): Step {
-  return {
-    onHeaders: async (request, response) => {
-      if (bytes > 0) await request.readBytes(bytes);
-      else void request.readBody();
-      sendJson(response, { code: 'the_code', message: 'Not this.' }, status, headers);
-    },
-  };
+export function refuseEarly(status: number, bytes: number, headers?: Record<string, string>): Step {
+  return onceReceived(bytes, json({ code: 'the_code', message: 'Not this.' }, status, headers));
 }
 
-/** Runs once this much of the body has arrived. */
+/** Runs once this much of the body has arrived, and continues to read. */
 export function onceReceived(bytes: number, handler: Handler): Step {
   return {
     onHeaders: async (request, response, count) => {
@@ -136,4 +113,55 @@ export const completed = ({ requests }: FakeService): boolean[] => requests.map(
 
 export function statusesOf(ran: Ran): string[] {
   return ran.json<UploadAnswer[]>().map(({ status }) => status);
+}
+
+/* Uploads below the client: forms part by part, and bare connections that send them as a test likes. */
+
+export const DOCUMENTS = '/automation/documents/';
+export const ATTACHMENTS = '/automation/file-attachments/';
+
+export const BOUNDARY = 'x-the-boundary-x';
+
+export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
+
+export function sha256(content: Uint8Array | string): string {
+  return hash('sha256', content, 'hex');
+}
+
+/** The head of a form part, with the parameters of its disposition. */
+export function partHead(parameters: string): string {
+  return `--${BOUNDARY}\r\nContent-Disposition: form-data${parameters}\r\n\r\n`;
+}
+
+export const FORM_END = `\r\n--${BOUNDARY}--\r\n`;
+
+/** A form with one file. */
+export function fileForm(content: Uint8Array | string): Buffer {
+  const parts = [partHead('; name="file"; filename="a.bin"'), content, FORM_END];
+  return Buffer.concat(parts.map((part) => Buffer.from(part)));
+}
+
+/** Posts a body as a form. */
+export function postForm({ partner }: SandboxClient, path: string, raw: Uint8Array | string): Promise<ApiResponse> {
+  return partner('POST', path, { raw, headers: { 'content-type': MULTIPART } });
+}
+
+/** Downloads the bytes of an upload. */
+export async function downloadContent({ sandbox }: Pick<SandboxClient, 'sandbox'>, id: string): Promise<Buffer> {
+  const headers = { authorization: `Bearer ${sandbox.adminKey}` };
+  const response = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
+  if (!response.ok) throw new Error(`Downloading ${id} failed with ${response.status}.`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/**
+ * Opens a connection to a sandbox that is closed when the test ends, and writes to it. `whole` resolves with everything that was
+ * received, and only if the sandbox ended the connection.
+ */
+export function openConnection({ sandbox }: Pick<SandboxClient, 'sandbox'>, request: string) {
+  const { hostname, port } = new URL(sandbox.baseUrl);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.write(request);
+  return { socket, whole: () => text(socket) };
 }

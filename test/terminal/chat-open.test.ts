@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Chat, createChat, MESSAGE } from '../support/chat.ts';
-import { type HeldRequests, holdRequests } from '../support/hold-requests.ts';
+import { type HeldRequests, holdRequests } from '../support/fake-service.ts';
 import { tempDirectory } from '../support/run.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { hasTmux, inTmux, type TmuxScreen } from '../support/tmux.ts';

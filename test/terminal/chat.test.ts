@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addReplies, messageIds, parseLines, shownIds, startConversations } from '../support/conversation.ts';
+import { addReplies, expectAllShown, parseLines, startConversations } from '../support/chat.ts';
 import { shell, start, until } from '../support/program.ts';
 import { service } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
@@ -14,7 +14,7 @@ test('a tail whose reader is gone exits 0 and does not record what was not read'
   await addReplies(chats, 1);
   expect((await child).exitCode).toBe(0);
   const rest = await start([...chats.tailArgs, '--resume', '--no-follow'], { env });
-  expect(shownIds(chats, [...parseLines(first), ...parseLines(rest.stdout)])).toEqual(await messageIds(chats));
+  await expectAllShown(chats, [...parseLines(first), ...parseLines(rest.stdout)]);
 });
 
 const HOSTILE = `\u001b[2J\u001b[H\u001b]0;owned\u0007gone?\rover\u202e\b\u009b31m ${'x'.repeat(100_000)}\u2028END\n\u0000`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holdRequests } from '../support/hold-requests.ts';
+import { holdRequests } from '../support/fake-service.ts';
 import { start, until } from '../support/program.ts';
 import { errorIn, run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';

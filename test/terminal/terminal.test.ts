@@ -6,11 +6,11 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { schedules } from '../support/cron.ts';
-import { holdRequests } from '../support/hold-requests.ts';
+import { holdRequests } from '../support/fake-service.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { Screen } from '../support/screen.ts';
 import { manifest, service, write } from '../support/service.ts';
+import { Screen } from '../support/sinks.ts';
 import { shortenLeases } from '../support/state-file.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;

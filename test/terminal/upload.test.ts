@@ -1,8 +1,7 @@
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { neverAnswer, startFakeService } from '../support/fake-service.ts';
-import { holdRequests } from '../support/hold-requests.ts';
+import { holdRequests, startFakeService } from '../support/fake-service.ts';
 import { start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
@@ -56,7 +55,7 @@ test('A pipe gets no trace of a bar, only one line per file on stdout, as soon a
 test.skipIf(process.platform === 'win32')(
   'An upload that is killed while it sends standard input leaves no copy of it',
   async () => {
-    const silent = await startFakeService(neverAnswer);
+    const silent = await startFakeService(() => undefined);
     const temporary = tempDirectory();
     const env = { PARTNER_BASE_URL: silent.baseUrl, PARTNER_TOKEN: 'mine', TMPDIR: temporary };
     const state = ['--state', join(tempDirectory(), 'state.jsonl')];

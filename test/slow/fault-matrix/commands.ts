@@ -1,4 +1,4 @@
-import { argumentsOf, commandLine, type Scene } from '../../support/command-lines.ts';
+import { argumentsOf, type Scene } from '../../support/command-lines.ts';
 import type { Exceptions } from './exit-codes.ts';
 
 /** A row of the matrix. */
@@ -147,5 +147,5 @@ export const COMMANDS: readonly MatrixCommand[] = [
 
 /** The arguments of a command of the matrix. */
 export function argumentsFor({ words, flags }: MatrixCommand, { things }: Scene): string[] {
-  return [...argumentsOf(commandLine(words).words, things), ...(flags?.split(' ') ?? [])];
+  return [...argumentsOf(words, things), ...(flags?.split(' ') ?? [])];
 }

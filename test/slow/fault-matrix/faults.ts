@@ -1,5 +1,4 @@
-import { forwardTo, type Handler, json, reset, type Step } from '../../support/fake-service.ts';
-import { call } from '../../support/service.ts';
+import { forwardTo, type Handler, json, passOn, reset, type Step } from '../../support/fake-service.ts';
 import type { Meaning } from './exit-codes.ts';
 
 /** What a step in front of the service may use. */
@@ -35,11 +34,7 @@ const changed =
   (change: (text: string, between: Between) => string) =>
   (between: Between): Handler =>
   async (request, response) => {
-    const { authorization = '', 'content-type': type = '' } = request.headers;
-    const answer = await call(request.method, `${between.target}${request.path}`, {
-      ...(request.bytes > 0 && { raw: request.bodyBytes }),
-      headers: { authorization, ...(type !== '' && { 'content-type': type }) },
-    });
+    const answer = await passOn(request, between.target);
     response.writeHead(answer.status, { 'content-type': 'application/json' });
     response.end(change(answer.text, between));
   };

@@ -3,7 +3,6 @@ import { listItems } from '../../../src/api/list.ts';
 import { Contract, type ContractLayers } from '../../../src/contract/contract.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { json, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
-import { numberIn, spaceIds } from '../../support/paged-service.ts';
 import { client } from './http-client.ts';
 
 /* Lists that say nothing about pages. */
@@ -24,11 +23,15 @@ async function read(script: Script, layers: ContractLayers = {}) {
   return { items, error, warnings, queries: requests.map(({ query }) => query.toString()) };
 }
 
+const spaceIds = (count: number) => Array.from({ length: count }, (_, index) => ({ space_id: `s${index + 1}` }));
+
 /** A service that takes `offset` and `limit`, and sends bare arrays. */
 const byOffset =
   (count: number, size: number): Script =>
-  ({ query }, response) =>
-    sendJson(response, spaceIds(count).slice(numberIn(query, 'offset'), numberIn(query, 'offset') + size));
+  ({ query }, response) => {
+    const offset = Number(query.get('offset') ?? 0);
+    sendJson(response, spaceIds(count).slice(offset, offset + size));
+  };
 
 describe('a list of as many items as a page usually has', () => {
   it.each([10, 100, 1_000])('is asked once more, and whole if nothing new comes: %i', async (count) => {

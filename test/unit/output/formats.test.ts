@@ -6,8 +6,8 @@ import { writeJson } from '../../../src/output/formats/json.ts';
 import { writeLines } from '../../../src/output/formats/rows.ts';
 import { tsvLines } from '../../../src/output/formats/tsv.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
-import { memorySink } from '../../support/memory-sink.ts';
 import { propertyRuns } from '../../support/properties.ts';
+import { memorySink } from '../../support/sinks.ts';
 import { anyJson, anyText } from './any-text.ts';
 
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;

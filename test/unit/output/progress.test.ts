@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createProgress } from '../../../src/output/progress.ts';
 import { outputSink } from '../../../src/output/sink.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
-import { memorySink } from '../../support/memory-sink.ts';
-import { Screen } from '../../support/screen.ts';
+import { memorySink, Screen } from '../../support/sinks.ts';
 
 /** A clock whose sleeps end when `pass` is called, which moves it forward. */
 function manualClock() {

@@ -3,7 +3,7 @@ import { UsageError } from '../../../src/errors.ts';
 import { type CommandResult, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
-import { memorySink } from '../../support/memory-sink.ts';
+import { memorySink } from '../../support/sinks.ts';
 
 interface Space {
   space_id: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { copyRecords } from '../../../src/state/copy.ts';
 import { stateLocation } from '../../../src/state/location.ts';
@@ -6,16 +6,16 @@ import type { Log } from '../../../src/state/log.ts';
 import { openLog } from '../../../src/state/open-log.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
-import { type StoreKind, storeKinds } from '../../support/stores.ts';
+import { storeKinds } from '../../support/stores.ts';
 
 /* What every kind of store guarantees. `npm test` checks the file, and the slow tests all kinds. */
 
 const AUTHOR = { user: 'ada', pid: process.pid, version: '0.0.0' };
 
 /** Opens the store at a URL, as one command of one machine does. */
-async function openStore(address: string, { variables }: StoreKind, signal = new AbortController().signal) {
+async function open(address: string, signal = new AbortController().signal) {
   const home = tempDirectory();
-  const env = { HOME: home, GITHUB_ACTOR: AUTHOR.user, ...variables };
+  const env = { HOME: home, GITHUB_ACTOR: AUTHOR.user };
   const log: Log = await openLog({
     location: stateLocation({ flag: address, env, platform: 'linux', home }),
     env: { ...process.env, ...env },
@@ -35,10 +35,7 @@ async function openStore(address: string, { variables }: StoreKind, signal = new
 }
 
 describe.each(storeKinds().slice(0, propertyRuns(3, 1)))('The state in $name', (kind) => {
-  const open = (address: string) => openStore(address, kind);
-
   describe.skipIf(kind.missing)('which is installed here', () => {
-    beforeAll(() => kind.start());
     afterAll(() => kind.stop());
 
     test('starts empty, and gives each reader all records in one order, with who wrote them', async () => {
@@ -118,7 +115,7 @@ describe.each(storeKinds().slice(0, propertyRuns(3, 1)))('The state in $name', (
 
     test('can still record what was created after the command was interrupted', async () => {
       const [address, control] = [await kind.fresh(), new AbortController()];
-      const interrupted = await openStore(address, kind, control.signal);
+      const interrupted = await open(address, control.signal);
       await interrupted.append('a');
       const appending = interrupted.append('b');
       control.abort(new Error('Interrupted.'));

@@ -1,6 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { Webhook } from 'standardwebhooks';
+import { expect, onTestFinished } from 'vitest';
 import { startFakeService } from './fake-service.ts';
+import { manualSignals, type RunOptions, run } from './run.ts';
 
 export const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`;
 
@@ -27,21 +29,9 @@ export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of it
-  readonly json: any;
 }
 
-export interface Receiver {
-  readonly url: string;
-  /** The complete requests, in order of arrival. */
-  readonly received: readonly Received[];
-  /** Resolves once this many requests have arrived. */
-  arrived(count: number): Promise<void>;
-  /** Cuts all connections and stops listening. */
-  close(): Promise<void>;
-  /** Listens again on the same port. */
-  restart(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** A status; a status with a body; a closed connection; or no response. */
 type Answer = number | { readonly status: number; readonly body: string } | 'cut' | 'stall';
@@ -52,12 +42,13 @@ type Answer = number | { readonly status: number; readonly body: string } | 'cut
  */
 export async function startReceiver(
   answers: readonly Answer[] | ((received: Received, number: number) => Answer | Promise<Answer>) = [204],
-): Promise<Receiver> {
+) {
+  /** The complete requests, in order of arrival. */
   const received: Received[] = [];
   const arrivals = new EventEmitter();
-  const service = await startFakeService(async ({ path, headers, body }, response) => {
+  const { baseUrl, stop, restart } = await startFakeService(async ({ path, headers, body }, response) => {
     const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-    const request = { id: own['webhook-id'] ?? '', path, headers: own, body, json: parseJson(body) };
+    const request = { id: own['webhook-id'] ?? '', path, headers: own, body };
     const number = received.push(request);
     arrivals.emit('received');
     const answer =
@@ -69,25 +60,70 @@ export async function startReceiver(
     else if (answer !== 'stall') response.writeHead(answer.status).end(answer.body);
   });
   return {
-    url: `${new URL(service.baseUrl).origin}/hooks`,
+    url: new URL('/hooks', baseUrl).href,
     received,
-    async arrived(count) {
+    /** Resolves once this many requests have arrived. */
+    async arrived(count: number): Promise<void> {
       while (received.length < count) await once(arrivals, 'received');
     },
-    close: service.stop,
-    restart: service.restart,
+    close: stop,
+    restart,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The event, if the reference implementation accepts the delivery. @throws WebhookVerificationError */
 export function verify({ body, headers }: Received, secret: string): unknown {
   return new Webhook(secret).verify(body, headers);
+}
+
+/** Runs `webhook listen -o ndjson` in this process until it listens. It ends with the test at the latest. */
+export async function startListening(args: readonly string[], options: RunOptions = {}) {
+  const written = new EventEmitter();
+  const lines: string[] = [];
+  let stderr = '';
+  const signals = manualSignals();
+  /** Resolves with the exit code. */
+  const exited = run(['webhook', 'listen', ...args], {
+    ...options,
+    env: { PARTNER_OUTPUT: 'ndjson', ...options.env },
+    signals,
+    onStdout(text) {
+      lines.push(...text.trimEnd().split('\n').slice(lines.length));
+      written.emit('written');
+    },
+    onStderr: (text) => {
+      stderr = text;
+    },
+  }).then(({ code }) => code);
+  /** Ends it as Ctrl-C does. @returns the exit code */
+  const stop = (): Promise<number> => {
+    signals.ctrlC();
+    return exited;
+  };
+  onTestFinished(async () => void (await stop()));
+  const ended = exited.then(() => true);
+  const lineAt = async (index: number): Promise<string> => {
+    while (lines[index] === undefined) {
+      const isOver = await Promise.race([once(written, 'written').then(() => false), ended]);
+      if (isOver && lines[index] === undefined) throw new Error(`It ended: ${stderr}`);
+    }
+    return lines[index];
+  };
+  const first = await lineAt(0);
+  const url: string = first.startsWith('{') ? JSON.parse(first).url : first;
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
+  return {
+    url,
+    /** The output, by line. */
+    lines,
+    /** The objects that follow the first one. */
+    get events() {
+      return lines.slice(1).map((line) => JSON.parse(line));
+    },
+    stderr: () => stderr,
+    /** Resolves with the object at a position, 0 for the first delivery. */
+    event: async (index: number) => JSON.parse(await lineAt(index + 1)),
+    stop,
+    exited,
+  };
 }

@@ -1,6 +1,31 @@
 import { once } from 'node:events';
 import readline from 'node:readline';
 import { PassThrough } from 'node:stream';
+import type { Sink } from '../../src/platform/io.ts';
+
+interface MemorySinkOptions {
+  readonly isTTY?: boolean;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  /** Called after each write, with everything that was written. The write ends when it resolves. */
+  readonly onWrite?: ((text: string) => unknown) | undefined;
+}
+
+/** A sink that records its writes. */
+export function memorySink({ isTTY = false, columns = 80, rows, onWrite }: MemorySinkOptions = {}) {
+  const writes: string[] = [];
+  const text = (): string => writes.join('');
+  const sink: Sink = {
+    isTTY,
+    columns,
+    rows,
+    async write(written) {
+      writes.push(written);
+      await onWrite?.(text());
+    },
+  };
+  return { ...sink, writes, text };
+}
 
 /** A terminal of 80 columns that records its output. */
 export class Screen extends PassThrough {
