@@ -114,7 +114,10 @@ export class Observer {
         const earlier = found.get(id);
         // Pages that shift while spaces are created show one twice.
         if (earlier && earlier.space_id !== space_id) {
-          throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
+          throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`, {
+            why: `They are ${earlier.space_id} and ${space_id}.`,
+            hint: "Nothing was sent. If another field is the external id, run: partnerctl contract set space.external_space_id '<path>'",
+          });
         }
         found.set(id, space);
       }
