@@ -76,6 +76,27 @@ const PLATFORMS: readonly Service[] = [
     error: ({ code, sentence }) => ({ error: { type: 'invalid_request_error', code, message: sentence } }),
   },
   {
+    name: 'zendesk',
+    ids: numbers,
+    id: 'id',
+    one: (fields, resource) => ({ [resource]: fields }),
+    paging: byPage(),
+    list: ({ key, items, total, next }) => ({ [key]: items, count: total, next_page: next, previous_page: null }),
+    error: ({ code, sentence }) => ({ error: code, description: sentence }),
+    fileField: 'uploaded_data',
+  },
+  {
+    name: 'github',
+    ids: numbers,
+    id: 'id',
+    also: { '*.node_id': 'MDQ6VXNlcjE=', '*.url': 'https://api.example.com/v1/things/1' },
+    paging: byPage(),
+    list: ({ items }) => items,
+    headers: ({ next }): Record<string, string> =>
+      next ? { link: `<${next}>; rel="next", <${next}>; rel="last"` } : {},
+    error: ({ sentence }) => ({ message: sentence, documentation_url: 'https://docs.example.com/rest' }),
+  },
+  {
     name: 'slack',
     id: 'id',
     one: (fields, resource) => ({ ok: true, [resource]: fields }),
