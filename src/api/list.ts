@@ -37,9 +37,14 @@ export function listAll<Item>(
 
 /** Lists every item as the service sends it, even if it cannot be read. Reading it throws as `listAll`. */
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
+  const { contract } = http;
+  const { leaf } = operation;
+  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], contract).id(itemId(leaf)) ?? jsonText(item);
   const idOf = (item: JsonObject): string => {
+    // The next page is requested with the id of the last item.
+    if (contract.next(leaf).kind === 'after') return readItem(operation, () => read(item));
     try {
-      return fieldsOf(item, RESOURCE_OF[operation.leaf], http.contract).id(itemId(operation.leaf)) ?? jsonText(item);
+      return read(item);
     } catch (error) {
       if (error instanceof UnknownShape) return jsonText(item);
       throw error;
