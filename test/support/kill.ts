@@ -119,9 +119,10 @@ async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<{ 
     count += 1;
     const isPoint = count === nth;
     if (isPoint && wire === 'arrived') return await kill();
-    const { status, text } = await passOn(request, serviceUrl);
+    const passed = await passOn(request, serviceUrl).catch(() => undefined);
+    if (!passed) return void response.destroy();
     if (isPoint && wire === 'processed') return await kill();
-    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    response.writeHead(passed.status, { 'content-type': 'application/json' }).end(passed.text);
     if (isPoint) response.once('finish', () => void kill());
   });
   const runAt: RunAt = ({ args, env }, at) => {
