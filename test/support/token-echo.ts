@@ -80,20 +80,6 @@ export const SHAPES: Readonly<Record<string, Echo>> = {
   'where --debug shortens a body': (header, response) => response.writeHead(404).end('x'.repeat(20_000 - 25) + header),
 };
 
-const escapeEach = (text: string, escapeCode: (code: string) => string): string =>
-  Array.from(text, (character) => escapeCode(character.charCodeAt(0).toString(16).padStart(2, '0'))).join('');
-
-/** Ways in which services, gateways, and frameworks write the token. */
-const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
-  'percent-encoded twice': (token) => encodeURIComponent(escapeEach(token, (code) => `%${code}`)),
-  'with named references': (token) => token.replace('+', '&plus;').replace('/', '&sol;').replace('=', '&equals;'),
-  'as decimal references': (token) => Array.from(token, (character) => `&#${character.charCodeAt(0)};`).join(''),
-  'as hexadecimal references': (token) => escapeEach(token, (code) => `&#x${code.toUpperCase()};`),
-  'as \\u escapes': (token) => escapeEach(token, (code) => `\\u00${code}`),
-  'as a mixture': (token) =>
-    token.slice(0, 9) + escapeEach(token.slice(9, 20), (code) => `%25${code}`) + token.slice(20),
-};
-
 const IDS =
   'id space_id external_space_id cron_job_id source_id agent_id message_id session_id document_id file_attachment_id';
 const TEXTS = 'name description text created_at schedule timezone instructions';
@@ -118,12 +104,10 @@ function everywhere(spell: (token: string) => string): Echo {
   };
 }
 
-/** All places, and every spelling of the token. */
+/** All places. */
 const ECHOES: Readonly<Record<string, Echo>> = {
   ...SHAPES,
-  ...Object.fromEntries(
-    Object.entries(SPELLINGS).map(([name, spell]) => [`in every field and header, ${name}`, everywhere(spell)]),
-  ),
+  'in every field and header, percent-encoded': everywhere(encodeURIComponent),
 };
 
 /** The arguments of every command that talks to the service and ends by itself. */
