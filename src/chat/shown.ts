@@ -88,8 +88,13 @@ export class Shown {
     const start = this.oldest === undefined ? -1 : messages.findIndex(({ message_id }) => message_id === this.oldest);
     const last = messages.at(-1);
     const held = holdsUnfinished && last !== undefined && this.isBeingWritten(last, now) ? last : undefined;
-    const fresh = messages.slice(start + 1).filter((each) => each !== held && !this.ids.has(each.message_id));
-    for (const { message_id } of fresh) this.ids.add(message_id);
+    const fresh: Message[] = [];
+    // A service may repeat a message within a page.
+    for (const message of messages.slice(start + 1)) {
+      if (message === held || this.ids.has(message.message_id)) continue;
+      this.ids.add(message.message_id);
+      fresh.push(message);
+    }
     const all = [...this.recent, ...fresh.map(({ message_id: id }) => ({ id, at: now }))];
     const first = all.findLastIndex(({ at }) => at <= now - LAG_MS);
     this.recent = all.slice(Math.max(first, 0)).slice(isBacklog ? -MAX_BACKLOG_LAG : -MAX_LAG);

@@ -34,9 +34,10 @@ describe('the cursor', () => {
 });
 
 describe('the messages that a page adds', () => {
-  it('are those after the place of an earlier run, and none that it showed', () => {
+  it('are those after the place of an earlier run, none that it showed, and each once', () => {
     const shown = new Shown({ from: 'after', message_id: 'm5', recent: ['m3', 'm4'] }, 0);
     expect(idsOf(shown.add(range(0, 8), 0, LIVE))).toEqual(['m6', 'm7']);
+    expect(idsOf(shown.add([...range(8, 10), ...range(8, 11)], 0, LIVE))).toEqual(['m8', 'm9', 'm10']);
   });
 
   it('do not include those whose ids are forgotten, in a service that repeats its whole history', () => {
