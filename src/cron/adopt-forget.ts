@@ -10,6 +10,7 @@ import {
   UsageError,
 } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
@@ -186,7 +187,7 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
     const reason = error instanceof ListUnavailable ? error.reason : error;
     const isUnreadable = error instanceof ListUnavailable || isUnexpectedShape(error);
     if (!isUnreadable || isTokenRejected(reason)) throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
-    return String(reason instanceof Error ? reason.message : reason);
+    return errorMessage(reason);
   });
   context.progress.stop();
   if (typeof list === 'string') {

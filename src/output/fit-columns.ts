@@ -71,7 +71,8 @@ function narrow(columns: readonly FittedColumn[], floors: readonly number[], wid
 
 /**
  * Fits the columns of a table into a width. If they are too wide, leaves out empty columns, moves notes (`below`) under their
- * rows, then shortens the optional columns and leaves them out, from the last one, and then shortens and wraps the others.
+ * rows, wraps those that wrap first, then shortens the optional columns and leaves them out, from the last one, and then shortens
+ * and wraps the others.
  * @param width in terminal columns, or Infinity
  * @returns undefined if a word would have to be split
  */

@@ -15,10 +15,6 @@ import { sanitizeLine } from './sanitize.ts';
 /** The hint of a failed query omits longer results. */
 const MAX_RESULT_IN_HINT = 2_000;
 
-function messageOf(error: unknown): string {
-  return errorMessage(error);
-}
-
 /**
  * The command has done its work, so the error includes the result. If the command failed, scripts need its own exit code.
  */
@@ -29,7 +25,7 @@ function failedQuery(
   failure: PartnerctlError | undefined,
 ): PartnerctlError {
   const message = `--query does not apply to the result: ${expression}`;
-  const why = messageOf(error);
+  const why = errorMessage(error);
   const text = stringifyJson(result);
   const resultText = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
   const details = { answer: result };
@@ -77,7 +73,7 @@ export async function compileQuery(
     };
   } catch (error) {
     throw new UsageError(`--query is not a valid JMESPath expression: ${expression}`, {
-      why: messageOf(error),
+      why: errorMessage(error),
       hint: 'See https://jmespath.org/tutorial.html for the syntax. Quote the whole expression for the shell.',
       cause: error,
     });
