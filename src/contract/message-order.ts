@@ -69,7 +69,7 @@ export function sortOldestFirst<Message extends MessageRef>(messages: readonly M
   const compare = orderOf(messages);
   if (!compare) return messages;
   // Newest first, the later of two messages that nothing else orders is the older one.
-  const tie = directionOf(messages) === 'newest first' ? -1 : 1;
+  const tie = compare(0, messages.length - 1) > 0 ? -1 : 1;
   const indexes = messages.map((_, index) => index);
   const sorted = indexes.toSorted((left, right) => compare(left, right) || tie * (left - right));
   return sorted.flatMap((index) => messages[index] ?? []);
