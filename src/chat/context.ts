@@ -12,7 +12,7 @@ export interface ChatContext {
   readonly signals: { readonly interrupt: AbortSignal };
   /** Aborts at an interrupt, and when the time of the command is up. */
   readonly abortSignal: AbortSignal;
-  readonly flags: { readonly timeout?: number; readonly retries?: number };
+  readonly flags: { readonly timeout?: number };
   readonly progress: { start(text: string, limitMs?: number): void; update(text: string): void };
   readonly command: FormatCommand;
   http(): Promise<Http>;

@@ -51,8 +51,6 @@ interface Polling extends FollowDeps {
   readonly once: boolean;
   /** How long an outage may last, in milliseconds. */
   readonly maxOutageMs: number;
-  /** Fail once this many further polls in a row have failed, however short the outage is. */
-  readonly maxRetries: number;
   /** Until this time (milliseconds since the epoch) the history may lack the message to start after. */
   readonly lagsUntil: number;
 }
@@ -176,7 +174,7 @@ class FollowedSession {
     cursor: string | undefined,
     startedAt: number,
   ): Events<Response | undefined> {
-    const { clock, health, http, once, lagsUntil, maxRetries, maxOutageMs } = this.polling;
+    const { clock, health, http, once, lagsUntil, maxOutageMs } = this.polling;
     const { ref, wasRead } = this;
     const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
     if (isNotFound && cursor !== undefined && clock.now() < lagsUntil) {
@@ -193,7 +191,6 @@ class FollowedSession {
     }
     if (isFatal(error, wasRead)) throw error;
     this.failures += 1;
-    if (this.failures > maxRetries) throw error;
     if (health.fail(this.key, error, startedAt, clock.now())) yield { kind: 'outage', ref, error };
     const retryAt = Date.parse(error.info.retryAt ?? '');
     await this.pause(Number.isNaN(retryAt) ? 0 : retryAt - clock.now());

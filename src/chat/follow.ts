@@ -11,8 +11,6 @@ export interface FollowOptions {
   readonly once?: boolean;
   /** How long an outage may last, in milliseconds. Without a limit by default; with `once`, for 30 s. */
   readonly maxOutageMs?: number | undefined;
-  /** With `once`, and without `maxOutageMs`: how many failed polls in a row to retry. */
-  readonly retries?: number | undefined;
   /** A fixed pause between two polls of a session; adaptive by default. */
   readonly intervalMs?: number | undefined;
   readonly lagsUntil?: number;
@@ -46,14 +44,12 @@ export class Follower {
   /** Follows one more session. @throws as `followSession` */
   follow(ref: SessionRef, start: FollowStart): AsyncGenerator<SessionEvent, void, void> {
     const { deps, signal, paces, reader, limit, health } = this;
-    const { once = false, intervalMs, maxOutageMs, retries = Number.POSITIVE_INFINITY, lagsUntil = 0 } = this.options;
+    const { once = false, intervalMs, lagsUntil = 0 } = this.options;
+    const { maxOutageMs = once ? READ_OUTAGE_MS : Number.POSITIVE_INFINITY } = this.options;
     const pace = new Pace({ ...deps, signal, intervalMs, sessions: () => paces.length });
     paces.push(pace);
-    const isReading = once && maxOutageMs === undefined;
-    const limits = isReading
-      ? { maxOutageMs: READ_OUTAGE_MS, maxRetries: retries }
-      : { maxOutageMs: maxOutageMs ?? Number.POSITIVE_INFINITY, maxRetries: Number.POSITIVE_INFINITY };
-    return followSession({ ...deps, signal, reader, limit, health, pace, once, lagsUntil, ...limits }, ref, start);
+    const polling = { ...deps, signal, reader, limit, health, pace, once, lagsUntil, maxOutageMs };
+    return followSession(polling, ref, start);
   }
 
   /** Something is about to be said: polls all sessions now. */

@@ -32,14 +32,10 @@ export function noHistoryError(error: NotFoundError, baseUrl: string): NotFoundE
 /** The error to end with after an outage of `maxOutageMs`. @param last the failure of the last poll */
 export function outageError(last: PartnerctlError, maxOutageMs: number): PartnerctlError {
   const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
-  const isUnanswered = last instanceof ServiceError && last.info.status === undefined && !last.info.permanent;
   return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
     ...last.info,
     why: [last.message, last.info.why].filter((line) => line !== undefined).join('\n'),
-    // A poll has a time limit of its own, which --timeout does not extend.
-    hint: isUnanswered
-      ? 'Check the base URL and the network, then run the command again; -v shows every attempt.'
-      : last.info.hint,
+    hint: 'Check the base URL and the network, then run the command again; -v shows every attempt.',
     cause: last,
   });
 }

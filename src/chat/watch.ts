@@ -120,7 +120,7 @@ export async function* watch(
   const places = await openPlaces(context, http);
   const ofSpace = source || space === undefined ? undefined : await sourcesOfSpace(context, http, space);
   const wanted = source ? new Set([await findSource(http, source, context.command)]) : ofSpace;
-  const follower = new Follower(deps, { once, intervalMs, retries: context.flags.retries });
+  const follower = new Follower(deps, { once, intervalMs });
   const watched = new Set<string>();
   const named = new Set<string>();
   const events: AsyncGenerator<WatchEvent, void, void>[] = [];

@@ -25,7 +25,7 @@ export const tail = () =>
     .option('--timestamps', 'show when each message was created')
     .option(
       '--max-outage <duration>',
-      'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
+      'exit 8 when the service is out of reach for this long (default with --no-follow: 30s)',
       duration,
     )
     .action(

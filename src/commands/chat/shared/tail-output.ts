@@ -43,8 +43,7 @@ export async function* toStreamEvents(
   const warnOfAuthor = warnOfAuthors(context, http);
   const withMessages = new Set<string>();
   let empty = 0;
-  const all = { ...options, retries: context.flags.retries };
-  for await (const event of tail(followDeps(context, http), places, sessions, all)) {
+  for await (const event of tail(followDeps(context, http), places, sessions, options)) {
     const { session_id } = event.ref;
     if (event.kind === 'message') {
       withMessages.add(session_id);
