@@ -1,11 +1,10 @@
 import { hash, randomUUID } from 'node:crypto';
 import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { makeDirectories } from '../platform/files.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
@@ -165,7 +164,7 @@ export class Places {
     this.refuseSecret(text);
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
-      if (this.known.size === 0) await makeDirectories(this.directory);
+      if (this.known.size === 0) await mkdir(this.directory, { recursive: true, mode: 0o700 });
       writeFileSync(temporary, text, { mode: 0o600 });
       renameSync(temporary, path);
     } catch (error) {

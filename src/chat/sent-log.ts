@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NewMessage } from '../api/calls.ts';
-import { makeDirectories } from '../platform/files.ts';
 import { readIfExists, toLocalError } from './places.ts';
 
 const KEY_BYTES = 12;
@@ -32,7 +31,7 @@ export class SentLog {
   /** Opens the log for `add`. @throws LocalError */
   async open(): Promise<void> {
     try {
-      await makeDirectories(join(this.path, '..'));
+      await mkdir(join(this.path, '..'), { recursive: true, mode: 0o700 });
       this.file = await open(this.path, 'a', 0o600);
     } catch (error) {
       throw toLocalError(this.path, 'written', error);

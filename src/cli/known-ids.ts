@@ -3,7 +3,6 @@ import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ContractKey } from '../config/contract-file.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { makeDirectories } from '../platform/files.ts';
 import { Paged, pagesOf } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';
@@ -61,7 +60,7 @@ async function store(context: Context, shown: readonly KnownId[], { kinds, withi
     const isOther = (id: KnownId) => !kinds.includes(id.kind) || (within !== undefined && id.within !== within);
     const ids = [...readKnownIds(context, service).filter(isOther), ...shown].slice(-MAX_IDS);
     const temporary = `${path}.${randomUUID()}.tmp`;
-    await makeDirectories(dirname(path));
+    await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await promises.writeFile(temporary, context.redact(JSON.stringify(ids)), { mode: 0o600 });
     await promises.rename(temporary, path);
   } catch {

@@ -1,24 +1,16 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { makeDirectories } from '../platform/files.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 
-const ELSEWHERE = 'Name another file with --state or PARTNER_STATE.';
-const FREE_SPACE = `Free some space and run the command again. ${ELSEWHERE}`;
-const PERMIT = `Change its permissions or its owner: a run under sudo may have created it. ${ELSEWHERE}`;
-const HINTS = new Map([
-  ['ENOSPC', FREE_SPACE],
-  ['EDQUOT', FREE_SPACE],
-  ['EACCES', PERMIT],
-  ['EPERM', PERMIT],
-]);
+const HINT =
+  'The file must be yours to write (a run under sudo may have created it), on a disk with free space. Or name another with --state or PARTNER_STATE.';
 
 /** Opens the file. @throws LocalError if a directory, a device, or a pipe is there: records would be lost */
 async function openFile(path: string, flags: number): Promise<FileHandle> {
@@ -27,24 +19,24 @@ async function openFile(path: string, flags: number): Promise<FileHandle> {
   await file.close();
   throw new LocalError(`The state file could not be read: ${path}`, {
     why: 'It is a directory, a device, or a pipe.',
-    hint: ELSEWHERE,
+    hint: HINT,
   });
 }
 
-/** Puts the entries of a directory on disk. Some systems cannot. */
-async function syncDirectory(path: string): Promise<void> {
+/** Puts the entries of a directory, and of those above it, on disk. Some systems cannot. */
+async function syncDirectories(path: string): Promise<void> {
   const directory = await open(path, O_RDONLY).catch(() => undefined);
   await directory?.sync().catch(() => undefined);
   await directory?.close();
+  if (dirname(path) !== path) await syncDirectories(dirname(path));
 }
 
 /** Opens the file to append. Creates it (0600) and its directory (0700), and puts their names on disk. */
 async function openToAppend(path: string): Promise<FileHandle> {
-  const created = await makeDirectories(dirname(path));
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await openFile(path, O_WRONLY | O_APPEND | O_CREAT);
   // If the file is empty, the process that created it may have been killed before it did this.
-  if ((await file.stat()).size === 0) await syncDirectory(dirname(await realpath(path)));
-  for (const directory of created) await syncDirectory(dirname(directory));
+  if ((await file.stat()).size === 0) await syncDirectories(dirname(await realpath(path)));
   return file;
 }
 
@@ -72,7 +64,7 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
     if (!(error instanceof Error) || !('syscall' in error) || typeof code !== 'string') throw error;
     throw new LocalError(`The state file could not be ${doing}: ${path}`, {
       why: `${toSentenceCase(describeFileError(error))}.`,
-      hint: HINTS.get(code) ?? ELSEWHERE,
+      hint: HINT,
       details: { path, code },
       cause: error,
     });
@@ -99,7 +91,7 @@ export function fileLog(path: string): LogDriver {
       if (bytesWritten < bytes.length) {
         throw new LocalError(`The state file could not be written: ${path}`, {
           why: `Only ${bytesWritten} of ${bytes.length} bytes were written: the disk is full, or a quota or size limit was reached.`,
-          hint: FREE_SPACE,
+          hint: HINT,
         });
       }
       await held.sync();

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { LocalError, StateUnavailableError, UsageError } from '../errors.ts';
+import { LocalError, StateUnavailableError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { type GitResult, runGit } from './git.ts';
@@ -18,24 +18,6 @@ import type { LogDriver } from './log.ts';
 const FILE = 'state.jsonl';
 /** How long to repeat a push while nobody else moves the branch. */
 const PERSISTENCE_MS = 60_000;
-
-/** Reads `git+ssh://host/path#branch`. @throws UsageError if a part of it is not valid */
-function parseAddress({ address }: StateLocation): { readonly url: string; readonly branch: string } {
-  const url = new URL(address);
-  const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
-  // The rules of `git check-ref-format`.
-  if (!/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/.test(branch) || /\.\.|\/\/|\/$|\.$|\.lock(\/|$)|\/\./.test(branch)) {
-    throw new UsageError(`${JSON.stringify(branch)} is not the name of a branch.`, {
-      hint: 'Put the branch behind #, for example: git+ssh://git@host/path.git#partnerctl-state',
-    });
-  }
-  // ssh would read them as options.
-  if ([url.hostname, decodeURIComponent(url.username)].some((name) => name.startsWith('-'))) {
-    throw new UsageError('The host and the user in the address of the state must not start with "-".');
-  }
-  url.hash = '';
-  return { url: url.href.replace(/^git\+/, ''), branch };
-}
 
 export interface GitDeps {
   readonly location: StateLocation;
@@ -74,11 +56,12 @@ class GitLog implements LogDriver {
   private known: Tip | undefined;
 
   constructor(deps: GitDeps) {
-    const { url, branch } = parseAddress(deps.location);
-    this.deps = deps;
+    const url = new URL(deps.location.address);
+    this.branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
+    url.hash = '';
+    this.url = url.href.replace(/^git\+/, '');
     this.label = deps.location.address;
-    this.url = url;
-    this.branch = branch;
+    this.deps = deps;
   }
 
   load(): Promise<readonly string[] | undefined> {
@@ -103,10 +86,7 @@ class GitLog implements LogDriver {
   async prepare(): Promise<undefined> {
     await this.inTurn(async () => {
       const base = await this.fetch();
-      if (base.text !== undefined) return;
-      await this.append(base, []);
-      if (base.commit === undefined) return;
-      await this.deps.warn(`Branch ${this.branch} already has other files; ${FILE} was added to it: ${this.label}`);
+      if (base.text === undefined) await this.append(base, []);
     });
   }
 
@@ -171,7 +151,7 @@ class GitLog implements LogDriver {
       if (!/couldn't find remote ref/i.test(fetched.why)) throw this.unreachable(fetched.why);
       return { commit: undefined, text: undefined };
     }
-    const commit = (await this.output(['rev-parse', 'refs/state'])).trim();
+    const commit = (await this.local(['rev-parse', 'refs/state'])).trim();
     if (commit === this.known?.commit) return this.known;
     const file = await this.git(['cat-file', 'blob', `${commit}:${FILE}`]);
     this.known = { commit, text: file.isDone ? file.stdout : undefined };
@@ -185,14 +165,13 @@ class GitLog implements LogDriver {
   private async push({ commit, text: before = '' }: Tip, lines: readonly string[]): Promise<string | undefined> {
     const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
     const text = `${ended}${lines.map((line) => `${line}\n`).join('')}`;
-    const blob = (await this.output(['hash-object', '-w', '--stdin'], text)).trim();
-    const all = commit === undefined ? [] : (await this.output(['ls-tree', '-z', commit])).split('\0');
+    const blob = (await this.local(['hash-object', '-w', '--stdin'], text)).trim();
+    const all = commit === undefined ? [] : (await this.local(['ls-tree', '-z', commit])).split('\0');
     const others = all.filter((entry) => entry !== '' && !entry.endsWith(`\t${FILE}`));
     const entries = [...others, `100644 blob ${blob}\t${FILE}`].map((entry) => `${entry}\0`);
-    const tree = (await this.output(['mktree', '-z'], entries.join(''))).trim();
+    const tree = (await this.local(['mktree', '-z'], entries.join(''))).trim();
     const parents = commit === undefined ? [] : ['-p', commit];
-    const message = `Add ${lines.length} ${lines.length === 1 ? 'record' : 'records'}`;
-    const next = (await this.output(['commit-tree', tree, ...parents, '-m', message])).trim();
+    const next = (await this.local(['commit-tree', tree, ...parents, '-m', 'Add records'])).trim();
     const ref = `refs/heads/${this.branch}`;
     const lease = `--force-with-lease=${ref}:${commit ?? ''}`;
     const pushed = await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
@@ -203,12 +182,8 @@ class GitLog implements LogDriver {
 
   private async makeClone(): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-git-'));
-    const { isDone, why } = await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps);
-    if (isDone) return directory;
-    throw new LocalError(`git cannot make a repository in ${directory}`, {
-      why,
-      hint: 'Nothing was sent to the service. Free some space, or name another directory with TMPDIR.',
-    });
+    this.stdoutOf(await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps));
+    return directory;
   }
 
   private async git(args: readonly string[], input?: string): Promise<GitResult> {
@@ -217,20 +192,24 @@ class GitLog implements LogDriver {
     return await runGit([`--git-dir=${await this.clone}`, ...args], { env, signal, input });
   }
 
-  private async output(args: readonly string[], input?: string): Promise<string> {
-    const { isDone, stdout, why } = await this.git(args, input);
+  /** Runs a command in the clone, which needs no server. */
+  private async local(args: readonly string[], input?: string): Promise<string> {
+    return this.stdoutOf(await this.git(args, input));
+  }
+
+  private stdoutOf({ isDone, stdout, why }: GitResult): string {
     if (isDone) return stdout;
-    throw new LocalError(`git ${args[0]} failed in ${await this.clone}`, {
+    throw new LocalError(`git failed in ${tmpdir()}`, {
       why,
-      hint: 'Nothing was sent to the service. Is there space left, and is git 2.29 or newer?',
+      hint: 'Nothing was sent to the service. Is there space left, and is git 2.29 or newer? TMPDIR names another directory.',
     });
   }
 
   private unreachable(why: string): StateUnavailableError {
-    const hint = /host key/i.test(why)
-      ? 'This machine does not know the key of the server, or knows another one. Check it, and accept it by logging in with ssh once; in CI, put it into ~/.ssh/known_hosts.'
-      : `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`;
-    return this.unavailable('The git repository of the state cannot be reached', { why, hint });
+    return this.unavailable('The git repository of the state cannot be reached', {
+      why,
+      hint: `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`,
+    });
   }
 
   private unavailable(what: string, { why, hint }: { readonly why: string; readonly hint: string }) {
@@ -239,7 +218,7 @@ class GitLog implements LogDriver {
   }
 }
 
-/** The log on a branch of a git repository. Connects with the first read or write. @throws UsageError for a bad address */
+/** The log on a branch of a git repository: `git+ssh://host/path#branch`. Connects with the first read or write. */
 export function gitLog(deps: GitDeps): LogDriver {
   return new GitLog(deps);
 }

@@ -12,14 +12,9 @@ const SETTINGS = [
   'user.email=partnerctl@localhost',
   'core.hooksPath=/dev/null',
   'gc.auto=0',
-  'maintenance.auto=false',
   'commit.gpgSign=false',
   'push.gpgSign=false',
-  'push.followTags=false',
-  'push.recurseSubmodules=no',
   'push.pushOption=',
-  'fetch.prune=false',
-  'fetch.recurseSubmodules=false',
   // If this process is killed, nothing else ends a git that waits for a silent server.
   'http.lowSpeedLimit=1',
   'http.lowSpeedTime=60',
@@ -39,15 +34,8 @@ function environment(env: Environment): Environment {
 export interface GitResult {
   readonly isDone: boolean;
   readonly stdout: string;
-  /** Why it failed: what git says, without its hints, and without credentials that the user's configuration adds to URLs. */
+  /** The end of what git says, without credentials that the user's configuration adds to URLs. */
   readonly why: string;
-}
-
-function explain(output: string, code: number | null): string {
-  const noise = /^(hint:|Please make sure|and the repository exists|Warning: Permanently added|To |@|\s*$)/;
-  const text = output.replaceAll(/\/\/[^/@\s]+@/g, '//');
-  const lines = text.split('\n').filter((line) => !noise.test(line));
-  return lines.slice(-8).join('\n').trim() || `git ended with ${code ?? 'a signal'}.`;
 }
 
 /**
@@ -57,12 +45,9 @@ function explain(output: string, code: number | null): string {
  */
 export async function runGit(
   args: readonly string[],
-  {
-    env,
-    signal,
-    input,
-  }: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string | undefined },
+  options: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string | undefined },
 ): Promise<GitResult> {
+  const { env, signal, input } = options;
   signal.throwIfAborted();
   const isGroup = process.platform !== 'win32';
   const child = spawn('git', [...SETTINGS, ...args], { env: environment(env), detached: isGroup, windowsHide: true });
@@ -89,10 +74,10 @@ export async function runGit(
       child.on('close', resolve);
     });
     if (code !== 0) signal.throwIfAborted();
-    const late = limit.aborted ? `error: no answer within ${COMMAND_MS / 1000}s` : '';
     const stdout = Buffer.concat(out).toString();
-    if (code === 0) return { isDone: true, stdout, why: '' };
-    return { isDone: false, stdout, why: explain(`${stdout}\n${Buffer.concat(err).toString()}${late}`, code) };
+    const said = `${stdout}\n${Buffer.concat(err)}`.trim().replaceAll(/\/\/[^/@\s]+@/g, '//');
+    const why = said.split('\n').slice(-8).join('\n') || `git ended with ${code ?? 'a signal'}.`;
+    return { isDone: code === 0, stdout, why };
   } catch (error) {
     signal.throwIfAborted();
     throw new LocalError('git cannot be started.', {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { posix, win32 } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 
@@ -14,10 +14,8 @@ export interface LocationSources {
   readonly home: string;
 }
 
-type StoreKind = 'file' | 'postgres' | 'git';
-
 export interface StateLocation {
-  readonly kind: StoreKind;
+  readonly kind: 'file' | 'postgres' | 'git';
   /** The path of the file, or an address without a password. */
   readonly address: string;
   /** The password in the address, if it has one. */
@@ -30,19 +28,15 @@ export interface StateLocation {
 
 /** Returns the directory for local state, and the setting that it comes from. */
 function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLocation, 'path' | 'from'> {
-  const { isAbsolute, join } = platform === 'win32' ? win32 : posix;
   const xdg = env.XDG_STATE_HOME;
   if (xdg && isAbsolute(xdg)) return { path: join(xdg, 'partnerctl'), from: 'XDG_STATE_HOME' };
   if (platform === 'win32' && env.LOCALAPPDATA) {
     return { path: join(env.LOCALAPPDATA, 'partnerctl'), from: 'LOCALAPPDATA' };
   }
   if (!isAbsolute(home)) {
-    throw new UsageError('There is no home directory for the state file.', {
-      hint: 'Name the file with --state or PARTNER_STATE.',
-    });
+    throw new UsageError('There is no home directory for the state file.', { hint: 'Name the file with --state.' });
   }
-  const inHome = platform === 'win32' ? join(home, 'AppData', 'Local') : join(home, '.local', 'state');
-  return { path: join(inHome, 'partnerctl'), from: 'default' };
+  return { path: join(home, '.local', 'state', 'partnerctl'), from: 'default' };
 }
 
 const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch.';
@@ -54,7 +48,7 @@ const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@h
 const MISTYPED =
   /:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^[^/\s:]+@[^/\s:]+:|^(postgres(ql)?|git\+\w+):|^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i;
 
-function storeKind(address: string): StoreKind {
+function storeKind(address: string): StateLocation['kind'] {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) {
     if (!MISTYPED.test(address)) return 'file';
@@ -95,7 +89,7 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
   if (from === '--state' && url.password !== '') {
     // Flags are visible in the process list and in the shell history.
     throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
-      hint: 'Leave it out. For PostgreSQL, use PGPASSWORD, PGPASSFILE, or PARTNER_STATE; for git, its credential helper.',
+      hint: 'Leave it out. For PostgreSQL, use PGPASSWORD or PARTNER_STATE; for git, its credential helper.',
     });
   }
   if (isGit && (url.password !== '' || (url.protocol !== 'git+ssh:' && TOKEN_AS_USER.test(url.username)))) {
@@ -114,9 +108,8 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
  *   user has no home directory
  */
 export function stateLocation(sources: LocationSources): StateLocation {
-  const { flag, env, profile, platform } = sources;
+  const { flag, env, profile } = sources;
   if (flag === '') throw new UsageError('--state needs a file name.', { hint: 'Is the shell variable in it unset?' });
-  const { join } = platform === 'win32' ? win32 : posix;
   const settings = [
     ['--state', flag],
     ['PARTNER_STATE', env.PARTNER_STATE],

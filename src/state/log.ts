@@ -1,5 +1,5 @@
 import type { JsonObject } from '../contract/json.ts';
-import { InputError, LocalError } from '../errors.ts';
+import { InputError, LocalError, NotFoundError } from '../errors.ts';
 import { type Author, CONFLICT_MARKER, decode, encode, type LogRecord, newRecord } from './record.ts';
 
 /**
@@ -52,17 +52,25 @@ export function repairHint(why: string): string {
   return 'Restore the line from a backup or from git. Without one, see: partnerctl help state.';
 }
 
-/** How many unusable lines to warn about; further ones are only counted. */
-const MAX_WARNINGS = 20;
+/**
+ * Returns the entries that are records. @param label of the log
+ * @throws LocalError if a line is damaged: it may be the record of something that exists
+ */
+function intactRecords(entries: readonly LogEntry[], label: string) {
+  const damage = entries.find((entry) => entry.kind === 'damaged');
+  if (!damage) return entries.filter((entry) => entry.kind === 'record');
+  const { line, why } = damage;
+  throw new LocalError(`${label}:${line} cannot be used: ${why}.`, {
+    why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
+    hint: `${repairHint(why)} To check: partnerctl state verify`,
+    details: { path: label, line, why },
+  });
+}
 
 /** Returns warnings about the lines that cannot be used. @param label of the log */
 export function damageWarnings(entries: readonly LogEntry[], label: string): readonly string[] {
   const damaged = entries.filter((entry) => entry.kind === 'damaged');
-  const more = damaged.length - MAX_WARNINGS;
-  return [
-    ...damaged.slice(0, MAX_WARNINGS).map(({ line, why }) => `${label}:${line} cannot be used: ${why}`),
-    ...(more > 0 ? [`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`] : []),
-  ];
+  return damaged.map(({ line, why }) => `${label}:${line} cannot be used: ${why}`);
 }
 
 /** An append-only log of records. Records that are appended during a write share the next one. */
@@ -109,16 +117,7 @@ export class Log {
    * @throws LocalError if the log cannot be reached, or if a line is damaged: it may be the record of something that exists
    */
   async read(): Promise<readonly LogRecord[]> {
-    const entries = (await this.inspect()) ?? [];
-    const damage = entries.find((entry) => entry.kind === 'damaged');
-    if (damage) {
-      throw new LocalError(`${this.label}:${damage.line} cannot be used: ${damage.why}.`, {
-        why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
-        hint: `${repairHint(damage.why)} To check: partnerctl state verify`,
-        details: { path: this.label, line: damage.line, why: damage.why },
-      });
-    }
-    return entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
+    return intactRecords((await this.inspect()) ?? [], this.label).map(({ record }) => record);
   }
 
   /**
@@ -132,10 +131,15 @@ export class Log {
     if (lines.length > 0) await this.write(lines);
   }
 
-  /** Appends the records that another log has and this one lacks, unchanged. @returns how many, and how many it had */
-  async copyFrom(entries: readonly LogEntry[]): Promise<{ readonly copied: number; readonly present: number }> {
+  /**
+   * Appends the records that another log has and this one lacks, unchanged and in order. A repeat copies nothing.
+   * @throws NotFoundError if the other does not exist; LocalError if one cannot be read or written, or has a damaged line
+   */
+  async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
+    const entries = await other.inspect();
+    if (!entries) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
+    const all = intactRecords(entries, other.label);
     const known = new Set((await this.read()).map(({ id }) => id));
-    const all = entries.filter((entry) => entry.kind === 'record');
     const missing = all.filter(({ record }) => !known.has(record.id));
     if (missing.length > 0) await this.write(missing.map(({ text }) => text));
     return { copied: missing.length, present: all.length - missing.length };

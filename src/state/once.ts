@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { JsonObject } from '../contract/json.ts';
-import { LocalError, PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import { LocalError, type PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { Log } from './log.ts';
@@ -146,13 +146,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     } catch (error) {
       // They may have arrived. What cannot be released blocks its key until `cron reconcile`.
       const releases = reserved.map(({ key, record }) => ({ key, of: record.id }));
-      const open =
-        error instanceof StateUnavailableError ? { error } : await failureOf(this.record('released', releases));
-      if (open && error instanceof PartnerctlError) {
-        for (const { item } of reserved) {
-          await this.steps.settled(item, { kind: 'failed', error, unrecorded: open.error });
-        }
-      }
+      if (!(error instanceof StateUnavailableError)) await failureOf(this.record('released', releases));
       throw error;
     }
   }

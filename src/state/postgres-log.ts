@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { LocalError, StateUnavailableError } from '../errors.ts';
+import { StateUnavailableError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { LogDriver } from './log.ts';
@@ -21,9 +21,7 @@ export interface PostgresDeps {
 }
 
 /** How long a statement may take, and how long it is repeated. */
-const [STATEMENT_MS, PERSISTENCE_MS] = [15_000, 15_000];
-/** Rows a statement, so that each ends in time over a slow line. */
-const PAGE = 2_000;
+const [STATEMENT_MS, PERSISTENCE_MS] = [30_000, 15_000];
 
 /** Another statement used the same position, or the transaction must be repeated. */
 const CONFLICT = /^(23505|40001|40P01)$/;
@@ -36,50 +34,22 @@ function isPermanent(error: unknown, code: string): boolean {
   return error instanceof postgres.PostgresError ? !TRANSIENT.test(code) : PERMANENT.test(code);
 }
 
-/** What to do about an error of the server, by its SQLSTATE and message; the first that matches. */
-const REFUSALS: readonly (readonly [RegExp, string])[] = [
-  [/^(42P01|3F000)/, "Create the table: partnerctl state init '<address>'"],
-  [/^42501/, 'Let the owner of the database run: GRANT SELECT, INSERT ON <table> TO "<user>";'],
-  [/^25006/, 'The address leads to a standby, or to a database that is read-only: name the primary.'],
-  [/^(22P05|22021)/, "Use a database that was created with ENCODING 'UTF8'."],
-  [/no encryption|SSL off/, 'Add ?sslmode=require to the address, or sslmode=verify-full.'],
-  [
-    /^28/,
-    'Check the user and the password: PGPASSWORD, PGPASSFILE, PARTNER_STATE, or the state_password_command of the profile.',
-  ],
-  [/^(42|23)/, 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init'],
-  [/./, 'Check the address: partnerctl state path'],
-];
-
-/** What to do about a failed connection, by its code and message; the first that matches. */
-const FAILURES: readonly (readonly [RegExp, string])[] = [
-  [
-    /secure TLS connection/,
-    'Does the server offer TLS? It must, unless the host is this machine. Check the address: partnerctl state path',
-  ],
-  [/^ENOTFOUND/, 'Check the host in the address: partnerctl state path'],
-  [
-    PERMANENT,
-    "Name the certificate of the server's authority: ?sslrootcert=<path>. Or encrypt without verifying: ?sslmode=require",
-  ],
-  [
-    /^/,
-    'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.',
-  ],
-];
-
 /** Returns the error to report when a statement is not repeated any more. */
-function unavailable(error: unknown, { table, user, label }: PostgresTarget): StateUnavailableError {
+function unavailable(error: unknown, label: string): StateUnavailableError {
   const code = String(errorCode(error) ?? '');
   // A failure to connect to several addresses has no message of its own.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const message = errorMessage(first);
   const isRefusal = error instanceof postgres.PostgresError && !TRANSIENT.test(code);
-  const [, advice = ''] = (isRefusal ? REFUSALS : FAILURES).find(([what]) => what.test(`${code} ${message}`)) ?? [];
-  const hint = advice.replace('<address>', label).replace('<table>', table).replace('<user>', user);
   return new StateUnavailableError(
     `The database of the state ${isRefusal ? 'refused a query' : 'cannot be reached'}: ${label}`,
-    { why: code === '' || message.includes(code) ? message : `${message} (${code})`, hint, cause: error },
+    {
+      why: code === '' || message.includes(code) ? message : `${message} (${code})`,
+      hint: isRefusal
+        ? `Check the address (?table=<name> names another table), the user, and the password (PGPASSWORD). The owner of the table creates it, and gets the GRANT for other users, with: partnerctl state init '${label}'`
+        : 'Nothing more is sent to the service while the state cannot be read and written. Check the host in the address. The server must offer TLS, unless it is this machine: NODE_EXTRA_CA_CERTS names its certificate authority, and ?sslmode=require does not verify it.',
+      cause: error,
+    },
   );
 }
 
@@ -100,34 +70,18 @@ class PostgresLog implements LogDriver {
   }
 
   async load(): Promise<readonly string[]> {
-    const page = `select position::text, line from ${this.table} where position > $1::bigint order by position limit ${PAGE}`;
-    const lines: string[] = [];
-    for (let after: unknown = '0'; ; ) {
-      const rows = await this.run(page, [String(after)]);
-      for (const { line } of rows) lines.push(String(line));
-      if (rows.length < PAGE) return lines;
-      after = rows.at(-1)?.position;
-    }
+    const rows = await this.run(`select line from ${this.table} order by position`);
+    return rows.map(({ line }) => String(line));
   }
 
   async write(lines: readonly string[]): Promise<void> {
     if (!this.isChecked) await this.check();
-    for (let start = 0; start < lines.length; start += PAGE) {
-      await this.run(this.insertion(), [lines.slice(start, start + PAGE)]);
-    }
+    await this.run(this.insertion(), lines);
   }
 
   async prepare(): Promise<string> {
-    const [encoding] = await this.run("select current_setting('server_encoding') as name");
-    // SQL_ASCII stores bytes unchanged.
-    if (encoding?.name !== 'UTF8' && encoding?.name !== 'SQL_ASCII') {
-      throw new LocalError(`The database cannot hold all names: ${this.label}`, {
-        why: `Its encoding is ${String(encoding?.name)}.`,
-        hint: "Use a database that was created with ENCODING 'UTF8'.",
-      });
-    }
     // `if not exists` needs the permission to create even if the table exists.
-    const [found] = await this.run('select to_regclass($1)::text as name', [this.table]);
+    const [found] = await this.run(`select to_regclass('${this.table}')::text as name`);
     if (found?.name === null) {
       await this.run(`create table if not exists ${this.table} (position bigint primary key, line text not null)`);
     }
@@ -139,7 +93,7 @@ class PostgresLog implements LogDriver {
 
   /** Inserts nothing, but fails without the table, its columns, its unique positions, or the permission. */
   async check(): Promise<void> {
-    await this.run(`${this.insertion()} on conflict (position) do nothing`, [[]]);
+    await this.run(`${this.insertion()} on conflict (position) do nothing`, []);
     this.isChecked = true;
   }
 
@@ -162,35 +116,33 @@ class PostgresLog implements LogDriver {
   /**
    * Runs a statement, and repeats it while it may succeed: one whose result is lost may be completed all the same. A repeated
    * insertion may add its lines twice, which is harmless.
+   * @param lines the parameter of the statement, if it has one
    * @throws StateUnavailableError; the reason of the signal
    */
-  private async run(text: string, parameters: readonly (string | readonly string[])[] = []): Promise<readonly Row[]> {
-    const { clock, random, signal, target } = this.deps;
+  private async run(text: string, lines?: readonly string[]): Promise<readonly Row[]> {
+    const { clock, random, signal } = this.deps;
     const start = clock.monotonic();
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.attempt(text, parameters);
+        return await this.attempt(text, lines);
       } catch (error) {
         signal.throwIfAborted();
         const code = String(errorCode(error) ?? '');
         const isConflict = CONFLICT.test(code);
         if (!isConflict) await this.close();
         const isLate = clock.monotonic() - start > PERSISTENCE_MS;
-        if (isLate || (!isConflict && isPermanent(error, code))) throw unavailable(error, target);
+        if (isLate || (!isConflict && isPermanent(error, code))) throw unavailable(error, this.label);
         const longest = (isConflict ? 5 : 100) * 2 ** Math.min(attempt, 5);
         await clock.sleep(longest * random(), signal);
       }
     }
   }
 
-  private async attempt(text: string, parameters: readonly (string | readonly string[])[]): Promise<readonly Row[]> {
+  private async attempt(text: string, lines?: readonly string[]): Promise<readonly Row[]> {
     const { clock, signal } = this.deps;
     this.sql ??= this.connect();
     const done = new AbortController();
-    const query = this.sql.unsafe<Row[]>(
-      text,
-      parameters.map((each) => (typeof each === 'string' ? each : [...each])),
-    );
+    const query = this.sql.unsafe<Row[]>(text, lines && [[...lines]]);
     const limit = clock.sleep(STATEMENT_MS, AbortSignal.any([signal, done.signal])).then(() => {
       throw new Error(`The server did not answer within ${STATEMENT_MS / 1000}s.`);
     });
@@ -207,7 +159,6 @@ class PostgresLog implements LogDriver {
     return postgres({
       ...{ host, port, database, user, ssl },
       ...(password !== undefined && { password }),
-      ...(host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }),
       max: 1,
       connect_timeout: 10,
       prepare: false,

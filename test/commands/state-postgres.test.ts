@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { run, tempDirectory } from '../support/run.ts';
@@ -7,12 +6,6 @@ import { BASE, createProfileHome, TOKEN } from './profile-home.ts';
 
 const PASSWORD = 'pa:ss word#1';
 const programs = postgresPrograms();
-
-function passwordFile(mode: string): string {
-  const path = write('pgpass', `127.0.0.1:*:*:ops:${PASSWORD.replace(':', '\\:')}\n`);
-  execFileSync('chmod', [mode, path]);
-  return path;
-}
 
 describe.skipIf(programs === undefined)('the password of a PostgreSQL state', () => {
   let server: PostgresServer;
@@ -28,7 +21,6 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
   const withPassword = (): string => address.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`);
   const SOURCES: readonly (readonly [string, () => Record<string, string>])[] = [
     ['PGPASSWORD', () => ({ PARTNER_STATE: address, PGPASSWORD: PASSWORD })],
-    ['PGPASSFILE', () => ({ PARTNER_STATE: address, PGPASSFILE: passwordFile('600') })],
     ['PARTNER_STATE', () => ({ PARTNER_STATE: withPassword() })],
   ];
 
@@ -59,14 +51,6 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
     expect(await state(address)).toMatchObject({
       status: 'ok',
       message: expect.stringMatching(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ from PARTNER_STATE: shared; 0 records$/),
-    });
-  });
-
-  test('is not read from a password file that others can read', async () => {
-    const env = { HOME: tempDirectory(), PARTNER_STATE: address, PGPASSFILE: passwordFile('644') };
-    expect(await run(['state', 'verify'], { env })).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('chmod 600'),
     });
   });
 

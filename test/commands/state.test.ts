@@ -57,21 +57,19 @@ test('state path prints only the path without a service or a file, creates neith
     (await run(['state', 'path', '-o', 'json', ...args], { env: { HOME, ...env } })).json();
   const verified = await run(['state', 'verify', '-o', 'json'], { env: { HOME } });
   expect(verified.json()).toMatchObject({ exists: false, sound: true });
-  const nothing = { exists: false, writable: true, problem: null, hint: null };
-  expect(await decided({})).toEqual({ path, from: 'default', ...nothing });
+  expect(await decided({})).toEqual({ path, from: 'default' });
   const inXdg = join(XDG_STATE_HOME, 'partnerctl/state.jsonl');
   expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: inXdg, from: 'XDG_STATE_HOME' });
   const login = ['login', '--base-url', 'https://api.example.com/v1', '--no-verify', '--state', 'team.jsonl'];
   expect((await run(login, { env: { HOME, PARTNER_TOKEN: 'token-of-a-profile' } })).code).toBe(0);
   expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: 'team.jsonl', from: 'profile' });
-  const shared = { path: PARTNER_STATE, from: 'PARTNER_STATE', exists: true };
-  expect(await decided({ PARTNER_STATE })).toMatchObject(shared);
+  expect(await decided({ PARTNER_STATE })).toMatchObject({ path: PARTNER_STATE, from: 'PARTNER_STATE' });
   const mine = await decided({ PARTNER_STATE }, '--state', 'mine.jsonl');
-  expect(mine).toMatchObject({ path: 'mine.jsonl', from: '--state', exists: false });
+  expect(mine).toMatchObject({ path: 'mine.jsonl', from: '--state' });
 });
 
 describe('state show', () => {
-  test('shows the records in order and who wrote them, with every field in JSON, by type and by key', async () => {
+  test('shows the records in order and who wrote them, with every field in JSON', async () => {
     const path = soundFile();
     expect(await run(['state', 'show', '--state', path])).toMatchObject({
       code: 0,
@@ -83,26 +81,20 @@ describe('state show', () => {
         `8\t${AT}\tupload.reserved\t\tfilename=faq.pdf key=k2\n`,
       ].join(''),
     });
-    const show = async (...args: string[]) =>
-      (await run(['state', 'show', '--state', path, '-o', 'json', ...args])).json<{ line: number }[]>();
-    const reserved = { line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB };
-    expect((await show('--type', 'cron'))[0]).toEqual(reserved);
-    expect((await show('--key', 'k1', '--type', 'cron.created')).map(({ line }) => line)).toEqual([6]);
+    const records = (await run(['state', 'show', '--state', path, '-o', 'json'])).json<unknown[]>();
+    expect(records[1]).toEqual({ line: 4, type: 'cron.reserved', at: AT, id: '2', key: 'k1', data: JOB });
     const missing = join(tempDirectory(), 'state.jsonl');
     const { stderr } = await run(['state', 'show', '--state', missing], { columns: 80 });
     expect(stderr).toBe(`There is no state yet: ${missing}\n`);
   });
 
-  test('shows every intact record of a damaged file once, and warns about at most twenty lines that cannot be used', async () => {
+  test('shows every intact record of a damaged file once, and warns about the lines that cannot be used', async () => {
     const path = damagedFile();
     const ran = await run(['state', 'show', '--state', path, '-o', 'json', '-q']);
     expect(ran.code).toBe(0);
     expect(ran.json<{ line: number }[]>().map((record) => record.line)).toEqual([1, 3, 9]);
     const warnings = DAMAGED.map(({ line, why }) => `warning: ${path}:${line} cannot be used: ${why}\n`);
     expect(ran.stderr).toBe(warnings.join(''));
-    const many = write('state.jsonl', 'broken\n'.repeat(1_000));
-    const { stderr } = await run(['state', 'show', '--state', many]);
-    expect(stderr).toContain('980 more lines cannot be used; `partnerctl state verify` names them all.');
   });
 });
 
@@ -145,8 +137,6 @@ test.each([
     hint: expect.stringContaining('--state'),
     details: { why: expect.stringContaining(why) },
   });
-  const plain = await run(['state', 'path', '--state', path]);
-  expect(plain).toMatchObject({ code: 0, stdout: `${path}\n`, stderr: expect.stringContaining(why) });
 });
 
 test('A place with other content is not initialized or copied to, and stays as it is', async () => {
@@ -158,10 +148,9 @@ test('A place with other content is not initialized or copied to, and stays as i
   ]) {
     const ran = await run(['state', ...args, '-o', 'json']);
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.error()).toMatchObject({ type: 'local', message: `This is not a state: ${path}` });
+    expect(ran.error()).toMatchObject({ type: 'local', message: expect.stringContaining(`${path}:1 cannot be used`) });
   }
   expect(readFileSync(path, 'utf8')).toBe(content);
-  expect((await run(['state', 'init', damagedFile()])).code).toBe(0);
 });
 
 describe('A state on a branch', () => {
@@ -179,7 +168,6 @@ describe('A state on a branch', () => {
     const env = { HOME, PARTNER_STATE: address };
     const made = await run(['state', 'init', '-o', 'json'], { env });
     expect(made.json()).toEqual({ address, grant: null });
-    expect(made.stderr).toBe(`warning: Branch main already has other files; state.jsonl was added to it: ${address}\n`);
     expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
     expect(git(['ls-tree', '--name-only', 'main'])).toBe('README.md\nstate.jsonl');
     const [file, copy] = [soundFile(), join(HOME, 'copy.jsonl')];
@@ -219,7 +207,6 @@ describe('An address', () => {
       ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
       ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
       ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
-      ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
       ['postgres://db/main', 'names no user'],
       ['postgres://ops@localhost/main?tabel=mine', 'unknown parameter "tabel"'],
       ['postgres://ops@localhost/main?table=a;b', '"a;b" is not the name of a table'],
@@ -229,23 +216,12 @@ describe('An address', () => {
       ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
       ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
     ] as const) {
-      const ran = await run(['state', 'path'], { env: { PARTNER_STATE: address } });
+      const ran = await run(['state', 'verify'], { env: { PARTNER_STATE: address } });
       expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(message)]);
       expect(ran.stderr).not.toContain('secret');
     }
     const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
     expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
     expect(flag.stderr).not.toContain('secret');
-  });
-
-  test('may name a file of certificates, which must be readable', async () => {
-    const certificates = join(tempDirectory(), 'ca.pem');
-    const database = `postgres://ops@db.example.com/main?sslrootcert=${certificates}`;
-    const ran = await run(['state', 'show', '--state', database, '-o', 'json']);
-    expect(ran.code).toBe(1);
-    expect(ran.error()).toMatchObject({
-      message: `The certificates of the database cannot be read: ${certificates}`,
-      hint: expect.stringContaining('sslrootcert'),
-    });
   });
 });

@@ -14,11 +14,10 @@ export const copy = () =>
     .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
     .action(
       run(async (context, source, target) => {
-        const { copyRecords } = await import('../../state/copy.ts');
         const { textResult } = await import('./shared/text-result.ts');
         const from = await context.log(source);
         const to = await context.log(target);
-        const { copied, present } = await copyRecords(from, to);
+        const { copied, present } = await to.copyFrom(from);
         const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
         return textResult({ from: from.label, to: to.label, copied, present }, [text]);
       }),

@@ -3,7 +3,7 @@ import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 export const init = () =>
   leaf('init', 'Prepare a database or a repository for the state', {
     description:
-      'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists. Shows what to grant to the other users of a database.',
+      'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists, and fails if it has other content. Shows what to grant to the other users of a database.',
     exits: STATE_EXITS,
     examples: [
       'partnerctl state init postgres://ops@db.example.com/ops  # create the table',
@@ -13,11 +13,10 @@ export const init = () =>
     .argument('[address]', 'the place to prepare; the configured one by default')
     .action(
       run(async (context, address) => {
-        const { refuseOtherContent } = await import('../../state/copy.ts');
         const { textResult } = await import('./shared/text-result.ts');
         const log = await context.log(address);
         const grant = (await log.prepare()) ?? null;
-        await refuseOtherContent(log);
+        await log.read();
         return textResult({ address: log.label, grant }, [
           `The state is ready: ${log.label}`,
           ...(grant === null ? [] : [`For each other user: ${grant}`]),

@@ -1,6 +1,5 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
-import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
@@ -37,33 +36,17 @@ export const show = () =>
     description:
       'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
     exits: STATE_EXITS,
-    examples: [
-      'partnerctl state show  # every record',
-      'partnerctl state show --type space -o json  # the spaces that were provisioned, with every field',
-    ],
-  })
-    .option('--type <type>', 'only records of this type, such as space, cron, or cron.created')
-    .option('--key <key>', 'only records of this key')
-    .action(
-      run(async (context, { type, key }) => {
-        if (type !== undefined && !/^(space|(cron|upload)(\.[a-z]+)?)$/.test(type)) {
-          throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, {
-            hint: 'The types are space, cron, and upload, and events such as cron.created.',
-          });
-        }
-        const { damageWarnings } = await import('../../state/log.ts');
-        const log = await context.log();
-        const entries = await log.inspect();
-        for (const warning of damageWarnings(entries ?? [], log.label)) await context.warn(warning);
-        const records = (entries ?? []).filter((entry) => entry.kind === 'record');
-        const wanted = records.filter(
-          ({ record }) =>
-            (type === undefined || `${record.type}.`.startsWith(`${type}.`)) &&
-            (key === undefined || record.key === key),
-        );
-        return listResult(wanted, COLUMNS, {
-          empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
-          json: ({ line, record }) => ({ line, ...record }),
-        });
-      }),
-    );
+    examples: ['partnerctl state show  # every record', 'partnerctl state show -o json  # with every field'],
+  }).action(
+    run(async (context) => {
+      const { damageWarnings } = await import('../../state/log.ts');
+      const log = await context.log();
+      const entries = await log.inspect();
+      for (const warning of damageWarnings(entries ?? [], log.label)) await context.warn(warning);
+      const records = (entries ?? []).filter((entry) => entry.kind === 'record');
+      return listResult(records, COLUMNS, {
+        empty: entries ? 'The state has no record.' : `There is no state yet: ${log.label}`,
+        json: ({ line, record }) => ({ line, ...record }),
+      });
+    }),
+  );

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { copyRecords } from '../../../src/state/copy.ts';
 import { stateLocation } from '../../../src/state/location.ts';
 import type { Log } from '../../../src/state/log.ts';
 import { openLog } from '../../../src/state/open-log.ts';
@@ -88,11 +87,11 @@ describe.each(storeKinds().slice(0, propertyRuns(3, 1)))('The state in $name', (
       const [source, target] = [await open(await kind.fresh()), await open(`${tempDirectory()}/copy.jsonl`)];
       await target.append('x');
       await source.append('a', 'b', 'c');
-      expect(await copyRecords(source.log, target.log)).toEqual({ copied: 3, present: 0 });
+      expect(await target.log.copyFrom(source.log)).toEqual({ copied: 3, present: 0 });
       await source.append('d');
-      expect(await copyRecords(source.log, target.log)).toEqual({ copied: 1, present: 3 });
+      expect(await target.log.copyFrom(source.log)).toEqual({ copied: 1, present: 3 });
       expect(await target.ids()).toEqual(['x', 'a', 'b', 'c', 'd']);
-      expect(await copyRecords(target.log, source.log)).toEqual({ copied: 1, present: 4 });
+      expect(await source.log.copyFrom(target.log)).toEqual({ copied: 1, present: 4 });
       expect(await source.ids()).toEqual(['a', 'b', 'c', 'd', 'x']);
       for (const { log } of [source, target]) await log.close();
     });
