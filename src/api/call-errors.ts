@@ -82,7 +82,7 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
   const { operation, tokenOrigin, baseUrl } = call;
   // Redact before quoting: a truncated secret would not be recognized.
   const body = call.redact(response.body);
-  const said = readErrorBody(body, headers['content-type'], call.contract);
+  const said = readErrorBody(body, headers['content-type']);
   const info = responseInfo(response, said, call);
   const hinted = (hint: string | undefined): ErrorInfo => ({ ...info, hint });
   const token = tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';

@@ -1,4 +1,4 @@
-import { isInOtherSpace, type ListedAgent, readAgent } from '../contract/agents.ts';
+import { type ListedAgent, readAgent } from '../contract/agents.ts';
 import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
@@ -7,7 +7,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
-import { isWithoutId, NotFoundError, PartnerctlError, ShapeError } from '../errors.ts';
+import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
@@ -56,29 +56,6 @@ async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonl
       ].join('\n'),
     });
   }
-}
-
-/**
- * Reads the agents of a space, without those that say that they are in another: a service may ignore the space in the path.
- * @throws as `listAgents`; ShapeError after the last agent if all are in other spaces
- */
-export async function* agentsOf(http: Http, spaceId: string): AsyncGenerator<ListedAgent, void, void> {
-  let hasOwn = false;
-  let other: ListedAgent | undefined;
-  for await (const agent of listAgents(http, spaceId)) {
-    if (isInOtherSpace(agent, spaceId)) {
-      other ??= agent;
-      continue;
-    }
-    hasOwn = true;
-    yield agent;
-  }
-  if (hasOwn || !other) return;
-  throw new ShapeError(`The list of agents of the space ${spaceId} has only agents of other spaces.`, {
-    why: `The agent ${other.agent_id} says that it is in ${other.space_id}.`,
-    hint: `Compare with: partnerctl agents list ${spaceId}\nIf the service cannot list the agents of one space, name agents by their agent_id, and go on without the list: partnerctl contract set agents.list none`,
-    details: { operation: OPERATIONS.listAgents.name, space_id: spaceId },
-  });
 }
 
 /** Lists the scheduled jobs that the token can access, as the service describes them. */

@@ -5,7 +5,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
-import { agentsOf, listAgents, listSpaces } from './calls.ts';
+import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './shape-errors.ts';
 
@@ -68,13 +68,13 @@ export async function resolveAgentId(http: Http, spaceId: string, reference: Age
   return reference.by === 'id' ? reference.value : (await resolveAgent(http, spaceId, reference)).agent_id;
 }
 
-/** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `agentsOf` */
+/** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `listAgents` */
 export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
   return await findUnique(http, reference, {
     list: 'listAgents',
     resource: 'agent',
     command: `partnerctl agents list ${spaceId}`,
-    rows: agentsOf(http, spaceId),
+    rows: listAgents(http, spaceId),
     toCandidate: ({ agent_id, name, template_id }) => ({ id: agent_id, name, details: [template_id] }),
   });
 }

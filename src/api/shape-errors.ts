@@ -51,14 +51,14 @@ export function shapeError(
   { value, text }: { readonly value: unknown; readonly text: string },
   response: ApiResponse,
 ): PartnerctlError {
-  const { operation, contract } = response.call;
+  const { operation } = response.call;
   if (!(shape instanceof ErrorInBody)) {
     // The id of what was created may be in this message only, perhaps under the name that was refused.
     const suspect = shape.fix?.leaf.endsWith('.id') ? shape.fix.value.split('.').at(-1) : undefined;
     const ids = operation.safety === 'safe' ? {} : findIds(value, suspect);
     return toIndeterminate(new ShapeError(shape.message, responseInfo(response, shape.seen, shape, ids)), operation);
   }
-  const { message, fields, code } = readErrorBody(text, 'application/json', contract);
+  const { message, fields, code } = readErrorBody(text, 'application/json');
   const info = responseInfo(response, shape.seen, shape);
   const why = [...new Set([message, ...fields.map((field) => field.message), info.why])].filter(Boolean).join('\n');
   return toIndeterminate(new ErrorInSuccessBody(shape.message, { ...info, why, code }), operation);

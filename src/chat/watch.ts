@@ -1,4 +1,4 @@
-import { agentsOf, listAgents, listSpaces } from '../api/calls.ts';
+import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError, UsageError } from '../errors.ts';
@@ -59,7 +59,7 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
   const spaceId = await resolveSpaceId(http, parseReference(space));
   const sources = new Set<string>();
   const unknown: string[] = [];
-  for await (const { agent_id, source_id } of agentsOf(http, spaceId)) {
+  for await (const { agent_id, source_id } of listAgents(http, spaceId)) {
     if (source_id === undefined) unknown.push(agent_id);
     else if (source_id !== null) sources.add(source_id);
   }

@@ -4,7 +4,7 @@ import { readCronJob } from './cron.ts';
 import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
-import { type FieldLeaf, fieldsOfResource, type LeafName, type ValuesLeaf } from './leaves.ts';
+import { type FieldLeaf, fieldsOfResource, type LeafName } from './leaves.ts';
 import { readMessage } from './messages.ts';
 import { readSpace } from './spaces.ts';
 import { UnknownShape } from './unknown-shape.ts';
@@ -19,34 +19,27 @@ export interface LeafFinding {
 
 export type LeafCheck = Leaf & LeafFinding;
 
-/** What decoding an item shows beyond the values under accepted names; undefined where those have no known form. */
-type Decoded = Readonly<Partial<Record<LeafName, unknown>>>;
+/** Whether the fields that have forms of their own are in a known one. */
+type Forms = Readonly<Partial<Record<FieldLeaf, boolean>>>;
 
-const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => Decoded>> = {
+const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => Forms>> = {
   space(item, contract) {
     readSpace(item, contract);
     return {};
   },
-  agent: (item, contract) => ({ 'agent.source_id': readAgent(item, contract).source_id }),
-  message(item, contract) {
-    const { role } = readMessage(item, contract);
-    const [agent, user] = [role === 'assistant' || undefined, role === 'user' || undefined];
-    return { 'message.author': agent ?? user, 'message.author.agent': agent, 'message.author.user': user };
+  agent(item, contract) {
+    readAgent(item, contract);
+    return {};
   },
+  message: (item, contract) => ({
+    'message.author': ['assistant', 'user'].includes(readMessage(item, contract).role),
+  }),
   cron_job(item, contract) {
     const { agent_id, agent_text, schedule } = readCronJob(item, contract);
-    const sent = fieldsOf(item, 'cron_job', contract).all('cron_job.timezone')[0]?.value;
-    return {
-      'cron_job.agent_id': agent_id ?? agent_text,
-      'cron_job.schedule': schedule,
-      'cron_job.timezone': schedule?.timezone ?? sent,
-    };
+    const hasAgent = agent_id !== undefined || agent_text !== undefined;
+    return { 'cron_job.agent_id': hasAgent, 'cron_job.schedule': schedule !== undefined };
   },
 };
-
-function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
 
 /** Checks the fields of a resource against the items of its list. */
 export function checkFields(
@@ -55,42 +48,34 @@ export function checkFields(
   contract: Contract,
 ): ReadonlyMap<LeafName, LeafFinding> {
   const findings = new Map<LeafName, LeafFinding>();
-  const [first] = items;
-  if (first === undefined) return findings;
-  const decoded: Decoded[] = [];
+  if (items.length === 0) return findings;
+  const forms: Forms[] = [];
   for (const item of items) {
     try {
-      decoded.push(READERS[resource](item, contract));
+      forms.push(READERS[resource](item, contract));
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
       const detail = `${error.message} It is ${error.seen}.`;
       findings.set(error.fix?.leaf ?? `${resource}.id`, { result: 'contradicted', detail });
     }
   }
-  const sides = resource === 'message' ? (['message.author.agent', 'message.author.user'] as const) : [];
   const read = items.map((item) => fieldsOf(item, resource, contract));
-  for (const leaf of [...fieldsOfResource(resource), ...sides].filter((each) => !findings.has(each))) {
-    const isDecoded = decoded.some((each) => leaf in each);
-    const values = isField(leaf) ? read.map((fields) => fields.all(leaf).map(({ value }) => value)) : [];
-    const sent = values.filter((each) => each.some(isPresent)).length;
-    const known = isDecoded ? decoded.filter((each) => isPresent(each[leaf])).length : sent;
-    findings.set(leaf, toFinding(leaf, { sent, known, of: items.length, first }, contract));
+  for (const leaf of fieldsOfResource(resource).filter((each) => !findings.has(each))) {
+    const sent = read.filter((fields) => fields.all(leaf).some(({ value }) => value !== undefined && value !== null));
+    const known = forms.some((each) => leaf in each) ? forms.filter((each) => each[leaf]).length : sent.length;
+    findings.set(leaf, toFinding(leaf, { sent: sent.length, known, items }, contract));
   }
   return findings;
 }
 
-function isField(leaf: FieldLeaf | ValuesLeaf): leaf is FieldLeaf {
-  return leaf !== 'message.author.agent' && leaf !== 'message.author.user';
-}
-
 function toFinding(
-  leaf: LeafName,
-  { sent, known, of, first }: { readonly sent: number; readonly known: number; of: number; first: JsonObject },
+  leaf: FieldLeaf,
+  { sent, known, items }: { readonly sent: number; readonly known: number; readonly items: readonly JsonObject[] },
   contract: Contract,
 ): LeafFinding {
-  if (known > 0) return { result: 'confirmed', detail: `in ${known} of ${of}` };
-  const seen = `the first is ${describeFields(first)}`;
-  if (sent > 0) return { result: 'contradicted', detail: `sent in ${sent} of ${of}, but in no known form; ${seen}` };
-  const isExpected = ESSENTIAL.some((each) => each === leaf) || contract.isChosen(leaf);
-  return { result: isExpected ? 'contradicted' : 'unobservable', detail: `in none of ${of}; ${seen}` };
+  if (known > 0) return { result: 'confirmed', detail: `in ${known} of ${items.length}` };
+  const form = sent > 0 ? ' in a known form' : '';
+  const detail = `in none of ${items.length}${form}; the first is ${describeFields(items[0] ?? {})}`;
+  const isExpected = sent > 0 || ESSENTIAL.includes(leaf) || contract.isChosen(leaf);
+  return { result: isExpected ? 'contradicted' : 'unobservable', detail };
 }

@@ -3,7 +3,6 @@ import { byNormalName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { readCreated } from './resource.ts';
-import { findRetirement, type Retirement } from './retirement.ts';
 import { asId, isTextOrNumber } from './values.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
@@ -26,7 +25,6 @@ export interface ListedCronJob {
   readonly instructions: string | undefined;
   /** Undefined also if minute, hour, and day_of_week cannot be read, or cannot express it. */
   readonly schedule: WireSchedule | undefined;
-  readonly retirement: Retirement | undefined;
 }
 
 type WireFields = Omit<WireSchedule, 'timezone'>;
@@ -102,7 +100,6 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
     name: job.nullableText('cron_job.name'),
     instructions: texts.find((value) => typeof value === 'string'),
     schedule: scheduleOf(job, contract),
-    retirement: findRetirement(item),
   };
 }
 

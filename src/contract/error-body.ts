@@ -1,6 +1,5 @@
-import { Contract } from './contract.ts';
-import { fieldsOf } from './fields.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { byNormalName } from './field-names.ts';
+import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 
 /** The error details from the body of an error response. */
 export interface ErrorBody {
@@ -23,6 +22,16 @@ const MAX_FIELD_ERRORS = 50;
 /** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
 
+/* Normalized names, the likeliest first. */
+
+const CODES = ['code', 'errorcode', 'errcode', 'type'];
+const MESSAGES =
+  'message detail errordescription errormessage msg reason description title error errors fault exception'.split(' ');
+const PATHS = ['path', 'field', 'loc', 'pointer', 'name', 'source'];
+/** What a body nests its error in; of a list, the first one counts. */
+const NESTED = ['error', 'errors', 'detail', 'fault', 'exception'];
+const FIELD_ERRORS = ['fields', 'errors', 'fielderrors', 'invalidparams', 'violations'];
+
 function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
@@ -32,74 +41,57 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? cut(value.trim(), MAX_TEXT) : undefined;
 }
 
+function firstText(object: JsonObject, names: readonly string[], read = textOf): string | undefined {
+  const values = byNormalName(object);
+  return names.map((name) => read(values.get(name))).find((text) => text !== undefined);
+}
+
 /** Joins the texts of a value: a text, a list of texts, or objects with a message. */
-function textsIn(value: unknown): string | undefined {
-  const items: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_FIELD_ERRORS) : [value];
-  const texts = items.map((item) => textOf(isJsonObject(item) ? (item.message ?? item.msg) : item));
+function textIn(value: unknown): string | undefined {
+  if (isJsonObject(value)) return firstText(value, MESSAGES, textIn);
+  if (!Array.isArray(value)) return textOf(value);
+  const texts = value.slice(0, MAX_FIELD_ERRORS).map(textIn);
   return texts.filter((text) => text !== undefined).join(' ') || undefined;
 }
 
-/** A path as text: `body.agents[0].name` for FastAPI's list of steps. */
+/** A path as text: `body.agents[0].name` for FastAPI's list of steps, the pointer of JSON:API. */
 function pathOf(value: unknown): string | undefined {
+  if (isJsonObject(value)) return firstText(value, PATHS, pathOf);
   if (!Array.isArray(value)) return textOf(value);
   const steps = value.map((step) => (typeof step === 'number' ? `[${step}]` : `.${textOf(step) ?? '?'}`));
   return textOf(steps.join('').replace(/^\./, ''));
 }
 
-function fieldErrors(item: unknown): readonly FieldError[] {
-  if (!isJsonObject(item)) return textOf(item) === undefined ? [] : [{ path: '', message: textOf(item) ?? '' }];
-  const pointer = isJsonObject(item.source) ? item.source.pointer : undefined;
-  const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? pointer);
-  const texts = [item.message, item.detail, item.msg, item.reason, item.title, item.code].map(textOf);
-  const message = texts.find((each) => each !== undefined);
-  return message === undefined ? [] : [{ path: path ?? '', message }];
-}
-
 /** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
 function readFieldErrors(value: unknown): readonly FieldError[] {
-  if (Array.isArray(value)) return value.slice(0, MAX_FIELD_ERRORS).flatMap(fieldErrors);
-  const entries = isJsonObject(value) ? Object.entries(value).slice(0, MAX_FIELD_ERRORS) : [];
-  return entries.flatMap(([path, found]) => {
-    const message = textsIn(found);
-    return message === undefined ? [] : [{ path: textOf(path) ?? '', message }];
+  const items: readonly (readonly [string, unknown])[] = Array.isArray(value)
+    ? value.map((item) => [(isJsonObject(item) && pathOf(item)) || '', item] as const)
+    : Object.entries(isJsonObject(value) ? value : {});
+  return items.slice(0, MAX_FIELD_ERRORS).flatMap(([path, item]) => {
+    const message = textIn(item);
+    return message === undefined ? [] : [{ path: cut(path, MAX_TEXT), message }];
   });
 }
 
-const FIELD_ERRORS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
-/** Keys under which a body nests its error; of a list, the first one. */
-const NESTED = ['error', 'errors', 'detail', 'fault', 'exception'];
-/** The `type` of problem+json without a code of its own (RFC 9457). */
-const NO_CODE = 'about:blank';
-
-/** Returns the texts of a field, in the body and in the error that it nests. */
-function textsBy(holders: readonly JsonObject[], contract: Contract, leaf: 'error.code' | 'error.message') {
-  return holders.flatMap((holder) => {
-    const texts = fieldsOf(holder, 'error', contract)
-      .all(leaf)
-      .map(({ value }) => textsIn(value));
-    return texts.find((text) => text !== undefined && text !== NO_CODE) ?? [];
-  });
-}
-
-function readObject(body: JsonObject, contract: Contract): ErrorBody {
-  const nested = NESTED.map((key) => body[key]).map((value): unknown => (Array.isArray(value) ? value[0] : value));
+function readObject(body: JsonObject): ErrorBody {
+  const values = byNormalName(body);
+  const nested = NESTED.map((name) => values.get(name)).map((value): unknown =>
+    Array.isArray(value) ? value[0] : value,
+  );
   const holders = [body, ...nested.filter(isJsonObject)];
-  // An error of a gateway does not have the fields that are set for the service.
-  const texts = (leaf: 'error.code' | 'error.message') => {
-    const found = textsBy(holders, contract, leaf);
-    return found.length > 0 ? found : textsBy(holders, new Contract(), leaf);
-  };
-  const [code] = texts('error.code');
-  const message = [...new Set(texts('error.message'))].join(': ');
-  // FastAPI has the list directly under `detail`.
-  const lists = holders.flatMap((holder) => [
-    ...FIELD_ERRORS.map((key) => holder[key]),
-    Array.isArray(holder.detail) ? holder.detail : undefined,
-  ]);
+  // The `type` of problem+json without a code of its own (RFC 9457).
+  const code = holders.map((holder) => firstText(holder, CODES)).find((text) => text && text !== 'about:blank');
+  const message = textIn(body);
+  const lists = holders.flatMap((holder) => {
+    const named = byNormalName(holder);
+    const detail = named.get('detail');
+    // FastAPI has the list directly under `detail`.
+    return [...FIELD_ERRORS.map((name) => named.get(name)), Array.isArray(detail) ? detail : undefined];
+  });
   const fields = lists.map(readFieldErrors).find((found) => found.length > 0) ?? [];
   // Django REST framework has the names of the fields at the top.
-  const own = message === '' && fields.length === 0 ? readFieldErrors(body) : fields;
-  return { ...(code !== undefined && { code }), ...(message !== '' && { message }), fields: own };
+  const own = message === undefined && fields.length === 0 ? readFieldErrors(body) : fields;
+  return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields: own };
 }
 
 function titleOf(html: string): string {
@@ -112,11 +104,7 @@ function titleOf(html: string): string {
  * Reads the body of a 4xx or 5xx response, whose shape the spec leaves open (spec §7): JSON in a common form, problem+json,
  * or text. Reduces an HTML page to its title. Never throws.
  */
-export function readErrorBody(
-  body: string,
-  contentType: string | undefined,
-  contract: Contract = new Contract(),
-): ErrorBody {
+export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const trimmed = body.trim();
   if (trimmed === '') return { fields: [] };
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
@@ -124,11 +112,11 @@ export function readErrorBody(
   }
   let parsed: unknown = trimmed;
   try {
-    parsed = JSON.parse(trimmed);
+    parsed = parseJson(trimmed);
   } catch {
     // Shown as it is.
   }
-  if (isJsonObject(parsed)) return readObject(parsed, contract);
+  if (isJsonObject(parsed)) return readObject(parsed);
   if (Array.isArray(parsed)) return { fields: readFieldErrors(parsed) };
   const message = textOf(parsed);
   return { ...(message !== undefined && { message }), fields: [], fromGateway: true };

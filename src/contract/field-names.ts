@@ -10,8 +10,8 @@ import {
   type OperationLeaf,
 } from './leaves.ts';
 
-/** The resources whose fields the tool reads (spec §2), and the body of an error response. */
-export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
+/** The resources whose fields the tool reads (spec §2). */
+export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
 
 /** Returns a text that is equal for all spellings of a name: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
 export function normalizeName(name: string): string {
@@ -32,7 +32,6 @@ const NAMES: Readonly<Record<Resource, { readonly own: readonly string[]; readon
   cron_job: { own: ['cronjob', 'partnercronjob', 'job'], lists: ['schedules'] },
   document: { own: ['document'] },
   file_attachment: { own: ['fileattachment', 'attachment', 'file'] },
-  error: { own: ['error'] },
 };
 
 /** What each operation lists or creates. */

@@ -95,7 +95,7 @@ const OTHER_IDS = 'gid, sid, object_id, sys_id, identifier';
 const NAMES = 'display_name, title, label, descriptor';
 
 /** The listing of agents has integration metadata (spec §2), whose shape is not shown. */
-export const METADATA = ['integrations', 'integration_metadata', 'metadata'] as const;
+const METADATA = ['integrations', 'integration_metadata', 'metadata'] as const;
 const SOURCE_IDS = ['', ...METADATA.map((name) => `${name}.`)]
   .flatMap((place) =>
     ['source_id', 'api_chat_source_id', 'api_chat.source_id', 'api_chat.id', 'source.source_id', 'source.id'].map(
@@ -144,9 +144,6 @@ const FIELD_LEAVES = {
   'document.id': idsOf('document_id'),
   // For an attachment, `documentId` could be the id of something else.
   'file_attachment.id': idsOf('file_attachment_id, attachment_id, file_id', IDS),
-  'error.code': 'code, error_code, errcode, extensions.code, type',
-  'error.message':
-    'message, detail, error_description, error_message, faultstring, msg, reason, description, title, error',
 } as const;
 
 const VALUES_LEAVES = {

@@ -1,7 +1,6 @@
 import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
-import { findRetirement, type Retirement } from './retirement.ts';
 
 /** A listed space (spec §2). A field is undefined if the service did not send it. */
 export interface ListedSpace {
@@ -13,7 +12,6 @@ export interface ListedSpace {
   readonly description: string | null | undefined;
   /** A text if the service sent anything other than a boolean. */
   readonly is_org_wide: boolean | string | undefined;
-  readonly retirement?: Retirement | undefined;
   /** The object as the service sent it. */
   readonly item: JsonObject;
 }
@@ -31,7 +29,6 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
     name: fields.shownText('space.name'),
     description: fields.nullableText('space.description'),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
-    retirement: findRetirement(object),
     item: object,
   };
 }

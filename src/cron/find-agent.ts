@@ -1,4 +1,4 @@
-import { agentsOf } from '../api/calls.ts';
+import { listAgents } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
@@ -54,7 +54,7 @@ async function findSpaceAgents(http: Http, space: string): Promise<OwnerAgents> 
   const ids = new Set<string>();
   const { by, value } = parseReference(space);
   const spaceId = await resolveSpaceId(http, { by, value });
-  for await (const { agent_id } of agentsOf(http, spaceId)) ids.add(comparableAgent(agent_id));
+  for await (const { agent_id } of listAgents(http, spaceId)) ids.add(comparableAgent(agent_id));
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }
 

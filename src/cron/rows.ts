@@ -64,7 +64,7 @@ async function toListedRow(
   now: number,
 ): Promise<JobRow> {
   const listed = readListedJob(item, contract);
-  const { cron_job_id, agent_text, schedule, retirement } = listed;
+  const { cron_job_id, agent_text, schedule } = listed;
   const { key, data } = jobs.get(cron_job_id) ?? {};
   const agent_id = listed.agent_id ?? data?.agent_id;
   const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
@@ -76,7 +76,7 @@ async function toListedRow(
     name: listed.name ?? undefined,
     external_space_id,
     ...times,
-    state: retirement ? 'gone' : key === undefined ? 'unrecorded' : 'recorded',
+    state: key === undefined ? 'unrecorded' : 'recorded',
     key,
     // The service's own fields stay, except for those that scripts rely on.
     json: {

@@ -96,8 +96,6 @@ export async function readJobList({ list, contract, wasReadBefore }: JobSource):
   try {
     for await (const item of list()) {
       const listed = readListedJob(item, contract);
-      // What the service has deleted, and lists all the same, does not exist.
-      if (listed.retirement) continue;
       if (listed.name === undefined) refuseNameless(item, contract);
       if (listed.name === null) nameless ??= item;
       jobs.push(listed);

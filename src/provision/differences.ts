@@ -32,11 +32,6 @@ function differing(subject: Subject, field: string, service: unknown, manifest: 
   return [{ ...subject, field, service, manifest }];
 }
 
-/** What shows that something is deleted or archived, and yet listed. */
-function retirementDifferences(subject: Subject, { retirement }: Pick<PresentSpace, 'retirement'>): Difference[] {
-  return retirement ? [{ ...subject, field: retirement.field, service: retirement.value, manifest: null }] : [];
-}
-
 /** The differences of a space, without those of its agents. */
 export function spaceDifferences({ external_space_id, space }: Manifest, present: PresentSpace): Difference[] {
   const subject = { resource: 'space', name: space.name } as const;
@@ -50,7 +45,6 @@ export function spaceDifferences({ external_space_id, space }: Manifest, present
     ...(typeof present.is_org_wide === 'boolean'
       ? differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide)
       : []),
-    ...retirementDifferences(subject, present),
   ];
 }
 
@@ -87,7 +81,6 @@ export function agentDifferences(wanted: ManifestAgent, present: ListedAgent): D
   return [
     ...differing(subject, 'name', hasName(present, name) ? name : present.name, name),
     ...differing(subject, 'template_id', present.template_id, template_id),
-    ...retirementDifferences(subject, present),
     ...listedChatDifferences(wanted, present),
   ];
 }

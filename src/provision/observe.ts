@@ -1,5 +1,5 @@
 import { readItem } from '../api/api-response.ts';
-import { agentsOf, listSpaces } from '../api/calls.ts';
+import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { ListedAgent } from '../contract/agents.ts';
@@ -142,7 +142,7 @@ export class Observer {
     const agents: ListedAgent[] = [];
     let nameless: JsonObject | undefined;
     try {
-      for await (const agent of agentsOf(this.http, spaceId)) {
+      for await (const agent of listAgents(this.http, spaceId)) {
         agents.push(agent);
         const isUnnamed = fieldsOf(agent.item, 'agent', this.http.contract).value('agent.name') === null;
         if (agent.name === undefined && !isUnnamed) nameless = agent.item;

@@ -1,4 +1,4 @@
-import { agentsOf } from '../api/calls.ts';
+import { listAgents } from '../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent } from '../contract/agents.ts';
@@ -56,7 +56,7 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   const space = await findSpace(http, parseReference(typed));
   const { space_id, external_space_id } = space;
   const agents: ListedAgent[] = [];
-  for await (const agent of agentsOf(http, space_id)) agents.push(agent);
+  for await (const agent of listAgents(http, space_id)) agents.push(agent);
   const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
   const jobs = await readJobs(context, { ids, ...(external_space_id && { external_space_id }) });
   const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);

@@ -38,7 +38,7 @@ describe('contract check', () => {
     const { code, of, stderr } = await check(env, '--source', source_id, '--session', 's');
     expect(code, stderr).toBe(0);
     const confirmed =
-      'spaces.list spaces.list.items space.id agent.name agent.source_id messages.history message.text message.author message.author.agent paths.trailing_slash cron_jobs.list';
+      'spaces.list spaces.list.items space.id agent.name agent.source_id messages.history message.text message.author paths.trailing_slash cron_jobs.list';
     for (const leaf of confirmed.split(' ')) expect(of(leaf), leaf).toMatchObject({ result: 'confirmed' });
     // A single page proves nothing about paging, and an empty list nothing about items.
     for (const leaf of ['spaces.list.next', 'cron_jobs.list.items', 'cron_job.id', 'cron_jobs.create'])
@@ -93,7 +93,7 @@ describe('contract check', () => {
       'GET *': json([]),
     };
     const read = await check((await fake(paged)).env);
-    for (const leaf of ['cron_job.timezone', 'cron_job.agent_id', 'spaces.list.next'])
+    for (const leaf of ['cron_job.agent_id', 'spaces.list.next'])
       expect(read.of(leaf), leaf).toMatchObject({ result: 'confirmed' });
     const interval = { ...job, schedule: { type: 'interval', every: 60 } };
     const odd = await check((await fake({ [JOBS]: json([interval]), 'GET *': json([]) })).env);

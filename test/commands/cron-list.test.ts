@@ -50,15 +50,13 @@ describe('cron list', () => {
     expect(await service.posts()).toEqual([]);
   });
 
-  test('keeps the fields of the service, and says of a job that it lists as deleted that it is gone', async () => {
+  test('keeps the fields of the service', async () => {
     const job = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'of the service' };
-    const service = await startFakeService([json([job]), json([{ ...job, deleted_at: '2026-01-02T03:04:05Z' }])]);
+    const service = await startFakeService(json([job]));
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
     await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'Daily', '--yes'], { env });
     const [first] = (await run(['cron', 'list', '-o', 'json'], { env })).json<unknown[]>();
     expect(first).toMatchObject({ cron_job_id: 'c1', key: 'K-1', in_words: 'of the service', recorded: true });
-    const ran = await run(['cron', 'list', '-o', 'table'], { env });
-    expect(ran.stderr).toMatch(/^1 job is gone from the service\. .*: partnerctl cron forget [0-9a-f]{24}\n$/);
   });
 
   test('shows the state of each job in a table, with advice on stderr, and rows without advice in a pipe', async () => {

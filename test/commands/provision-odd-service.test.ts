@@ -105,9 +105,3 @@ it('A recorded space that is listed with the external_space_id of another docume
     ],
   });
 });
-
-it('A list of agents that has only those of another space prevents every write, and the error names that one', async () => {
-  const again = await provisionAgain(manifest('acme'), [ACME], [{ agent_id: 'a-7', space_id: 's-7', ...AGENT }]);
-  expect(again).toMatchObject({ code: 8, posts: 0, stderr: expect.stringContaining('s-7') });
-  expect(again.error().hint).toContain('partnerctl contract set agents.list none');
-});

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Contract } from '../../../src/contract/contract.ts';
 import { readErrorBody } from '../../../src/contract/error-body.ts';
 
 const read = (body: unknown) => readErrorBody(JSON.stringify(body), 'application/json');
@@ -31,14 +30,6 @@ describe('the body of an error', () => {
     [{ errors: [{ detail: 'm', source: { pointer: '/data/name' } }] }, '/data/name', 'm'],
   ])('names fields: %j', (body, path, message) => {
     expect(read(body).fields).toEqual([{ path, message }]);
-  });
-
-  it('has the code and the message from the fields in the contract', () => {
-    const contract = new Contract({ override: { 'error.code': 'fault.number', 'error.message': 'fault.texts' } });
-    const body = { message: 'See the fault.', code: 1, fault: { number: 'E17', texts: ['Too short.', 'Too plain.'] } };
-    const found = readErrorBody(JSON.stringify(body), 'application/json', contract);
-    expect(found).toMatchObject({ code: 'E17', message: 'Too short. Too plain.' });
-    expect(readErrorBody('{"message":"Other."}', undefined, contract).message).toBe('Other.');
   });
 
   it('may be empty, plain text, or a page of a gateway, of which the title is shown', () => {

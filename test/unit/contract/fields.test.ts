@@ -17,7 +17,7 @@ const RESOURCES = [
 ] as const satisfies readonly Resource[];
 
 function fieldsFor(leaf: FieldLeaf, object: JsonObject, override: LeafValues = {}) {
-  const resource = RESOURCES.find((name) => leaf.startsWith(`${name}.`)) ?? 'error';
+  const resource = RESOURCES.find((name) => leaf.startsWith(`${name}.`)) ?? 'file_attachment';
   return fieldsOf(object, resource, new Contract({ override }));
 }
 const idOf = (leaf: FieldLeaf, object: JsonObject, override?: LeafValues) => fieldsFor(leaf, object, override).id(leaf);

@@ -165,7 +165,7 @@ export class Engine {
       ...this.base(),
       fetchListed: async (id) => {
         const listed = this.around.lookUp(id);
-        return listed && { ...listed, agent_text: undefined, retirement: undefined };
+        return listed && { ...listed, agent_text: undefined };
       },
       confirm,
       onWait: () => undefined,
