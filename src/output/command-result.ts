@@ -52,9 +52,9 @@ export interface CiItem {
   readonly detail: string;
   /** The file and the line that describe it: `acme.yaml:3`. */
   readonly source?: string | undefined;
-  /** Undefined errors and interruptions are no failures. The reason of a private one may quote data that was sent: it is left out. */
-  readonly failures: readonly { readonly error: unknown; readonly isPrivate?: boolean }[];
-  /** Shown below the failures when the section is unfolded. */
+  /** The errors of the item. Undefined ones and interruptions are no failures. */
+  readonly failures: readonly unknown[];
+  /** Shown below the failures. */
   readonly lines?: readonly ReportLine[];
 }
 

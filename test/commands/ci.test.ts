@@ -41,13 +41,9 @@ describe('annotations in GitHub Actions', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('show at most ten mistakes and count the rest, and do not mix with the error object of -o json', async () => {
+  test('do not mix with the error object of -o json', async () => {
     const it = await service();
-    const keys = Array.from({ length: 14 }, (_, index) => `key${index}: 1\n`).join('');
-    const path = write('acme.yaml', manifest('acme') + keys);
-    const shown = annotations((await runIn(it, ['plan', path], actions(path))).stderr);
-    expect(shown).toHaveLength(10);
-    expect(shown[9]).toBe('::error title=partnerctl plan::5 more errors: see the log of this step.');
+    const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
     const json = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
     expect(Object(JSON.parse(json.stderr)).error.details.problems[0]).toMatchObject({ line: 5 });
   });
@@ -122,8 +118,7 @@ describe('--summary', () => {
     const text = read(env.GITHUB_STEP_SUMMARY ?? '');
     expect(text).toMatch(/^### partnerctl plan\n\n<p>Plan: 2 spaces, 2 agents, 1 job to create\.<\/p>/);
     expect(text).toMatch(/### partnerctl provision\n\n<p>Done: 2 spaces, 2 agents, 1 job created\.<\/p>/);
-    expect(text).toMatch(/<code>acme {2}.*acme\.yaml:1, created<\/code><\/summary>\n<pre>\+ created space/);
-    expect(text.match(/<details>/g)).toHaveLength(4);
+    expect(text).toMatch(/<pre>acme {2}.*acme\.yaml:1, created\n +\+ created space/);
     expect(text).not.toContain('SECRET-PLAN');
   });
 
@@ -145,8 +140,7 @@ describe('--summary', () => {
     const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], actions(path));
     expect(ran.code).toBe(10);
     const text = read(summary);
-    expect(text.indexOf('❌ <code>bad')).toBeGreaterThan(0);
-    expect(text.indexOf('❌ <code>bad')).toBeLessThan(text.indexOf('<code>good'));
+    expect(text).toMatch(/<pre>❌ bad[^]*\ngood/);
     for (const report of [text, ...annotations(ran.stderr)]) {
       expect(report).toContain('daily');
       expect(report).not.toContain(token);
@@ -159,7 +153,7 @@ describe('--summary', () => {
     const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
     const summary = join(dirname(path), 'summary.md');
     expect((await run(['plan', path, '--summary-file', summary])).code).toBe(2);
-    expect(read(summary)).toContain('acme.yaml:2:1: unknown key &quot;colour&quot;');
+    expect(read(summary)).toContain('acme.yaml:2: unknown key &quot;colour&quot;');
     expect(read(summary)).not.toContain('SECRET-COLOUR');
   });
 
@@ -170,15 +164,6 @@ describe('--summary', () => {
     expect((await runIn(it, ['upload', file, '--summary-file', summary], {})).code).toBe(0);
     expect(read(summary)).toMatch(/^### partnerctl upload\n\n<p>1 uploaded\.<\/p>/);
     expect(read(summary)).toContain('a &lt;b&gt;.txt  uploaded, ');
-  });
-
-  test('only warns if the summary cannot be written at the end, even to a device', async () => {
-    const it = await service();
-    const path = write('acme.yaml', manifest('acme'));
-    const env = actions(path, { GITHUB_STEP_SUMMARY: '/dev/full' });
-    const ran = await runIn(it, ['plan', path, '--summary'], env);
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('The summary /dev/full cannot be written: ');
   });
 
   test('without a file that can be written is an error before anything is sent', async () => {

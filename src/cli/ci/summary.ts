@@ -1,24 +1,20 @@
 import type { CiItem, ReportLine } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { itemFindings } from './annotations.ts';
-
-/** An item. All texts are raw. */
-export interface SummarySection extends Pick<CiItem, 'name' | 'detail'> {
-  readonly isFailure: boolean;
-  /** Shown when the section is unfolded; may be empty. */
-  readonly lines: readonly ReportLine[];
-}
+import { failureFindings, itemFindings } from './annotations.ts';
 
 /** What a run did. All texts are raw. */
-export interface RunSummary {
+interface RunSummary {
   /** The command: `partnerctl plan`. */
   readonly title: string;
   /** The number of items by status: `2 created, 1 failed.` */
   readonly counts: string;
-  /** The error that ended the command, formatted. */
-  readonly failure: string | undefined;
-  readonly sections: readonly SummarySection[];
+  /** The error that ended the command. */
+  readonly error: unknown;
+  readonly items: readonly CiItem[];
 }
+
+/** GitHub accepts 1,048,576 bytes per step, and GitLab 1,000,000 characters per comment. */
+const MAX_LENGTH = 500_000;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -28,76 +24,39 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Reserved for the line that counts the omitted blocks. */
-const FOOTER_BYTES = 200;
-
 function reportLine({ indent, marker, text }: ReportLine): string {
   const plain = typeof text === 'string' ? text : text.map((part) => part.text).join('');
-  return `${' '.repeat(Math.max(0, indent - 4))}${marker === undefined ? '' : `${marker} `}${plain}`;
+  return `${' '.repeat(indent)}${marker === undefined ? '' : `${marker} `}${plain}`;
 }
 
-/** The section of an item: the reasons of its failures, then its own lines. */
-export function toSection(item: CiItem): SummarySection {
-  const { name, detail, lines = [] } = item;
-  const failures = itemFindings(item).map(({ message }) => message.split('\n'));
-  const reasons = failures.flatMap(([first = '', ...rest]): ReportLine[] => [
-    { indent: 4, marker: 'x', text: first },
-    ...rest.map((text) => ({ indent: 6, text })),
-  ]);
-  return { name, detail, isFailure: failures.length > 0, lines: [...reasons, ...lines] };
-}
-
-/** Joins as many blocks as fit into `limit` bytes, and counts the omitted ones. */
-function joinBlocks([head = '', ...blocks]: readonly string[], limit: number): string {
-  let text = head;
-  let room = limit - Buffer.byteLength(head) - FOOTER_BYTES;
-  for (const [index, block] of blocks.entries()) {
-    room -= Buffer.byteLength(block);
-    if (room < 0) {
-      const omitted = blocks.length - index;
-      return `${text}<p>${omitted} of ${blocks.length} blocks are left out: the summary would be too long.</p>\n\n`;
-    }
-    text += block;
-  }
-  return text;
+/** The lines of an item: its name, the reasons of its failures, and its own lines. */
+function itemLines(item: CiItem): readonly string[] {
+  const failures = itemFindings(item);
+  const reasons = failures.flatMap(({ message }) => message.split('\n')).map((line) => `    ${line}`);
+  const head = `${failures.length > 0 ? '❌ ' : ''}${item.name}  ${item.detail}`;
+  return [head, ...reasons, ...(item.lines ?? []).map(reportLine)];
 }
 
 /**
- * Formats the summary of a run as Markdown: the counts, then a folded block for each item, failed ones first. Escapes text
- * from services and files.
- * @param limit the maximum size in bytes; blocks that do not fit are left out and counted
+ * Formats the summary of a run as Markdown: the counts, then the items, failed ones first. Escapes text from services and files.
  * @param redact replaces secrets in a text
  */
-export function formatSummary(run: RunSummary, limit: number, redact: (text: string) => string): string {
-  const { title, counts, failure, sections } = run;
+export function formatSummary({ title, counts, error, items }: RunSummary, redact: (text: string) => string): string {
   const toHtml = (text: string): string =>
     sanitizeLine(redact(text)).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-  // GitHub and GitLab do not expand mentions in `<pre>` and `<code>`. A blank line would end the block.
-  const block = (summary: string, lines: readonly string[]): string =>
-    `<details><summary>${summary}</summary>\n<pre>${lines
-      .map(toHtml)
-      .filter((line) => line.trim() !== '')
-      .join('\n')}</pre>\n</details>\n\n`;
-  const sectionBlock = ({ name, detail, isFailure, lines }: SummarySection): string =>
-    block(`${isFailure ? '❌ ' : ''}<code>${toHtml(`${name}  ${detail}`)}</code>`, lines.map(reportLine));
-
-  const failed = sections.filter(({ isFailure }) => isFailure);
-  const detailed = sections.filter(({ isFailure, lines }) => !isFailure && lines.length > 0);
-  const others = sections.filter(({ isFailure, lines }) => !isFailure && lines.length === 0);
-  const [reason = '', ...details] = failure?.split('\n') ?? [];
-  const head = `### ${title}\n\n${counts === '' ? '' : `<p>${toHtml(counts)}</p>\n\n`}`;
-  const blocks = [
-    // Failed items have the reason in their own blocks.
-    ...(failure === undefined || failed.length > 0 ? [] : [block(`<code>${toHtml(reason)}</code>`, details)]),
-    ...[...failed, ...detailed].map(sectionBlock),
-    ...(others.length === 0
-      ? []
-      : [
-          block(
-            `${others.length} more`,
-            others.map(({ name, detail }) => `${name}  ${detail}`),
-          ),
-        ]),
-  ];
-  return joinBlocks([head, ...blocks], limit);
+  const failed = items.filter((item) => itemFindings(item).length > 0);
+  const others = items.filter((item) => !failed.includes(item));
+  // Failed items have the reason in their own lines.
+  const failures = error === undefined || failed.length > 0 ? [] : failureFindings(error);
+  const reasons = failures.flatMap(({ file, line, message }) =>
+    `${file === undefined ? '' : `${file}:${line}: `}${message}`.split('\n'),
+  );
+  const lines = [...reasons, ...[...failed, ...others].flatMap(itemLines)].map(toHtml);
+  const heading = `### ${title}\n\n${counts === '' ? '' : `<p>${toHtml(counts)}</p>\n\n`}`;
+  // GitHub and GitLab do not expand mentions in `<pre>`. A blank line would end it.
+  const text = lines.filter((line) => line.trim() !== '').join('\n');
+  if (text === '') return heading;
+  const end = text.length > MAX_LENGTH ? text.lastIndexOf('\n', MAX_LENGTH) : text.length;
+  const rest = end < text.length ? '<p>The rest is left out: the summary would be too long.</p>\n\n' : '';
+  return `${heading}<pre>${text.slice(0, end)}</pre>\n\n${rest}`;
 }

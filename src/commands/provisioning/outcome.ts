@@ -11,7 +11,7 @@ const HINTS = {
   fixHint: 'Fix the cause and run it again: finished documents are not changed.',
 };
 
-/** The error of a document is that of its jobs, if any failed. Their reasons may quote the instructions. */
+/** The error of a document is that of its jobs, if any failed. */
 function ciItem(plan: SpacePlan, tense: Tense): CiItem {
   const { document, steps, error } = plan;
   const jobs = steps.flatMap((step) => (step.op === 'create_job' && step.job?.error ? [step.job.error] : []));
@@ -21,7 +21,7 @@ function ciItem(plan: SpacePlan, tense: Tense): CiItem {
     name: document.manifest.external_space_id,
     detail: `${document.source}, ${tense === 'planned' ? action : statusWord(plan)}`,
     source: document.source,
-    failures: isJobs ? jobs.map((each) => ({ error: each, isPrivate: true })) : [{ error }],
+    failures: isJobs ? jobs : [error],
     lines: detailLines(plan, tense, true),
   };
 }

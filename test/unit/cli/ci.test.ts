@@ -1,7 +1,7 @@
 import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { escapeWorkflowCommands, formatAnnotations } from '../../../src/cli/ci/annotations.ts';
-import { formatSummary, type SummarySection } from '../../../src/cli/ci/summary.ts';
+import { formatSummary } from '../../../src/cli/ci/summary.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../../src/output/formats/yaml.ts';
 
@@ -35,45 +35,28 @@ describe('text that the runner of GitHub Actions would read as a command', () =>
 });
 
 test('annotations escape what would end a property or a line', () => {
-  const place = { file: 'a,b:c%.yaml', line: 3, column: 7 };
-  expect(formatAnnotations([{ place, message: '100% wrong\n::error::injected' }], 'a plan')).toBe(
+  const finding = { file: 'a,b:c%.yaml', line: 3, column: 7, message: '100% wrong\n::error::injected' };
+  expect(formatAnnotations([finding], 'a plan')).toBe(
     '::error file=a%2Cb%3Ac%25.yaml,line=3,col=7,title=a plan::100%25 wrong%0A::error::injected\n',
   );
 });
 
-const section = (more: Partial<SummarySection> = {}): SummarySection => ({
-  name: 'acme',
-  detail: 'acme.yaml:1, create',
-  isFailure: false,
-  lines: [{ indent: 4, marker: '+', text: 'create space "acme"' }],
-  ...more,
+const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', error: undefined };
+
+test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', () => {
+  const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
+  const items = [{ name: outside, detail: outside, failures: [], lines: [{ indent: 4, text: outside }] }];
+  const summary = formatSummary({ ...RUN, counts: outside, items }, (text) => text.replaceAll('evil', '[redacted]'));
+  const html = marked.parse(summary, { async: false });
+  const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
+  expect([...tags].sort()).toEqual(['h3', 'p', 'pre']);
+  expect(html).toContain('&lt;img src=x&gt;|`a`\\n\\n# Title');
+  expect(html).not.toContain('evil');
 });
 
-const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', failure: undefined };
-
-describe('a summary', () => {
-  test('shows external text literally, as neither Markdown nor HTML, and redacted', () => {
-    const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
-    const sections = [section({ name: outside, lines: [{ indent: 4, text: outside }] })];
-    const run = { ...RUN, counts: outside, failure: outside, sections };
-    const html = marked.parse(
-      formatSummary(run, 1_000_000, (text) => text.replaceAll('evil', '[redacted]')),
-      {
-        async: false,
-      },
-    );
-    const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
-    expect([...tags].sort()).toEqual(['code', 'details', 'h3', 'p', 'pre', 'summary']);
-    expect(html).toContain('&lt;img src=x&gt;|`a`\\n\\n# Title');
-    expect(html).not.toContain('evil');
-  });
-
-  test('omits entire blocks if it would be too long, and says how many', () => {
-    const sections = Array.from({ length: 500 }, (_, index) => section({ name: `space-${index} ${'é'.repeat(300)}` }));
-    const text = formatSummary({ ...RUN, sections }, 100_000, (line) => line);
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(100_000);
-    const shown = text.match(/<details>/g)?.length ?? 0;
-    expect(shown).toBeGreaterThan(100);
-    expect(text).toContain(`<p>${500 - shown} of 500 blocks are left out: the summary would be too long.</p>`);
-  });
+test('a summary that would be too long ends with a whole line, and says so', () => {
+  const item = { name: `acme ${'é'.repeat(300)}`, detail: 'create', failures: [] };
+  const text = formatSummary({ ...RUN, items: Array(5_000).fill(item) }, (line) => line);
+  expect(Buffer.byteLength(text)).toBeLessThan(1_048_576);
+  expect(text).toMatch(/é {2}create<\/pre>\n\n<p>The rest is left out/);
 });

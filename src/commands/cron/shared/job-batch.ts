@@ -44,6 +44,6 @@ export const JOBS: Batch<CronResult> = {
     name: job.name,
     detail: [source, endedAs(status, error), cron_job_id].filter((part) => typeof part === 'string').join(', '),
     source,
-    failures: [{ error, isPrivate: true }],
+    failures: [error],
   }),
 };

@@ -42,7 +42,7 @@ export function fileBatch(force: boolean): Batch<UploadResult> {
     ci: ({ file, id, status, error }) => ({
       name: file,
       detail: [endedAs(status, error), id].filter((part) => part !== null).join(', '),
-      failures: [{ error }],
+      failures: [error],
     }),
   };
 }
