@@ -2,6 +2,8 @@
 _partnerctl() {
   local kind= line
   COMPREPLY=()
+  # The file of a redirection, which bash completes.
+  [[ ${COMP_WORDS[COMP_CWORD-1]} == *[\<\>] ]] && return
   {
     IFS= read -r kind
     while IFS= read -r line; do

@@ -1,26 +1,24 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { HELP_TOPICS } from './help-topics.ts';
-import { lineageOf } from './leaf.ts';
+import { findCommand, lineageOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
 
 /** A word that may follow, and what it stands for. */
 export interface Candidate {
   readonly value: string;
   readonly description: string;
-  /** Other words for the same thing, such as `name:Acme`. Offered once their beginning is typed. */
-  readonly aliases?: readonly string[];
-  /** The space of an agent. */
-  readonly within?: string;
 }
 
 /** What may stand at the cursor; `files` are completed by the shell itself. */
 export type Offer = readonly Candidate[] | 'files';
 
-/** Values that only the service or the settings know. */
-type LiveKind = 'space' | 'agent' | 'job' | 'key' | 'profile' | 'leaf';
+/** What values are that only the service or the settings know, by the names that help shows for them: `<space>`. */
+const LIVE_KINDS = { space: 'space', agent: 'agent', cron_job_id: 'job', key: 'key', profile: 'profile' } as const;
+
+type LiveName = keyof typeof LIVE_KINDS;
 
 /** Finds live values. */
-export type FindLive = (kind: LiveKind) => Promise<readonly Candidate[]>;
+export type FindLive = (kind: (typeof LIVE_KINDS)[LiveName]) => Promise<readonly Candidate[]>;
 
 /** What the words before the cursor say. */
 interface Line {
@@ -34,16 +32,6 @@ interface Line {
   awaiting: Option | undefined;
   isPastDashes: boolean;
 }
-
-/** What values are, by the names that help shows for them: `<space>`. */
-const LIVE_KINDS: Readonly<Record<string, LiveKind>> = {
-  space: 'space',
-  agent: 'agent',
-  cron_job_id: 'job',
-  key: 'key',
-  profile: 'profile',
-  leaf: 'leaf',
-};
 
 const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
 
@@ -64,7 +52,7 @@ export function readLine(program: CommandUnknownOpts, words: readonly string[]):
     line.awaiting = undefined;
     if (awaiting) options.set(optionName(awaiting), word);
     else if (line.isPastDashes || word === '-' || !word.startsWith('-')) {
-      const child = operands.length === 0 ? line.command.commands.find((each) => each.name() === word) : undefined;
+      const child = operands.length === 0 ? findCommand([word], line.command) : undefined;
       if (child) line.command = child;
       else operands.push(word);
     } else if (word === '--') line.isPastDashes = true;
@@ -78,47 +66,31 @@ export function readLine(program: CommandUnknownOpts, words: readonly string[]):
   return line;
 }
 
-/** The agents of the space that is typed. */
-async function findAgents({ command, operands, options }: Line, find: FindLive): Promise<readonly Candidate[]> {
-  const all = await find('agent');
-  const isFirst = command.registeredArguments[0]?.name() === 'space';
-  const space = options.get('--space') ?? (isFirst ? operands[0] : undefined);
-  // Without its space, the name of an agent names none.
-  if (space === undefined) return all.map(({ value, description }) => ({ value, description }));
-  const names = (await find('space')).map(({ value, aliases = [] }) => [value, ...aliases]);
-  const same = [space, ...names.filter((each) => each.includes(space)).flat()];
-  return all.filter(({ within = '' }) => same.includes(within));
+function isLive(name: string): name is LiveName {
+  return Object.hasOwn(LIVE_KINDS, name);
 }
 
 /** Offers the values of an option or an argument. @param name as help shows it */
-async function offerValues(
-  name: string | undefined = '',
-  choices: readonly string[] | undefined,
-  line: Line,
-  find: FindLive,
-): Promise<Offer> {
-  const kind = LIVE_KINDS[name];
-  if (kind && !choices) return kind === 'agent' ? await findAgents(line, find) : await find(kind);
+async function offerValues(name = '', choices: readonly string[] | undefined, find: FindLive): Promise<Offer> {
+  if (isLive(name) && !choices) return find(LIVE_KINDS[name]);
   if (FILES.includes(name)) return 'files';
   const values = choices ?? (name === 'zone' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : []);
   return values.map((value) => ({ value, description: '' }));
 }
 
-function commandsOf(command: CommandUnknownOpts): readonly Candidate[] {
-  return command.commands.map((each) => ({ value: each.name(), description: each.summary() }));
+function commandsOf(command: CommandUnknownOpts | undefined): readonly Candidate[] {
+  return (command?.commands ?? []).map((each) => ({ value: each.name(), description: each.summary() }));
 }
 
-async function offerOperand(line: Line, find: FindLive): Promise<Offer> {
-  const { command, operands } = line;
+async function offerOperand({ command, operands }: Line, find: FindLive): Promise<Offer> {
   if (command.commands.length > 0) return operands.length > 0 ? [] : commandsOf(command);
   if (command.name() === 'help' && command.parent) {
     const topics = HELP_TOPICS.map(({ name, summary }) => ({ value: name, description: summary }));
-    const named = readLine(command.parent, operands);
-    return [...(named.operands.length > 0 ? [] : commandsOf(named.command)), ...(operands.length > 0 ? [] : topics)];
+    return [...commandsOf(findCommand(operands, command.parent)), ...(operands.length > 0 ? [] : topics)];
   }
   const declared = command.registeredArguments;
   const argument = declared[operands.length] ?? declared.findLast(({ variadic }) => variadic);
-  return argument ? await offerValues(argument.name(), argument.argChoices, line, find) : [];
+  return argument ? await offerValues(argument.name(), argument.argChoices, find) : [];
 }
 
 /** Offers the options that may still be given. */
@@ -131,20 +103,21 @@ function offerOptions({ command, options }: Line): readonly Candidate[] {
 /** Keeps the words that begin as typed. @param prefix precedes each in the word: `--output=` */
 function matching(offer: Offer, typed: string, prefix = ''): Offer {
   if (offer === 'files') return prefix === '' ? offer : [];
-  return offer.flatMap(({ value, description, aliases = [] }) => {
-    const word = [value, ...aliases].map((each) => prefix + each).find((each) => each.startsWith(typed));
-    return word === undefined ? [] : [{ value: word, description }];
-  });
+  // An id and other words for it are not offered side by side.
+  const isOther = (value: string) => typed === prefix && /^(?:ext|name):/.test(value);
+  return offer
+    .filter(({ value }) => `${prefix}${value}`.startsWith(typed) && !isOther(value))
+    .map(({ value, description }) => ({ value: `${prefix}${value}`, description }));
 }
 
 /** Finds what may stand at the cursor. @param current the word at the cursor, up to it */
 export async function complete(line: Line, current: string, find: FindLive): Promise<Offer> {
   const { command, awaiting, isPastDashes } = line;
-  if (awaiting) return matching(await offerValues(valueName(awaiting), awaiting.argChoices, line, find), current);
+  if (awaiting) return matching(await offerValues(valueName(awaiting), awaiting.argChoices, find), current);
   if (isPastDashes || !current.startsWith('-')) return matching(await offerOperand(line, find), current);
   const [, name] = /^(--[^=]+)=/.exec(current) ?? [];
   if (name === undefined) return matching(offerOptions(line), current);
   const option = optionsOf(command).find(({ long }) => long === name);
   if (!option) return [];
-  return matching(await offerValues(valueName(option), option.argChoices, line, find), current, `${name}=`);
+  return matching(await offerValues(valueName(option), option.argChoices, find), current, `${name}=`);
 }

@@ -22,10 +22,6 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
     ...(typedUrl !== undefined && { baseUrl: typedUrl }),
   };
   return async (kind) => {
-    if (kind === 'leaf') {
-      const { kindOf, LEAF_NAMES, NOTES } = await import('../contract/leaves.ts');
-      return LEAF_NAMES.map((value) => ({ value, description: NOTES[kindOf(value)] }));
-    }
     const profiles = await config.read();
     if (kind === 'profile') {
       const all = Object.entries(profiles.profiles);
@@ -63,9 +59,7 @@ export const completion = () =>
         const { formatOffer, readTyped } = await import('../cli/completion-shells.ts');
         const typed = readTyped(shell, words);
         const line = readLine(programOf(command), typed.before);
-        const offer = typed.isRedirected
-          ? 'files'
-          : await complete(line, typed.current, createFinder(context, line.options));
+        const offer = await complete(line, typed.current, createFinder(context, line.options));
         return { kind: 'text', text: formatOffer(shell, offer, typed, words[0] ?? '') };
       }),
     );

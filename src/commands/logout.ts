@@ -8,6 +8,7 @@ export const logout = () =>
     examples: [
       'partnerctl logout  # remove the token of the current profile',
       'partnerctl logout --profile acme  # remove the token of another profile',
+      'partnerctl logout -o json  # for a script: forgotten says whether there was one',
     ],
   }).action(
     run(async ({ flags, env, config, warn }) => {

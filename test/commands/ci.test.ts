@@ -140,7 +140,7 @@ describe('--summary', () => {
     const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], actions(path));
     expect(ran.code).toBe(10);
     const text = read(summary);
-    expect(text).toMatch(/<pre>❌ bad[^]*\ngood/);
+    expect(text).toMatch(/<pre>❌ bad[\s\S]*\ngood/);
     for (const report of [text, ...annotations(ran.stderr)]) {
       expect(report).toContain('daily');
       expect(report).not.toContain(token);

@@ -11,6 +11,11 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
   { header: 'TEMPLATE', value: ({ template_id }) => template_id },
 ];
 
+function toKnownIds({ agent_id, name }: ListedAgent): readonly KnownId[] {
+  const words = name ? [agent_id, `name:${name}`] : [agent_id];
+  return words.map((value) => ({ kind: 'agent', value, description: name ?? '' }));
+}
+
 export const list = () =>
   leaf('list', 'List the agents of a space', {
     scopes: [SCOPE.readAgents, SCOPE.readSpaces],
@@ -18,6 +23,7 @@ export const list = () =>
     examples: [
       'partnerctl agents list ext:acme-001  # list the agents of the space with this external id',
       "partnerctl agents list 'name:Acme' -o json  # find the space by name; print JSON",
+      "partnerctl agents list ext:acme-001 --query '[].agent_id'  # print their ids",
     ],
   })
     .argument('<space>', SPACE_HELP)
@@ -28,13 +34,8 @@ export const list = () =>
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const http = await context.http();
         context.progress.start('Listing agents');
-        const toKnownIds = ({ agent_id: value, name }: ListedAgent): readonly KnownId[] => {
-          const aliases = name ? [`name:${name}`] : [];
-          return [{ kind: 'agent', value, description: name ?? '', aliases, within: space }];
-        };
-        const scope = { kinds: ['agent'], within: space } as const;
         const spaceId = await resolveSpaceId(http, parseReference(space));
-        const rows = rememberIds(context, listAgents(http, spaceId), scope, toKnownIds);
+        const rows = rememberIds(context, listAgents(http, spaceId), ['agent'], toKnownIds);
         return listResult(rows, COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,

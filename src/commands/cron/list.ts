@@ -98,8 +98,7 @@ export const list = () =>
         const rows = await listJobRows(context, owner, { readSpaces, onLeftOut });
         const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: '' };
         const all = owner.local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
-        const scope = { kinds: ['job', 'key'] } as const;
-        return listResult(rememberIds(context, countRows(rows, counts), scope, toKnownIds), COLUMNS, {
+        return listResult(rememberIds(context, countRows(rows, counts), ['job', 'key'], toKnownIds), COLUMNS, {
           empty: (owner.agent ?? owner.space) ? 'No such jobs are scheduled.' : all,
           json: ({ json }) => json,
           summary: () => formatAdvice(counts, context),

@@ -11,8 +11,8 @@ function formatOrgWide({ is_org_wide }: ListedSpace): string | undefined {
 
 /** What completion offers: the id, and with their prefixes the external id and the name. */
 function toKnownIds({ space_id, external_space_id, name }: ListedSpace): readonly KnownId[] {
-  const aliases = [external_space_id ? [`ext:${external_space_id}`] : [], name ? [`name:${name}`] : []].flat();
-  return [{ kind: 'space', value: space_id, description: name ?? '', aliases }];
+  const others = [external_space_id ? [`ext:${external_space_id}`] : [], name ? [`name:${name}`] : []].flat();
+  return [space_id, ...others].map((value) => ({ kind: 'space', value, description: name ?? '' }));
 }
 
 const COLUMNS: readonly Column<ListedSpace>[] = [
@@ -30,6 +30,7 @@ export const list = () =>
     exits: SERVICE_EXITS,
     examples: [
       'partnerctl spaces list  # list all spaces',
+      'partnerctl spaces list --wide  # with descriptions, shortened nowhere',
       "partnerctl spaces list -o json --query '[].space_id'  # print their ids as JSON",
     ],
   }).action(
@@ -38,7 +39,7 @@ export const list = () =>
       const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
-      return listResult(rememberIds(context, listSpaces(http), { kinds: ['space'] }, toKnownIds), COLUMNS, {
+      return listResult(rememberIds(context, listSpaces(http), ['space'], toKnownIds), COLUMNS, {
         empty: 'There are no spaces that the token can access.',
         json: ({ item }) => item,
       });
