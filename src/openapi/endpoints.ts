@@ -1,13 +1,10 @@
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type OperationValue, parseOperation } from '../contract/leaf-value.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
-import type { OpenApiDocument } from './document.ts';
-import { isPrintable, type Shape, shapeOf } from './schema.ts';
+import { type Shape, shapeOf } from './schema.ts';
 
-/** A parameter beside the path and the body. */
-export interface EndpointParameter {
+export interface QueryParameter {
   readonly name: string;
-  readonly place: 'query' | 'header' | 'cookie';
   readonly isRequired: boolean;
   readonly shape: Shape;
 }
@@ -18,7 +15,7 @@ export interface Endpoint {
   readonly method: OperationValue['method'];
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
-  readonly parameters: readonly EndpointParameter[];
+  readonly query: readonly QueryParameter[];
   /** The JSON body, if the operation takes one. */
   readonly json: Shape | undefined;
   /** The multipart form, if the operation takes one. */
@@ -36,42 +33,38 @@ const OPEN_METHODS: Partial<Record<OperationLeaf, readonly OperationValue['metho
   'file_attachments.create': ['POST', 'PUT'],
 };
 
-/** Returns the parameters of an operation, which override those of the path item with the same name and place. */
-function parametersIn(document: OpenApiDocument, item: JsonObject, operation: JsonObject): EndpointParameter[] {
-  const found = new Map<string, EndpointParameter>();
-  for (const given of [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []))) {
-    const { name, in: place, required, schema } = document.resolve(given) ?? {};
-    if (typeof name !== 'string' || !isPrintable(name)) continue;
-    if (place !== 'query' && place !== 'header' && place !== 'cookie') continue;
-    found.set(`${place} ${name}`, { name, place, isRequired: required === true, shape: shapeOf(document, [schema]) });
-  }
-  return [...found.values()];
-}
-
 const JSON_TYPE = /^(application|text)\/([\w.+-]*\+)?json\b|^\*\/\*$|^application\/\*$/i;
 const FORM_TYPE = /^multipart\//i;
 
-function schemaIn(document: OpenApiDocument, holder: JsonObject | undefined, type: RegExp): unknown {
-  const content = Object.entries(isJsonObject(holder?.content) ? holder.content : {});
-  const schemas = content.map(([mediaType, given]) =>
-    type.test(mediaType) ? document.resolve(given)?.schema : undefined,
-  );
+/** Returns the query parameters of an operation, and those that its path has for every method. */
+function queryOf(item: JsonObject, operation: JsonObject): readonly QueryParameter[] {
+  const given = [operation.parameters, item.parameters].flatMap((list) => (Array.isArray(list) ? list : []));
+  return given.filter(isJsonObject).flatMap(({ name, in: place, required, schema }) => {
+    if (typeof name !== 'string' || place !== 'query') return [];
+    return { name, isRequired: required === true, shape: shapeOf([schema]) };
+  });
+}
+
+function schemaIn(holder: unknown, type: RegExp): unknown {
+  const content = isJsonObject(holder) && isJsonObject(holder.content) ? holder.content : {};
+  const media = Object.entries(content).filter(([name]) => type.test(name));
+  const schemas = media.map(([, each]) => (isJsonObject(each) ? each.schema : undefined));
   return schemas.find((schema) => schema !== undefined);
 }
 
-function shapeIn(document: OpenApiDocument, holder: JsonObject | undefined, type: RegExp): Shape | undefined {
-  const schema = schemaIn(document, holder, type);
-  return schema === undefined ? undefined : shapeOf(document, [schema]);
+function shapeIn(holder: unknown, type: RegExp): Shape | undefined {
+  const schema = schemaIn(holder, type);
+  return schema === undefined ? undefined : shapeOf([schema]);
 }
 
 /** Of a write, the 201 has the created resource; its 200 may be an error, and its 202 an operation. */
-function responseIn(document: OpenApiDocument, operation: JsonObject) {
-  const responses = isJsonObject(operation.responses) ? operation.responses : {};
+function responseIn({ responses: given }: JsonObject) {
+  const responses = isJsonObject(given) ? given : {};
   const statuses = Object.keys(responses).filter((status) => status.startsWith('2'));
-  const successes = ['201', ...statuses].map((status) => document.resolve(responses[status])).filter(isJsonObject);
-  const success = successes.find((each) => schemaIn(document, each, JSON_TYPE)) ?? successes[0];
+  const successes = ['201', ...statuses].map((status) => responses[status]).filter(isJsonObject);
+  const success = successes.find((each) => schemaIn(each, JSON_TYPE)) ?? successes[0];
   return {
-    response: schemaIn(document, success, JSON_TYPE),
+    response: schemaIn(success, JSON_TYPE),
     responseHeaders: isJsonObject(success?.headers) ? Object.keys(success.headers) : [],
   };
 }
@@ -80,81 +73,48 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-/** Returns the segments before those of the spec; undefined if it is another path. */
-function prefixOf(path: string, specPath: string): readonly string[] | undefined {
+/** Returns how many segments come before those of the spec; undefined if it is another path. */
+function prefixLength(path: string, specPath: string): number | undefined {
   const [segments, own] = [segmentsOf(path), segmentsOf(specPath)];
-  const prefix = segments.slice(0, Math.max(0, segments.length - own.length));
-  const isPlaceholder = (segment: string) => /^\{[^{}]*\}$/.test(segment);
+  const length = segments.length - own.length;
+  const isPlaceholder = (segment = '') => /^\{[^{}]*\}$/.test(segment);
   const isSame = own.every((segment, index) => {
-    const other = segments[prefix.length + index] ?? '';
+    const other = segments[length + index];
     return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
   });
-  return isSame ? prefix : undefined;
-}
-
-/** Whether the address of a server has the version. */
-function hasVersionedServer({ root }: OpenApiDocument, version: string): boolean {
-  const servers: readonly unknown[] = Array.isArray(root.servers) ? root.servers : [];
-  const urls = servers.map((server) => (isJsonObject(server) ? server.url : undefined));
-  return urls.some((url) => typeof url === 'string' && segmentsOf(url).includes(version));
-}
-
-interface Candidate {
-  readonly item: JsonObject;
-  /** Relative to the base URL. */
-  readonly path: string;
-  /** The number of segments that contradict the spec. */
-  readonly extra: number;
-}
-
-/** Finds the paths of a document that end like one of the spec. */
-function candidatesFor(document: OpenApiDocument, specPath: string, basePath: string): readonly Candidate[] {
-  const paths = isJsonObject(document.root.paths) ? document.root.paths : {};
-  const version = segmentsOf(basePath).at(-1) ?? '';
-  const isVersioned = hasVersionedServer(document, version);
-  return Object.entries(paths).flatMap(([key, given]): Candidate[] => {
-    const item = key.startsWith('/') ? document.resolve(given) : undefined;
-    const before = prefixOf(key, specPath);
-    if (item === undefined || before === undefined) return [];
-    // .NET documents versions as a placeholder: /api/v{version}/automation/spaces.
-    const at = before.findLastIndex((segment) => segment === version || /^v\{[^{}]*\}$/.test(segment));
-    // What follows the version contradicts the spec. Where there is none, the base URL may have all of it.
-    const extra = at === -1 && !isVersioned ? [] : before.slice(at + 1);
-    const path = `/${[...extra, ...segmentsOf(specPath)].join('/')}${key.endsWith('/') ? '/' : ''}`;
-    return [{ item, path, extra: extra.length }];
-  });
+  return length >= 0 && isSame ? length : undefined;
 }
 
 /**
- * Finds an operation of the tool in a document, by its path in the spec (§4): what is before it, the version, and the
+ * Finds an operation of the tool in a document by its path in the spec (§4): what is before it, such as the version, and the
  * trailing slash do not matter.
- * @param basePath the path of the service's base URL, such as `/v1`
- * @returns the endpoint; several if the document has the path behind different prefixes; none if it does not have it
- * @throws OpenApiError for references that cannot be followed
+ * @returns the endpoint; several if the document has the path behind different prefixes of a length; none if it has none
  */
-export function findEndpoints(document: OpenApiDocument, leaf: OperationLeaf, basePath: string): readonly Endpoint[] {
+export function findEndpoints({ paths }: JsonObject, leaf: OperationLeaf): readonly Endpoint[] {
   const spec = parseOperation(DEFAULTS[leaf]);
-  if (spec === undefined) return [];
-  const candidates = candidatesFor(document, spec.path, basePath);
+  if (spec === undefined || !isJsonObject(paths)) return [];
+  const candidates = Object.entries(paths).flatMap(([key, item]) => {
+    const length = prefixLength(key, spec.path);
+    return length === undefined || !isJsonObject(item) ? [] : [{ key, length, item }];
+  });
   for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
-    const found = candidates.flatMap(({ item, path, extra }) => {
-      const operation = document.resolve(item[method.toLowerCase()]);
-      if (operation === undefined) return [];
-      const body = document.resolve(operation.requestBody);
-      const endpoint = () => ({
+    const found = candidates.flatMap(({ key, length, item }) => {
+      const operation = item[method.toLowerCase()];
+      if (!isJsonObject(operation)) return [];
+      const endpoint = {
         leaf,
         method,
-        path,
-        parameters: parametersIn(document, item, operation),
-        json: shapeIn(document, body, JSON_TYPE),
-        form: shapeIn(document, body, FORM_TYPE),
-        ...responseIn(document, operation),
-      });
-      return [{ extra, endpoint }];
+        path: key.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
+        query: queryOf(item, operation),
+        json: shapeIn(operation.requestBody, JSON_TYPE),
+        form: shapeIn(operation.requestBody, FORM_TYPE),
+        ...responseIn(operation),
+      };
+      return [{ length, endpoint }];
     });
-    const least = Math.min(...found.map(({ extra }) => extra));
-    const best = found.filter(({ extra }) => extra === least);
-    if (best.length > 0) return best.map(({ endpoint }) => endpoint());
+    const shortest = Math.min(...found.map(({ length }) => length));
+    const best = found.filter(({ length }) => length === shortest);
+    if (best.length > 0) return best.map(({ endpoint }) => endpoint);
   }
   return [];
 }

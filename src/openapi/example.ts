@@ -1,31 +1,19 @@
-import type { OpenApiDocument } from './document.ts';
-import { isPrintable, type Shape, shapeOf } from './schema.ts';
-
-/** A value as a schema describes it. */
-export interface Example {
-  /** Undefined if the schema says nothing. */
-  readonly value: unknown;
-  /** The values that the schema lists, by dot path; lists are no step of it. */
-  readonly choices: ReadonlyMap<string, readonly unknown[]>;
-}
+import { type Shape, shapeOf } from './schema.ts';
 
 /** Limits for schemas that contain themselves, and for hostile ones. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 2_000;
 
-/** What a response has only if something failed, and the value of a status that says so. */
+/** What a response has only if something failed. */
 const FAILURE = /^(?:is_?|has_?)?(?:errors?|faults?)$/i;
-const FAILED = /^(?:errors?|errored|fail(?:ed|ure)?)$/i;
 
-/** Whether a path of the contract can have this name. */
-function isExpressible(name: string): boolean {
-  return isPrintable(name) && !/[.[\]:,|\s]/.test(name);
-}
+/** What a path of the contract cannot have in a name. */
+const INEXPRESSIBLE = /[.[\]:,|\s\p{Cc}]/u;
 
 /** A value to make up, and where it goes. */
 interface Task {
+  readonly name: string;
   readonly schemas: readonly unknown[];
-  readonly path: readonly string[];
   readonly depth: number;
   readonly put: (value: unknown) => void;
 }
@@ -33,32 +21,28 @@ interface Task {
 /**
  * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
  * different ones: `id` and `uuid` may be two things.
- * @throws OpenApiError as `shapeOf`
+ * @returns undefined if the schema says nothing
  */
-export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
+export function exampleOf(schema: unknown): unknown {
   const numbers = new Map<string, number>();
-  const choices = new Map<string, readonly unknown[]>();
   const root: { value?: unknown } = {};
-  const putRoot = (value: unknown) => Object.assign(root, { value });
-  const tasks: Task[] = [{ schemas: [schema], path: [], depth: 0, put: putRoot }];
+  const tasks: Task[] = [{ name: '', schemas: [schema], depth: 0, put: (value) => Object.assign(root, { value }) }];
   // Breadth first: what is deep matters least.
-  for (const { schemas, path, depth, put } of tasks) {
-    const shape = shapeOf(document, schemas);
-    const name = path.at(-1) ?? '';
-    if (shape.choices.length > 0) choices.set(path.join('.'), shape.choices);
+  for (const { name, schemas, depth, put } of tasks) {
+    const shape = shapeOf(schemas);
     const add = (task: Omit<Task, 'depth'>) => {
       if (depth < MAX_DEPTH && tasks.length < MAX_VALUES) tasks.push({ ...task, depth: depth + 1 });
     };
     if (shape.properties.size > 0) {
       const object: Record<string, unknown> = Object.create(null);
       for (const [key, inner] of shape.properties) {
-        if (!isExpressible(key) || FAILURE.test(key)) continue;
-        add({ schemas: inner, path: [...path, key], put: (value) => Object.assign(object, { [key]: value }) });
+        if (INEXPRESSIBLE.test(key) || FAILURE.test(key)) continue;
+        add({ name: key, schemas: inner, put: (value) => Object.assign(object, { [key]: value }) });
       }
       put(object);
     } else if (shape.items.length > 0) {
       const list: unknown[] = [];
-      add({ schemas: shape.items, path, put: (value) => list.push(value) });
+      add({ name, schemas: shape.items, put: (value) => list.push(value) });
       put(list);
     } else {
       const number = numbers.get(name) ?? numbers.size + 2;
@@ -66,12 +50,11 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
       put(scalarOf(shape, name, number));
     }
   }
-  return { value: root.value, choices };
+  return root.value;
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {
-  const choice = choices.find((each) => typeof each !== 'string' || !FAILED.test(each)) ?? choices[0];
-  if (choice !== undefined) return choice;
+  if (choices.length > 0) return choices[0];
   const isUrl = /^(?:href|ur[il]|link)$/i.test(name) || formats.some((format) => /^ur[il]/.test(format));
   if (types.has('string')) return isUrl ? `https://example.com/${name}` : name;
   if (types.has('integer') || types.has('number')) return number;

@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto';
-import { readContractLayers, updateContract } from '../config/contract-file.ts';
+import { readContract, updateContract } from '../config/contract-file.ts';
 import type { ContractContext } from '../config/contract-settings.ts';
-import { Contract, type ContractLayers, type Source } from '../contract/contract.ts';
-import { DEFAULTS, isLeafName, isSpecified, type LeafName } from '../contract/leaves.ts';
+import { Contract } from '../contract/contract.ts';
+import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
-import type { DocumentProposals, Proposal } from './propose.ts';
+import type { Proposal } from './propose.ts';
 import { type DocumentContext, type DocumentSource, readProposals, readSource } from './source.ts';
 
-/** What a proposed value changes. */
-export interface ProposedChange {
+/** What importing a document changes. An override stays in force over the new value. */
+export interface ImportedChange {
   readonly leaf: LeafName;
   readonly old: string;
   readonly new: string;
-  readonly old_source: Source;
-  /** `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`. */
-  readonly status: 'change' | 'conflict' | 'overridden';
+  /** `conflict` if the new value contradicts the specification. */
+  readonly status: 'change' | 'conflict';
   readonly evidence: string;
 }
 
@@ -24,17 +23,12 @@ interface ImportContext extends DocumentContext, ContractContext {
 }
 
 /** What a document says, and what importing it changes. */
-export interface ContractImport extends Pick<DocumentProposals, 'missing' | 'questions'> {
-  readonly document: {
-    readonly from: string;
-    readonly title: string | null;
-    readonly version: string | null;
-    readonly sha256: string;
-  };
-  readonly changes: readonly ProposedChange[];
-  /** The leaves whose values stay the same. */
-  readonly confirmed: readonly LeafName[];
-  /** Writes the values. @throws as `updateContract` */
+export interface ContractImport {
+  readonly document: { readonly from: string; readonly sha256: string };
+  readonly changes: readonly ImportedChange[];
+  /** What the document leaves open. */
+  readonly questions: readonly string[];
+  /** Replaces all that was imported before. @throws as `updateContract` */
   write(): Promise<void>;
 }
 
@@ -43,70 +37,41 @@ function isConflict(leaf: LeafName, value: string): boolean {
   return isSpecified(leaf) && value.replace(/\/$/, '') !== DEFAULTS[leaf].replace(/\/$/, '');
 }
 
-/**
- * Compares proposed values with the effective ones.
- * @param isWhole whether they replace all that was imported before: what the document does not say has its default again
- * @returns the changes, in the order of the proposals, and the leaves whose values stay the same
- */
-export function compareProposals(
-  proposals: readonly Proposal[],
-  layers: ContractLayers,
-  isWhole: boolean,
-): { readonly changes: readonly ProposedChange[]; readonly confirmed: readonly LeafName[] } {
-  const [current, withoutOverrides] = [new Contract(layers), new Contract({ ...layers, override: {} })];
-  const earlier = isWhole ? Object.keys(layers.imported ?? {}).filter(isLeafName) : [];
-  const dropped = earlier
-    .filter((name) => !proposals.some(({ leaf }) => leaf === name))
-    .map((leaf) => ({ leaf, value: DEFAULTS[leaf], evidence: 'no longer in the document' }));
-  const changes: ProposedChange[] = [];
-  const confirmed: LeafName[] = [];
-  for (const { leaf, value, evidence } of [...proposals, ...dropped]) {
-    const { value: old, source } = current.leaf(leaf);
-    if (withoutOverrides.leaf(leaf).value === value && (source !== 'override' || old === value)) {
-      confirmed.push(leaf);
-      continue;
-    }
-    const status = isConflict(leaf, value) ? 'conflict' : source === 'override' ? 'overridden' : 'change';
-    changes.push({ leaf, old, new: value, old_source: source, status, evidence });
-  }
-  return { changes, confirmed };
+/** Compares two imports. What the new one does not say has its default again. */
+function compare(before: Contract, after: Contract, proposals: readonly Proposal[]): readonly ImportedChange[] {
+  return LEAF_NAMES.flatMap((leaf) => {
+    const [{ value: old }, { value }] = [before.leaf(leaf), after.leaf(leaf)];
+    if (old === value) return [];
+    const evidence = proposals.find((each) => each.leaf === leaf)?.evidence ?? 'no longer in the document';
+    return [{ leaf, old, new: value, status: isConflict(leaf, value) ? 'conflict' : 'change', evidence }];
+  });
 }
 
 /**
- * Reads a document and compares it with the contract.
- * @param only the leaves to import; if empty, all of them, in place of all that was imported before
+ * Reads a document and compares it with what was imported before.
  * @throws UsageError if no service is configured, InputError if the document is another service's; as `readSource`,
- * `readProposals`, and `readContractLayers`
+ * `readProposals`, and `readContract`
  */
-export async function readImport(
-  context: ImportContext,
-  source: DocumentSource,
-  only: readonly LeafName[],
-): Promise<ContractImport> {
+export async function readImport(context: ImportContext, source: DocumentSource): Promise<ContractImport> {
   const { directory } = context.config;
   const key = await context.contractKey();
   const { name: from, text } = await readSource(source, context);
-  const read = await readProposals({ name: from, text }, new URL(key.baseUrl).pathname);
-  const { proposals, title = null, version = null, missing, questions } = read;
+  const { proposals, questions } = await readProposals({ name: from, text });
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
     });
   }
-  const isWhole = only.length === 0;
-  const chosen = proposals.filter(({ leaf }) => isWhole || only.includes(leaf));
   const sha256 = createHash('sha256').update(text).digest('hex');
+  const imported = Object.fromEntries(proposals.map(({ leaf, value }) => [leaf, value]));
+  const before = await readContract(directory, key, context.warn);
   return {
-    document: { from, title, version, sha256 },
-    ...compareProposals(chosen, await readContractLayers(directory, key, context.warn), isWhole),
-    missing,
+    document: { from, sha256 },
+    changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
     async write() {
-      const values = Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value]));
       const document = { from, sha256, imported_at: new Date(context.clock.now()).toISOString() };
-      await updateContract(directory, key, (stored) => {
-        return { ...stored, imported: isWhole ? values : { ...stored.imported, ...values }, document };
-      });
+      await updateContract(directory, key, (stored) => ({ ...stored, imported, document }));
     },
   };
 }

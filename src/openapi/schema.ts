@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { type OpenApiDocument, OpenApiError } from './document.ts';
 
-/** A schema with its references, `allOf`, `oneOf`, and `anyOf` merged, one level deep. */
+/** A schema with its `allOf`, `oneOf`, and `anyOf` merged, one level deep. */
 export interface Shape {
   readonly types: ReadonlySet<string>;
   /** The schemas of each property, one for each part of the schema. */
@@ -18,9 +17,6 @@ export interface Shape {
   /** Where a number starts: its default, or else its minimum. */
   readonly start: unknown;
 }
-
-/** Limits the nesting of `allOf`, `oneOf`, and `anyOf`. */
-const MAX_PARTS_DEPTH = 32;
 
 function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
@@ -45,21 +41,18 @@ function propertiesIn(parts: readonly JsonObject[]): ReadonlyMap<string, readonl
   return found;
 }
 
-/** Returns a schema and all that it consists of. @throws OpenApiError if a schema contains itself */
-function partsOf(document: OpenApiDocument, given: unknown, depth: number): readonly JsonObject[] {
-  if (depth > MAX_PARTS_DEPTH) throw new OpenApiError('a schema contains itself (allOf, oneOf, or anyOf)');
-  const schema = document.resolve(given);
-  if (schema === undefined) return [];
-  const inner = [...list(schema.allOf), ...list(schema.oneOf), ...list(schema.anyOf)];
-  return [schema, ...inner.flatMap((part) => partsOf(document, part, depth + 1))];
+/** Returns schemas and all that they consist of. @param seen ends a schema that contains itself */
+function partsOf(schemas: readonly unknown[], seen = new Set<JsonObject>()): readonly JsonObject[] {
+  return schemas.filter(isJsonObject).flatMap((schema) => {
+    if (seen.has(schema)) return [];
+    seen.add(schema);
+    return [schema, ...partsOf([...list(schema.allOf), ...list(schema.oneOf), ...list(schema.anyOf)], seen)];
+  });
 }
 
-/**
- * Returns the shape of a value that all these schemas describe.
- * @throws OpenApiError if a schema contains itself, or for a reference that cannot be followed
- */
-export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]): Shape {
-  const parts = schemas.flatMap((schema) => partsOf(document, schema, 0));
+/** Returns the shape of a value that all these schemas describe. */
+export function shapeOf(schemas: readonly unknown[]): Shape {
+  const parts = partsOf(schemas);
   const allows = parts.flatMap((part) => [part.additionalProperties, part.unevaluatedProperties]);
   return {
     types: new Set(parts.flatMap(typesOf)),
@@ -77,9 +70,4 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
 export function isOpen({ types, properties, isClosed, isExtensible }: Shape): boolean {
   const canBeObject = types.size === 0 || types.has('object');
   return canBeObject && !isClosed && (properties.size === 0 || isExtensible);
-}
-
-/** Whether a name is one that a person can read. */
-export function isPrintable(name: string): boolean {
-  return name.length > 0 && name.length <= 100 && !/\p{Cc}/u.test(name);
 }

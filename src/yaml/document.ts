@@ -1,6 +1,5 @@
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq } from 'yaml';
-import type { InputError } from '../errors.ts';
-import { type ProblemList, positionAt, problemsError, type Range, type SourceText } from './problem.ts';
+import { type ProblemList, positionAt, type Range, type SourceText } from './problem.ts';
 import { printable } from './quote.ts';
 
 /** @param whenEmpty where to point at a node that takes no room in the source */
@@ -109,12 +108,6 @@ export class YamlDocument<Value = unknown> {
   reportKey(path: Path, message: string, hint?: string): void {
     const { entry, range } = this.find(path);
     this.content.problems.add(rangeOf(entry?.key, range), message, hint);
-  }
-
-  /** The error for a mistake at a value. @param consequence what it prevented */
-  error(path: Path, consequence: string, message: string, hint?: string): InputError {
-    this.report(path, message, hint);
-    return problemsError(this.content.problems.sorted(), consequence);
   }
 
   /** The entry at a path, and its range: of its closest parent if there is none, of its key if it takes no room. */

@@ -13,15 +13,7 @@ import {
 } from 'yaml';
 import { type Content, rangeOf, YamlDocument } from './document.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
-import {
-  ProblemList,
-  positionAt,
-  problemsError,
-  type Range,
-  type SourceText,
-  toSourceText,
-  type YamlSource,
-} from './problem.ts';
+import { type ProblemList, positionAt, type Range, type SourceText } from './problem.ts';
 import { printable, quoted } from './quote.ts';
 
 /** How often aliases may repeat values: more only wears out the machine. */
@@ -116,7 +108,7 @@ function insertVariables(node: Scalar, text: string, lookup: Lookup, content: Co
 }
 
 /** Replaces the variables in the values of a document, and reports what cannot become plain data. */
-function prepare(content: Content, lookup?: Lookup): void {
+function prepare(content: Content, lookup: Lookup): void {
   const { document, problems } = content;
   const anchors = new Set<string>();
   const enter = (node: Scalar | YAMLMap | YAMLSeq) => {
@@ -142,7 +134,7 @@ function prepare(content: Content, lookup?: Lookup): void {
     },
     Scalar(role, node) {
       enter(node);
-      if (typeof node.value !== 'string' || !lookup || !node.value.includes('${')) return;
+      if (typeof node.value !== 'string' || !node.value.includes('${')) return;
       if (role !== 'key') insertVariables(node, node.value, lookup, content);
       else problems.add(rangeOf(node), 'variables can be used in values, not in keys');
     },
@@ -156,12 +148,12 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 /**
  * Reads the documents of a source, except empty ones. A document with a mistake is reported and left out: its first
  * syntax error; else all its duplicate keys, undefined aliases, tags, and variables without a value.
- * @param lookup the value of a variable; without it, `${` is plain text
+ * @param lookup the value of a variable
  */
 export function* loadDocuments(
   source: SourceText,
   problems: ProblemList,
-  lookup?: Lookup,
+  lookup: Lookup,
 ): Generator<YamlDocument, void, void> {
   const options = { merge: true, stringKeys: true, uniqueKeys: false, resolveKnownTags: false } as const;
   const composer = new Composer({ ...options, prettyErrors: false, logLevel: 'silent' });
@@ -190,18 +182,4 @@ export function* loadDocuments(
     yield new YamlDocument(value, content);
   }
   if (!isWritten) problems.add([0, 0], 'this source contains no document', 'write one, or leave the file out');
-}
-
-/**
- * Reads a document that another program wrote, in YAML or JSON: any keys, no variables.
- * @param consequence what a mistake in it prevents
- * @throws InputError with file, line, and column for each mistake, and for a second document
- */
-export function readDocument(given: YamlSource, consequence: string): YamlDocument {
-  const source = toSourceText(given);
-  const problems = new ProblemList(source);
-  const [document, second] = [...loadDocuments(source, problems)];
-  second?.report([], 'a second document', 'give a file with one document');
-  if (document === undefined || problems.size > 0) throw problemsError(problems.sorted(), consequence);
-  return document;
 }

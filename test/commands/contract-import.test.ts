@@ -4,20 +4,20 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import * as documents from '../support/openapi-documents.ts';
 import { type Data, list, object, openApi, operation, query, text } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
-/** A document with the list of spaces. By default, its path is that of the specification. */
-function spacesDocument(path = '/automation/spaces/', more: Data = {}): Data {
+/** A document with the list of spaces. */
+function spacesDocument(more: Data = {}): Data {
   const rows = list(object('id', 'customerRef', 'name', 'clientReference'));
-  return openApi({ [path]: { get: operation(object({ rows })) } }, {}, more);
+  return openApi({ '/automation/spaces/': { get: operation(object({ rows })) } }, {}, more);
 }
 
 function home(PARTNER_BASE_URL = 'http://127.0.0.1:9/v1') {
   const env = { PARTNER_CONFIG_DIR: tempDirectory(), PARTNER_BASE_URL, PARTNER_TOKEN: 'secret-token-1' };
   const contracts = join(env.PARTNER_CONFIG_DIR, 'contracts');
-  const show = (...argv: readonly string[]) => run(['contract', 'show', ...argv, '-o', 'json'], { env });
   return {
     env,
     importFrom: (source: string, ...flags: string[]): Promise<Ran> =>
@@ -27,10 +27,10 @@ function home(PARTNER_BASE_URL = 'http://127.0.0.1:9/v1') {
       return run(['contract', 'import', path, ...flags], { env });
     },
     value: async (leaf: string) => {
-      const [found] = (await show(leaf)).json<{ value: string; source: string }[]>();
+      const shown = await run(['contract', 'show', leaf, '-o', 'json'], { env });
+      const [found] = shown.json<{ value: string; source: string }[]>();
       return `${found?.value} (${found?.source})`;
     },
-    countImported: async () => (await show('--source', 'imported')).json<unknown[]>().length,
     stored: () => (existsSync(contracts) ? readdirSync(contracts).map((name) => join(contracts, name)) : []),
   };
 }
@@ -42,27 +42,23 @@ interface Imported {
 }
 
 describe('contract import', () => {
-  test('shows the old and the new value of each change, and writes with --yes, to a private file', async () => {
-    const { importFrom, value, countImported, stored } = home();
+  test('shows the old and the new value of each change, and writes with --yes, to a private file.', async () => {
+    const { importFrom, value, stored } = home();
     const path = write('openapi.json', JSON.stringify(spacesDocument()));
     const shown = await importFrom(path, '-o', 'json');
     expect(shown.code).toBe(0);
     expect(shown.json<Imported>().written).toBe(false);
     const evidence = 'GET /automation/spaces/, response';
     const change = { leaf: 'spaces.list.items', old: 'auto', new: 'rows', status: 'change', evidence };
-    expect(shown.json<Imported>().changes).toContainEqual(expect.objectContaining(change));
-    expect(shown.stderr).toContain('Nothing was written. Add --yes');
+    expect(shown.json<Imported>().changes).toContainEqual(change);
+    expect(shown.stderr).toContain('Nothing was written.');
+    expect(shown.stderr).toContain('open: the document has no operation for spaces.provision');
+    // The document of the test lacks descriptions.
+    expect(shown.stderr).toContain('open: the document is not valid OpenAPI: #/paths/~1automation~1spaces~1/get/');
     expect(stored()).toEqual([]);
 
-    const { stderr } = await importFrom(path, '--yes');
+    expect((await importFrom(path, '--yes')).code).toBe(0);
     expect(await value('spaces.list.items')).toBe('rows (imported)');
-    const [, wrote, agrees] =
-      /^Wrote (\d+) values?, and (\d+) that agrees? with the contract\. All/m.exec(stderr) ?? [];
-    expect(Number(wrote) + Number(agrees)).toBe(await countImported());
-    // The document of the test lacks descriptions.
-    expect(stderr).toContain(
-      'open: the document is not valid OpenAPI: #/paths/~1automation~1spaces~1/get/responses/200 must',
-    );
     const [contract = ''] = stored();
     expect(statSync(contract).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(contract, 'utf8')).document).toEqual({
@@ -70,11 +66,14 @@ describe('contract import', () => {
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
       imported_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
-    const again = await importFrom(path);
-    expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change') });
+    expect(await importFrom(path)).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('Nothing to change'),
+    });
   });
 
-  test('refuses the document of another service', async () => {
+  test('refuses the document of another service.', async () => {
     const { env, importText, stored } = home();
     const pets = openApi({ '/pets': { get: operation(object({ pets: list(object('id', 'name')) })) } });
     const ran = await importText(pets, '--yes');
@@ -84,44 +83,35 @@ describe('contract import', () => {
     expect(stored()).toEqual([]);
   });
 
-  test('replaces all that was imported before, except with --only', async () => {
-    const { importText, value } = home();
+  test('replaces all that was imported before, and no override.', async () => {
+    const { importText, value, env } = home();
+    await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
     const paged = object({ rows: list(object('space_id', 'name')), next_cursor: text });
     const before = openApi({ '/automation/spaces/': { get: operation(paged, { parameters: query('cursor') }) } });
     await importText(before, '--yes');
-    expect(await value('spaces.list.next')).toBe('token:next_cursor:cursor (imported)');
-    const tenant = spacesDocument('/tenant/automation/spaces/');
-    expect((await importText(tenant, '--yes', '--only', 'spaces.list.items')).code).toBe(0);
-    expect(await value('spaces.list')).toBe('GET /automation/spaces/ (imported)');
     expect(await value('spaces.list.next')).toBe('token:next_cursor:cursor (imported)');
     const { changes } = (await importText(spacesDocument(), '--yes', '-o', 'json')).json<Imported>();
     const dropped = { leaf: 'spaces.list.next', old: 'token:next_cursor:cursor', new: 'auto' };
     expect(changes).toContainEqual(expect.objectContaining(dropped));
     expect(await value('spaces.list.next')).toBe('auto (assumed)');
-  });
-
-  test('keeps an override in force over an imported value, and says how to end it', async () => {
-    const { importText, value, env } = home();
-    await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
-    const ran = await importText(spacesDocument(), '--yes', '-o', 'json');
-    const overridden = { leaf: 'spaces.list.items', old: 'data', status: 'overridden' };
-    expect(ran.json<Imported>().changes).toContainEqual(expect.objectContaining(overridden));
-    expect(ran.stderr).toContain('To use the document: partnerctl contract unset spaces.list.items');
     expect(await value('spaces.list.items')).toBe('data (override)');
   });
 
-  test('requires --accept for a value that contradicts the specification', async () => {
+  test('requires --accept for a value that contradicts the specification.', async () => {
     const { importText, value, stored } = home();
-    const refused = await importText(spacesDocument('/tenant/automation/spaces/'), '--yes');
+    const body = object('agentId', 'name', 'instructions', { schedule: {} });
+    const post = documents.write(body, object('id'));
+    const document = openApi({ '/automation/partner-cron-jobs/': { post } });
+    const refused = await importText(document, '--yes');
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('1 value of the document contradicts the specification. Nothing was written.');
-    expect(refused.stderr).toContain('spaces.list: GET /automation/spaces/ → GET /tenant/automation/spaces/');
+    expect(refused.stderr).toContain('The document contradicts the specification. Nothing was written.');
+    expect(refused.stderr).toContain('cron_jobs.create.agent_id: body:agent_id → body:agentId');
     expect(stored()).toEqual([]);
-    expect((await importText(spacesDocument('/tenant/automation/spaces/'), '--yes', '--accept')).code).toBe(0);
-    expect(await value('spaces.list')).toBe('GET /tenant/automation/spaces/ (imported)');
+    expect((await importText(document, '--yes', '--accept')).code).toBe(0);
+    expect(await value('cron_jobs.create.agent_id')).toBe('body:agentId (imported)');
   });
 
-  test('downloads without the token, follows a redirect on the same origin only, and stores no query', async () => {
+  test('downloads without the token, follows a redirect on the same origin only, and stores no query.', async () => {
     const other = await startFakeService(json(spacesDocument()));
     const service = await startFakeService({
       'GET /openapi.json': json(spacesDocument()),
@@ -136,23 +126,23 @@ describe('contract import', () => {
     expect(other.requests).toEqual([]);
   });
 
-  test('finds the document from the address of the service', async () => {
+  test('finds the document from the address of the service.', async () => {
     const service = await startFakeService(({ path }, response) => {
       if (path === '/v1/openapi.yaml') return response.end(stringify(spacesDocument()));
-      // Some services answer unknown paths with the page of their application, or want a token first.
+      // Some services answer unknown paths with the page of their application.
       if (path === '/v1/openapi.json') return response.end('<!doctype html><title>App</title>');
-      return response.writeHead(path.startsWith('/latest') ? 401 : 404).end();
+      return response.writeHead(404).end();
     });
     const ran = await home().importFrom(`${service.baseUrl}/`, '-o', 'json');
     expect(ran.json<Imported>().document.from).toBe(`${service.baseUrl}/openapi.yaml`);
   });
 
-  test('says where it looked if the service publishes no document, and why one cannot be downloaded', async () => {
+  test('says where it looked if the service publishes no document, and why one cannot be downloaded.', async () => {
     const { baseUrl } = await startFakeService(({ path }, response) =>
       path.endsWith('/silent') ? undefined : response.writeHead(Number(/\d{3}$/.exec(path)?.[0] ?? 404)).end(),
     );
     for (const [address, code, message] of [
-      [baseUrl, 4, `${baseUrl}/openapi.json`],
+      [baseUrl, 4, `${baseUrl.replace('/v1', '')}/latest/openapi.json`],
       [`${baseUrl}/401`, 3, 'no token is sent for it'],
       [`${baseUrl}/404`, 4, 'Check the address of the document.'],
       [`${baseUrl}/500`, 8, 'Run the command again later.'],
@@ -172,18 +162,17 @@ const bomb = Array.from(
   (_, index) => `x${index}: &a${index} [${index === 0 ? '1' : `${`*a${index - 1},`.repeat(9)}`}]`,
 );
 const withReference = ($ref: string) => JSON.stringify({ openapi: '3.1.0', paths: { '/a': { $ref } } });
-
-describe('a document that cannot be used is rejected with its position, and nothing changes:', () => {
+describe('A document that cannot be used is rejected, and nothing changes:', () => {
   test.each<readonly [string, string, RegExp]>([
-    ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /doc:3:13: invalid YAML: Unexpected , in flow map/],
-    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /doc:1:13: it is a Swagger 2.0 document/],
+    ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /Unexpected , in flow map.* at line 3, column 13/],
+    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is a Swagger 2.0 document/],
     ['HTML', '<!doctype html><title>API</title>', /it is not an OpenAPI document, but the string "<!doctype html>/],
-    ['a reference to a file', withReference('../secret.json#/x'), /points out of the document/],
-    ['a reference to nothing', withReference('#/components/x'), /leads to nothing/],
-    ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /its aliases stand for too many/],
-    ['deep nesting', `{"openapi": "3.1.0", "paths": ${'{"a":'.repeat(5e3)}1${'}'.repeat(5e3)}}`, /nested too deep/],
+    ['a reference to a file', withReference('../secret.json#/x'), /secret\.json/],
+    ['a reference to nothing', withReference('#/components/x'), /components\/x/],
+    ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /alias/],
+    ['deep nesting', `{"openapi": "3.1.0", "paths": ${'{"a":'.repeat(5e3)}1${'}'.repeat(5e3)}}`, /call stack/],
     ['more than 10 MiB', `{"x": "${'a'.repeat(11 * 1024 * 1024)}"}`, /it is larger than 10 MiB/],
-  ])('%s', async (_, document, message) => {
+  ])('%s.', async (_, document, message) => {
     const { importText, stored } = home();
     const ran = await importText(document, '--yes');
     expect(ran.stderr).toMatch(message);
@@ -192,7 +181,7 @@ describe('a document that cannot be used is rejected with its position, and noth
     expect(stored()).toEqual([]);
   });
 
-  test('a small download that unpacks to 20 MiB', async () => {
+  test('a small download that unpacks to 20 MiB.', async () => {
     const { baseUrl } = await startFakeService((_, response) => {
       const packed = gzipSync('a'.repeat(20 * 1024 * 1024));
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
@@ -204,10 +193,8 @@ describe('a document that cannot be used is rejected with its position, and noth
   });
 });
 
-test('a hostile document reaches no prototype, no terminal, and no other server', async () => {
-  const document = JSON.stringify(
-    spacesDocument('/automation/spaces/', { servers: [{ url: 'https://evil.example/v1' }] }),
-  )
+test('A hostile document reaches no prototype, no terminal, and no other server.', async () => {
+  const document = JSON.stringify(spacesDocument({ servers: [{ url: 'https://evil.example/v1' }] }))
     .replaceAll('"name"', '"__proto__"')
     .replaceAll('"rows"', '"ro\\u001b[2Jws"')
     .replace('"title":"', '"title":"\\u001b]0;owned\\u0007');
@@ -220,7 +207,7 @@ test('a hostile document reaches no prototype, no terminal, and no other server'
   expect((await run(['contract', 'show', '-o', 'json'], { env })).stdout).not.toContain('evil');
 });
 
-test('a list is read without a gap if pages count from 0, which the document does not say', async () => {
+test('A list is read without a gap if pages count from 0, which the document does not say.', async () => {
   const ids = ['s1', 's2', 's3', 's4', 's5', 's6', 's7'];
   const { baseUrl } = await startFakeService(({ query: sent }, response) => {
     const first = Number(sent.get('page')) * 2;

@@ -88,6 +88,7 @@ const RAILS: readonly Service[] = [
     id: 'id',
     fields: { 'message.text': 'body' },
     author: ['sender_type', 'Contact', 'AgentBot'],
+    untold: { fact: 'which author is the agent', operations: ['chat tail'] },
     one: (fields, resource) => ({ [resource]: fields }),
     paging: byPage(),
     list: ({ key, items, number, nextValue, pages, total }) => ({

@@ -48,6 +48,7 @@ export const HISTORIES: readonly Service[] = [
     casing: 'camel',
     fields: { 'message.text': 'body.content', 'message.created_at': 'createdDateTime' },
     author: ['from.type', 'user', 'application'],
+    untold: { fact: 'which author is the agent', operations: ['chat tail'] },
     list: all,
     history: {
       order: 'newest first',

@@ -115,6 +115,7 @@ const PLATFORMS: readonly Service[] = [
     id: 'sid',
     fields: { 'message.text': 'body', 'message.created_at': 'date_created' },
     author: ['direction', 'inbound', 'outbound-reply'],
+    untold: { fact: 'which author is the agent', operations: ['chat tail'] },
     paging: byPage('Page', 0),
     list: ({ key, items, number, size, nextPath }) => ({
       [key]: items,
