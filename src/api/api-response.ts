@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { parseJson } from '../contract/json.ts';
-import type { Operation } from '../contract/operations.ts';
 import { bodyOfLocation } from '../contract/resource.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import type { CallFacts } from './call-errors.ts';
-import { bodyError, itemError, NotUtf8, shapeError } from './shape-errors.ts';
+import { bodyError, shapeError } from './shape-errors.ts';
 import type { HttpResponse } from './transport.ts';
 
 /** The response to a successful call, with methods that read its body. */
@@ -53,40 +52,29 @@ export class ApiResponse {
     return this.parsed.value;
   }
 
-  /**
-   * Runs a reader from `contract` on the body.
-   * @throws as `json`, and converts the reader's UnknownShape the same way
-   */
+  /** Runs a reader from `contract` on the body. @throws as `json`, also for the reader's UnknownShape */
   read<Value>(reader: (body: unknown, contract: Contract) => Value): Value {
     const value = this.json();
     try {
       return reader(value, this.call.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
-      throw shapeError(error, { value, text: this.call.redact(this.body) }, this);
+      throw shapeError(error, { value, text: this.text }, this);
     }
+  }
+
+  /** The body without secrets: what it says may end up in the state, which people share. */
+  private get text(): string {
+    return this.call.redact(this.body);
   }
 
   private parse(): unknown {
-    // What the response says may end up in the state, which people share.
-    const text = this.call.redact(this.body);
     try {
-      if (!isUtf8(this.bytes)) throw new NotUtf8();
-      return parseJson(text);
+      // Names in other encodings cannot be compared.
+      if (!isUtf8(this.bytes)) throw new Error('The body is not UTF-8.');
+      return parseJson(this.text);
     } catch (error) {
-      throw bodyError(error, text, this);
+      throw bodyError(error, this.text, this);
     }
-  }
-}
-
-/**
- * Runs a reader from `contract` on items of a list.
- * @throws ShapeError in place of the reader's UnknownShape
- */
-export function readItem<Value>(operation: Operation, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof UnknownShape ? itemError(error, operation) : error;
   }
 }

@@ -15,7 +15,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { addressHint, isMethodMissing, parameterHint } from './refusal-hints.ts';
+import { addressHint, parameterHint } from './refusal-hints.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
@@ -58,7 +58,7 @@ export interface FailedCall extends CallFacts {
 
 /**
  * Returns the error for a call that the service may or may not have processed: for a `once` call, an
- * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
+ * OutcomeUnknownError with the failure as its cause, to which the caller adds a hint; else the failure itself.
  */
 export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation | RawOperation): PartnerctlError {
   if (safety !== 'once') return failure;
@@ -72,32 +72,27 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
 }
 
 /**
- * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
- * id. Any 4xx except 408 proves that nothing was done. After a 408, a 5xx, or a 3xx that does more than change the
- * trailing slash, the outcome is indeterminate unless the response arrived before the whole request was sent: a gateway
- * may say 408 when it did not get a response in time.
+ * Returns the error for an unsuccessful response (spec §7). Any 4xx except 408 proves that nothing was done. After a 408
+ * (a gateway may send it), a 5xx, or a 3xx that does more than change the trailing slash, the outcome is indeterminate
+ * unless the response arrived before the whole request was sent.
  */
 export function responseError(response: HttpResponse, call: FailedCall): PartnerctlError {
-  const { status, headers, sent } = response;
+  const { status, sent } = response;
   const { operation, tokenOrigin, baseUrl } = call;
   // Redact before quoting: a truncated secret would not be recognized.
   const body = call.redact(response.body);
-  const said = readErrorBody(body, headers['content-type']);
+  const said = readErrorBody(body, response.headers['content-type']);
   const info = responseInfo(response, said, call);
   const hinted = (hint: string | undefined): ErrorInfo => ({ ...info, hint });
   const token = tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
   if (status < 300) {
-    // A 2xx sent before the body was received does not mean success.
-    const why = `It said: ${body.slice(0, 200)}`;
     const text = `The service responded with ${status} before it had received the request.`;
-    return new ServiceError(text, { ...info, why, permanent: true });
+    return new ServiceError(text, { ...info, why: `It said: ${body.slice(0, 200)}`, permanent: true });
   }
   if (status < 400) return redirectError(response, info, call);
+  const later = `Run the command again ${info.retryAt ? `after ${info.retryAt}` : 'later'}`;
   if (status >= 500 || status === 408) {
-    const hint = info.retryAt
-      ? `Run the command again after ${info.retryAt}.`
-      : "Run the command again later. If the failure persists, report the request id to the service's support.";
-    const error = new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, hinted(hint));
+    const error = new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, hinted(`${later}.`));
     return sent === 'all' ? toIndeterminate(error, operation) : error;
   }
   switch (status) {
@@ -117,26 +112,25 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
         hinted("Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address."),
       );
     case 404:
-      return notFoundError(info, call);
+      // A code that says what is unknown also says that the path exists.
+      return new NotFoundError(
+        'The service does not know this resource (404).',
+        hinted(
+          /[a-z]_not_found$/.test(info.code ?? '')
+            ? `Check the id, and that it belongs to this service: ${baseUrl}.`
+            : `Check the id and the base URL ${baseUrl}. ${addressHint(call, status)}`,
+        ),
+      );
     case 405:
-      return new RefusedError(
-        'The service does not take this method here (405).',
-        hinted(addressHint(call, headers.allow ?? '')),
-      );
-    case 413:
-      return new RefusedError(
-        'The request is larger than the service accepts (413).',
-        hinted('Send a smaller file or message.'),
-      );
-    case 429: {
-      const later = info.retryAt ? `Run the command again after ${info.retryAt}` : 'Run the command again later';
-      // A `once` call is not retried after a 429, however much time there is.
-      const isOnce = operation.safety === 'once';
+      return new RefusedError('The service does not take this method here (405).', hinted(addressHint(call, status)));
+    case 429:
       return new RateLimitError(
         `The rate limit of the service is reached${afterAttempts(call)} (429).`,
-        hinted(isOnce ? `${later}. The call was not processed.` : `${later}, or allow more time with --timeout.`),
+        // A `once` call is not retried after a 429, however much time there is.
+        hinted(
+          `${later}${operation.safety === 'once' ? '. The call was not processed.' : ', or allow more time with --timeout.'}`,
+        ),
       );
-    }
     default:
       return new RefusedError(`The service refused the call (${status}).`, hinted(parameterHint(call, said)));
   }
@@ -147,17 +141,14 @@ function responseInfo(
   { code, message, fields, fromGateway }: ErrorBody,
   call: FailedCall,
 ): ErrorInfo {
-  // Some services repeat a field's error as the top-level message.
-  const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
-  const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
   return {
-    why: why === '' ? undefined : why,
+    why: [message, ...complaints].filter(Boolean).join('\n') || undefined,
     status,
     code,
     requestId: headers['x-request-id'] ?? call.requestId,
     // Gateways that fail do not say which methods there are.
-    fromGateway: status === 405 && isMethodMissing(call.method, headers.allow) ? undefined : fromGateway,
+    fromGateway: status === 405 && headers.allow ? undefined : fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
       operation: call.operation.name,
@@ -168,37 +159,24 @@ function responseInfo(
   };
 }
 
-function notFoundError(info: ErrorInfo, call: FailedCall): NotFoundError {
-  // A code that says what is unknown also says that the path exists.
-  const [, resource] = /^(space|agent|source|session|message|template)_not_found$/.exec(info.code ?? '') ?? [];
-  const hint = resource
-    ? `Check the id, and that it belongs to this service: ${call.baseUrl}.`
-    : `Check the id and the base URL ${call.baseUrl}. ${addressHint(call, undefined)}`;
-  return new NotFoundError(`The service does not know this ${resource ?? 'resource'} (404).`, { ...info, hint });
-}
-
 /** A write that is redirected to its own path was not processed. Any other redirect may lead to what it created. */
 function redirectError(response: HttpResponse, info: ErrorInfo, call: FailedCall): PartnerctlError {
   const { status, headers, sent } = response;
   const { operation, baseUrl } = call;
+  const { leaf } = operation;
   const slash = readSlashRedirect(response, call.url);
-  const isProof = sent !== 'all' || (slash !== undefined && status !== 302);
-  const fix = redirectFix(slash, operation);
+  const setting =
+    leaf && (slash ? { leaf: 'paths.trailing_slash' as const, value: slash } : { leaf, value: '<METHOD> <path>' });
+  const fix = `Check the base URL. ${setting ? describeFix(setting) : 'Check the path, and its trailing slash.'}`;
+  const isUnknown = operation.safety === 'once' && sent === 'all' && (slash === undefined || status === 302);
   const error = new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
     // After a write of unknown outcome, the caller says what to do next.
-    ...(operation.safety === 'once' && !isProof && { why: fix }),
+    ...(isUnknown && { why: fix }),
     permanent: true,
     hint: `The tool never follows redirects, so that the token stays with ${baseUrl}. ${fix}`,
   });
-  return isProof ? error : toIndeterminate(error, operation);
-}
-
-function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation | RawOperation): string {
-  if (leaf === undefined) return 'Check the path, and its trailing slash.';
-  return slash === undefined
-    ? `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`
-    : describeFix({ leaf: 'paths.trailing_slash', value: slash });
+  return isUnknown ? toIndeterminate(error, operation) : error;
 }
 
 /**
@@ -208,9 +186,8 @@ function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation 
 export function networkError(failure: TransportFailure, call: FailedCall): PartnerctlError {
   const { sent, message, code, status, isTransient, cause } = failure;
   const isLate = call.isOutOfTime || cause instanceof TimeLimitReached;
-  const isProxy = code?.startsWith('PROXY_') === true && !isLate;
-  const text = isProxy ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : describeExtent(sent, isLate, call);
-  const error = new ServiceError(text, {
+  const isProxy = code?.startsWith('PROXY_') && !isLate;
+  const error = new ServiceError(isProxy ? `${message}.` : describeExtent(sent, isLate, call), {
     why: isProxy || cause instanceof TimeLimitReached ? undefined : message,
     status,
     requestId: call.requestId,
@@ -230,17 +207,15 @@ function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: F
   return isLate ? `No response${extent}.` : `No complete response from ${call.baseUrl}${extent}.`;
 }
 
-function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: FailedCall): string {
-  if (code?.startsWith('BODY_')) return `The tool cannot read this response. Check the base URL ${baseUrl}.`;
+function hintFor({ code, isTransient }: TransportFailure, { baseUrl }: FailedCall): string {
   if (code?.startsWith('PROXY_')) {
-    return message.endsWith('answered 407')
-      ? 'Put the name and password of the proxy into its address: http://name:password@host:port'
-      : `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;
+    return `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;
   }
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `Check the scheme and the port of the base URL ${baseUrl}.`;
-  return isTransient
-    ? `Check the base URL ${baseUrl} and the network. -v shows every attempt.`
-    : "Check the service's certificate. NODE_EXTRA_CA_CERTS names a file with further certificate authorities.";
+  const certificate =
+    isTransient || code?.startsWith('BODY_')
+      ? ''
+      : ', and the certificate: NODE_EXTRA_CA_CERTS names a file with further authorities';
+  return `Check the base URL ${baseUrl}, its scheme and port, and the network${certificate}. -v shows every attempt.`;
 }
 
 function afterAttempts({ attempts }: FailedCall): string {

@@ -1,14 +1,6 @@
-import {
-  CredentialsError,
-  InputError,
-  NotFoundError,
-  type PartnerctlError,
-  RefusedError,
-  ServiceError,
-} from '../errors.ts';
+import { CredentialsError, NotFoundError, type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import type { HttpResponse, TransportFailure, TransportResult } from './transport.ts';
-import { TimeLimitReached, UnreadableBody } from './transport-failure.ts';
+import type { HttpResponse, TransportResult } from './transport.ts';
 
 export interface FetchOptions extends AttemptDeps {
   readonly userAgent: string;
@@ -19,20 +11,19 @@ export interface FetchOptions extends AttemptDeps {
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
-const MAX_MIB = 10;
+const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
  * Downloads a public document (spec §9). Sends no token, and follows only redirects on the same origin.
  * @param options.transport sends to the origin of the URL
- * @throws InputError if it is larger than 10 MiB; CredentialsError, NotFoundError, RefusedError, or ServiceError by the
- *   status; InterruptedError
+ * @throws CredentialsError, NotFoundError, RefusedError, or ServiceError; InterruptedError
  */
 export async function fetchDocument(url: URL, options: FetchOptions): Promise<string> {
   const deadline = options.deadline ?? options.clock.now() + ATTEMPT_TIMEOUT_MS;
   let target = url;
   for (let number = 1; ; number += 1) {
     const result = await attempt(target, number, deadline, options);
-    if (result.kind === 'failure') throw failureError(result, target);
+    if (result.kind === 'failure') throw downloadError(result, target);
     if (result.status >= 200 && result.status < 300) return result.body;
     const next = number > MAX_REDIRECTS ? undefined : redirectTarget(result, target);
     if (next === undefined) throw downloadError(result, target);
@@ -52,7 +43,7 @@ function attempt(url: URL, number: number, deadline: number, options: FetchOptio
       body: undefined,
       freshConnection: false,
       headersTimeoutMs: HEADERS_TIMEOUT_MS,
-      maxBodyBytes: MAX_MIB * 1024 * 1024,
+      maxBodyBytes: MAX_BYTES,
       headers: {
         accept: 'application/json, application/yaml, application/vnd.oai.openapi, text/yaml, */*;q=0.1',
         'user-agent': options.userAgent,
@@ -71,42 +62,21 @@ function redirectTarget({ status, headers: { location } }: HttpResponse, url: UR
   return target.origin === url.origin ? target : undefined;
 }
 
-function failureError({ message, cause, isTransient }: TransportFailure, { origin, pathname }: URL): PartnerctlError {
-  if (cause instanceof UnreadableBody && cause.code === 'BODY_TOO_LARGE') {
-    return new InputError(`The document is larger than ${MAX_MIB} MiB.`, {
-      hint: 'Nothing was changed. Check that the address is that of an OpenAPI document.',
-      cause,
-    });
+function downloadError(result: TransportResult, { origin, pathname }: URL): PartnerctlError {
+  const message = `Cannot download ${origin}${pathname}.`;
+  if (result.kind === 'failure') {
+    const { message: why, isTransient, cause } = result;
+    const hint = 'Check the address and the network, or allow more time with --timeout. -v shows every attempt.';
+    return new ServiceError(message, { why, hint, permanent: !isTransient, cause });
   }
-  return new ServiceError(`Cannot download ${origin}${pathname}.`, {
-    why: message,
-    hint:
-      cause instanceof TimeLimitReached
-        ? 'Allow more time with --timeout.'
-        : 'Check the address and the network. -v shows every attempt.',
-    permanent: !isTransient,
-    cause,
-  });
-}
-
-function downloadError({ status, headers }: HttpResponse, { origin, pathname }: URL): PartnerctlError {
-  const message = `Cannot download ${origin}${pathname} (${status}).`;
-  if (status >= 300 && status < 400) {
-    return new ServiceError(message, {
-      why: `It redirects to ${headers.location ?? 'an unnamed address'}, and redirects to other services are not followed.`,
-      hint: 'If you trust that address, import it.',
-      status,
-    });
-  }
-  if (status === 401 || status === 403) {
-    const hint = 'Download the document yourself, and import the file: no token is sent for it.';
-    return new CredentialsError(message, { hint, status });
-  }
-  if (status === 404 || status === 410) {
-    return new NotFoundError(message, { hint: 'Check the address of the document.', status });
-  }
-  if (status >= 500 || status === 429) {
-    return new ServiceError(message, { hint: 'Run the command again later.', status });
-  }
-  return new RefusedError(message, { hint: 'Check the address of the document.', status });
+  const { status, headers } = result;
+  const info = {
+    why: `The response has the status ${status}${headers.location ? ` and redirects to ${headers.location}` : ''}.`,
+    hint: 'Check the address, or download the document yourself, and import the file: no token is sent for it.',
+    status,
+  };
+  if (status === 401 || status === 403) return new CredentialsError(message, info);
+  if (status === 404 || status === 410) return new NotFoundError(message, info);
+  const isService = status < 400 || status >= 500 || status === 429;
+  return isService ? new ServiceError(message, info) : new RefusedError(message, info);
 }

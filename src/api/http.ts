@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect, withTrailingSlash } from '../contract/request.ts';
-import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts';
+import { InterruptedError, LocalError, type PartnerctlError, RateLimitError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallFacts, type FailedCall, networkError, responseError, type TokenOrigin } from './call-errors.ts';
@@ -42,16 +42,6 @@ type End = Pick<FailedCall, 'isOutOfTime' | 'retryAt'>;
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
 const RATE_LIMIT_SPREAD_MS = 1_000;
-
-/** Stands for the response to a request that would come during the pause after a 429. */
-const LIMITED: HttpResponse = {
-  kind: 'response',
-  status: 429,
-  headers: {},
-  body: '',
-  bytes: new Uint8Array(),
-  sent: 'part',
-};
 
 /**
  * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what
@@ -113,7 +103,7 @@ export class Http {
     const { operation, options, wire, deadline } = call;
     const { safety } = operation;
     for (let attempts = 1; ; attempts += 1) {
-      await this.waitForRateLimit(call, attempts - 1);
+      await this.waitForRateLimit(call);
       const requestId = this.newRequestId();
       const facts = this.factsOf(call, attempts);
       const request = toHttpRequest(call, this.options, requestId, deadline - this.options.clock.now());
@@ -183,12 +173,16 @@ export class Http {
   }
 
   /** Waits out the pause that a 429 to any call imposes on all calls. */
-  private async waitForRateLimit(call: Call, attempts: number): Promise<void> {
+  private async waitForRateLimit(call: Call): Promise<void> {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
-        const end = { isOutOfTime: true, retryAt: this.pausedUntil };
-        throw this.toError(LIMITED, call, { ...this.factsOf(call, attempts), ...end, requestId: undefined });
+        const retryAt = new Date(this.pausedUntil).toISOString();
+        throw new RateLimitError('The rate limit of the service is reached (429).', {
+          status: 429,
+          retryAt,
+          hint: `Run the command again after ${retryAt}, or allow more time with --timeout.`,
+        });
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);

@@ -8,6 +8,8 @@ import {
   ServiceError,
 } from '../errors.ts';
 
+const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
+
 /** The service does not let this token read a list, or has no such list. Only the state can tell what exists. */
 export class ListUnavailable extends Error {
   readonly reason: PartnerctlError;
@@ -21,9 +23,6 @@ export class ListUnavailable extends Error {
   }
 }
 
-const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
-const NO_CONTENT = 204;
-
 /** A list on which a write depends. */
 export interface DecisiveList {
   /** For messages: `the list of jobs`. */
@@ -35,44 +34,34 @@ export interface DecisiveList {
 }
 
 /**
- * Decides what the failure of a list means. If the service itself says that the token may not read the list,
- * that it has no such list, or nothing at all, the list is unavailable. Every other failure may pass or hide something,
- * so that a write has to wait: above all a gateway's response in place of the service's.
+ * Decides what the failure of a list means. If the service itself says that the token may not read the list, that it has
+ * no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide something, so that
+ * a write has to wait: above all a gateway's response in place of the service's.
  * @returns ListUnavailable; a ServiceError if only a failure can explain the response; otherwise the error itself
  */
 export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {
   if (!(error instanceof PartnerctlError)) return error;
-  const { info } = error;
+  const { status, fromGateway } = error.info;
   const unavailable = new ListUnavailable(error);
   if (error instanceof NoOperationError) return unavailable;
-  const isForbidden = info.status === 401 || info.status === 403;
-  const saysNothing = error instanceof EmptyResponseError && info.status === NO_CONTENT;
+  const isForbidden = status === 401 || status === 403;
+  const saysNothing = error instanceof EmptyResponseError && status === 204;
   if (!isForbidden && !unavailable.isAbsent && !saysNothing) return error;
   // A token that expired or was revoked meanwhile says nothing about the list.
-  if (isTokenRejected(error) && !info.fromGateway && (wasRead || isPartlyRead)) return error;
-  const problem = info.fromGateway
-    ? `Cannot read ${name}: a gateway responded in place of the service`
-    : isPartlyRead
-      ? `Cannot read the rest of ${name}`
-      : wasRead && unavailable.isAbsent
-        ? `Cannot read ${name}, although it was read before`
-        : undefined;
-  if (problem === undefined) return unavailable;
-  return new ServiceError(`${problem} (${info.status}).`, {
-    ...info,
+  if (isTokenRejected(error) && !fromGateway && (wasRead || isPartlyRead)) return error;
+  if (!fromGateway && !isPartlyRead && !(wasRead && unavailable.isAbsent)) return unavailable;
+  const reason = fromGateway ? 'a gateway responded in place of the service' : 'it was read before';
+  return new ServiceError(`Cannot read ${name} (${status}), but ${reason}.`, {
+    ...error.info,
     hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
     cause: error,
   });
 }
 
-/**
- * Returns the error of a failed list with a message that names the list, and a hint for the command.
- * @param hint what the failure means for the command; undefined if the caller says it
- */
-export function nameListFailure(error: unknown, name: string, hint: string | undefined): unknown {
+/** Returns the error of a failed list with a message that names the list, and a hint for the command. */
+export function nameListFailure(error: unknown, name: string, hint: string): unknown {
   if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
   const { message, info } = error;
-  const hints = [info.hint, hint].filter((each) => each !== undefined);
   const named = message.includes(name) ? message : `Cannot read ${name}: ${message}`;
-  return new RunFailure(named, error, { hint: hints.join('\n') });
+  return new RunFailure(named, error, { hint: [info.hint, hint].filter(Boolean).join('\n') });
 }

@@ -36,14 +36,9 @@ export function rejectedStatus(error: unknown, others: readonly number[] = []): 
 
 type Base = Pick<Http, 'baseUrl' | 'basePath'>;
 
-/** Returns the address of a request. @param path path and query, starting with the base path */
-function addressOf({ baseUrl }: Base, path: string): URL {
-  return new URL(new URL(baseUrl).origin + path);
-}
-
 /** Returns the path and query of a request with other query parameters. */
-export function pathWith(http: Base, path: string, parameters: Readonly<Record<string, string>>): string {
-  const url = addressOf(http, path);
+export function pathWith({ baseUrl }: Base, path: string, parameters: Readonly<Record<string, string>>): string {
+  const url = new URL(path, baseUrl);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.pathname + url.search;
 }
@@ -54,27 +49,20 @@ export function pathWith(http: Base, path: string, parameters: Readonly<Record<s
  * @param current path and query of the request for the page that has the link
  * @returns undefined for a link outside the base path, or one that is not an address
  */
-export function pathOfLink(http: Base, current: string, link: string): string | undefined {
-  const from = addressOf(http, current);
+export function pathOfLink({ baseUrl, basePath }: Base, current: string, link: string): string | undefined {
+  const from = new URL(current, baseUrl);
   if (!URL.canParse(link, from.href)) return undefined;
   const target = new URL(link, from);
   // Behind a proxy that adds the base path, a service may link the path that it sees itself.
-  if (http.basePath + target.pathname === from.pathname) target.pathname = from.pathname;
-  const isBelow = target.pathname === from.pathname || target.pathname.startsWith(`${http.basePath}/`);
-  return /^https?:$/.test(target.protocol) && isBelow ? target.pathname + queryOfLink(from, target) : undefined;
+  if (basePath + target.pathname === from.pathname) target.pathname = from.pathname;
+  const isBelow = target.pathname === from.pathname || target.pathname.startsWith(`${basePath}/`);
+  if (!/^https?:$/.test(target.protocol) || !isBelow) return undefined;
+  // Laravel leaves out the parameters of the request beside the number of the page. A token may stand for them.
+  const names = [...target.searchParams.keys()].map(normalizeName);
+  const hasNumbers = names.length > 0 && names.every((name) => NUMBERED.some((pattern) => pattern.test(name)));
+  const missing = [...from.searchParams].filter(([name]) => hasNumbers && !target.searchParams.has(name));
+  for (const [name, value] of missing) target.searchParams.append(name, value);
+  return target.pathname + target.search;
 }
 
 const NUMBERED = [PAGE_PARAMETERS.page, PAGE_PARAMETERS.offset, PAGE_PARAMETERS.size];
-
-/**
- * Returns the query of a link to the next page. Laravel leaves out the parameters of the request beside the number of the page,
- * and would answer with a page of another list. A link with a token stays as it is: the token may stand for them.
- */
-function queryOfLink(from: URL, target: URL): string {
-  const missing = [...from.searchParams].filter(([name]) => !target.searchParams.has(name));
-  if (missing.length === 0 || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, ''))
-    return target.search;
-  const names = [...target.searchParams.keys()].map(normalizeName);
-  const hasNumbers = names.length > 0 && names.every((name) => NUMBERED.some((pattern) => pattern.test(name)));
-  return hasNumbers ? `${target.search}&${new URLSearchParams(missing)}` : target.search;
-}

@@ -18,7 +18,7 @@ import type { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
+import { incompleteListError } from './incomplete-list.ts';
 import { pathOfLink, pathWith, readNextLink, rejectedStatus } from './page-request.ts';
 
 /** A list with more pages is endless. */
@@ -252,13 +252,8 @@ class PageReader<Item> {
       return undefined;
     }
     const next = step && formatStep(step);
-    const tried = [...new Set(steps.flatMap((each) => ('parameter' in each ? [each.parameter] : [])))];
     const message = `The list continues, and ${this.setting ?? 'the requests for its next page bring nothing new'}.`;
-    throw this.refuse(page, message, signs, {
-      tried,
-      isRead,
-      next: isRead ? next : next?.replace(/[^:]*$/, '<parameter>'),
-    });
+    throw this.refuse(page, message, signs, isRead ? next : next?.replace(/[^:]*$/, '<parameter>'));
   }
 
   /** How the contract requests the next page; undefined if it does not say. */
@@ -280,9 +275,9 @@ class PageReader<Item> {
     { response }: FetchedPage<Item>,
     message: string,
     signs: readonly string[],
-    more: Pick<IncompleteList, 'tried' | 'next' | 'isRead'> = {},
+    next?: string,
   ): ShapeError {
     const { operation } = this.list;
-    return incompleteListError({ operation, response, message, seen: signs.join(', ') || 'nothing more', ...more });
+    return incompleteListError({ operation, response, message, seen: signs.join(', ') || 'nothing more', next });
   }
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
-import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
+import { NotFoundError, UsageError, withHint } from '../errors.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './shape-errors.ts';
@@ -26,10 +26,7 @@ export function parseReference(text: string): Reference {
   return text.startsWith('name:') ? { by: 'name', value: text.slice('name:'.length) } : { by: 'id', value: text };
 }
 
-/**
- * Parses `<agent>`: an agent_id, or `name:<name>`.
- * @throws UsageError for `ext:`, which only a space has
- */
+/** Parses `<agent>`: an agent_id, or `name:<name>`. @throws UsageError for `ext:`, which only a space has */
 export function parseAgentReference(text: string): AgentReference {
   const { by, value } = parseReference(text);
   if (by !== 'external_space_id') return { by, value };
@@ -40,8 +37,8 @@ export function parseAgentReference(text: string): AgentReference {
 
 /**
  * Resolves a reference to a space_id. Looks up any reference other than an id in the list of spaces.
- * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an
- * item cannot be read, or if the list does not include the field
+ * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an item
+ * cannot be read, or if the list does not include the field
  */
 export async function resolveSpaceId(http: Http, reference: Reference): Promise<string> {
   return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space_id;
@@ -49,18 +46,9 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
 export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
-  return await findUnique(http, reference, {
-    list: 'listSpaces',
-    resource: 'space',
-    command: 'partnerctl spaces list',
-    rows: listSpaces(http),
-    toCandidate: ({ space_id, name, external_space_id }) => ({
-      id: space_id,
-      name,
-      external_space_id,
-      details: [external_space_id ? `ext:${external_space_id}` : undefined],
-    }),
-  });
+  const toCandidate = ({ space_id: id, name, external_space_id }: ListedSpace) => ({ id, name, external_space_id });
+  const list = { list: 'listSpaces', resource: 'space', command: 'partnerctl spaces list' } as const;
+  return await findUnique(http, reference, { ...list, rows: listSpaces(http), toCandidate });
 }
 
 /** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */
@@ -70,13 +58,9 @@ export async function resolveAgentId(http: Http, spaceId: string, reference: Age
 
 /** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `listAgents` */
 export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
-  return await findUnique(http, reference, {
-    list: 'listAgents',
-    resource: 'agent',
-    command: `partnerctl agents list ${spaceId}`,
-    rows: listAgents(http, spaceId),
-    toCandidate: ({ agent_id, name, template_id }) => ({ id: agent_id, name, details: [template_id] }),
-  });
+  const toCandidate = ({ agent_id: id, name }: ListedAgent) => ({ id, name });
+  const list = { list: 'listAgents', resource: 'agent', command: `partnerctl agents list ${spaceId}` } as const;
+  return await findUnique(http, reference, { ...list, rows: listAgents(http, spaceId), toCandidate });
 }
 
 /** Looks for an agent in every space that the token can access. @throws NotFoundError if none has it */
@@ -91,6 +75,13 @@ export async function findAgentAnywhere(http: Http, agentId: string): Promise<Li
   });
 }
 
+/** What a reference may name. */
+interface Candidate {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly external_space_id?: string | null | undefined;
+}
+
 /** A list in which a reference is looked up. */
 interface Lookup<Row> {
   readonly list: 'listSpaces' | 'listAgents';
@@ -101,82 +92,51 @@ interface Lookup<Row> {
   readonly toCandidate: (row: Row) => Candidate;
 }
 
-/** What a reference may name. */
-interface Candidate {
-  readonly id: string;
-  readonly name: string | undefined;
-  readonly external_space_id?: string | null | undefined;
-  /** What describes it beside its id and its name. */
-  readonly details: readonly (string | undefined)[];
-}
-
 const MAX_CANDIDATES = 10;
 
 /** Reads the whole list, because a second match makes the reference ambiguous. @throws as `resolveSpaceId` */
 async function findUnique<Row extends { readonly item: JsonObject }>(
-  http: Http,
+  { contract }: Http,
   { by, value }: Reference,
-  lookup: Lookup<Row>,
+  { list, resource, command, rows, toCandidate }: Lookup<Row>,
 ): Promise<Row> {
-  const { resource, command, rows, toCandidate } = lookup;
   const field = by === 'id' ? `${resource}_id` : by;
   const wanted = by === 'id' ? canonicalId(value) : value;
-  const matches = new Map<string, { readonly candidate: Candidate; readonly row: Row }>();
-  const similar: Candidate[] = [];
-  const others: Candidate[] = [];
+  const matches = new Map<string, Row>();
+  const all: Row[] = [];
   let hasField = false;
-  let first: Row | undefined;
   for await (const row of rows) {
-    first ??= row;
     const candidate = toCandidate(row);
     const found = by === 'id' ? canonicalId(candidate.id) : candidate[by];
     hasField ||= found !== undefined;
     // Pages shift while a list grows, so an item may appear twice.
-    if (found === wanted) matches.set(candidate.id, { candidate, row });
-    const group = isSimilar(found, value) ? similar : others;
-    if (group.length < MAX_CANDIDATES) group.push(candidate);
+    if (found === wanted) matches.set(candidate.id, row);
+    if (all.length < MAX_CANDIDATES) all.push(row);
   }
-  const [match, ...more] = matches.values();
-  if (match && more.length === 0) return match.row;
-  if (match) {
-    throw new UsageError(`${matches.size} ${resource}s have the ${field} ${JSON.stringify(value)}.`, {
-      why: describeAll([match, ...more].map(({ candidate }) => candidate)),
-      hint: `Use the ${resource}_id of the one you mean.`,
-      details: { candidates: [...matches.keys()] },
+  const [match, ...others] = matches.values();
+  if (match && others.length === 0) return match;
+  const [first] = all;
+  if (first && !hasField) {
+    // Such a list cannot prove that nothing matches.
+    const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
+    const leaf = by === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
+    const shape = fieldsOf(first.item, resource, contract).unreadable(leaf, message);
+    throw withHint(itemError(shape, OPERATIONS[list]), {
+      hint: `Or use the ${resource}_id. List them with: ${command}`,
     });
   }
-  const shown = similar.length > 0 ? similar : others;
-  const details = { candidates: shown.map(({ id }) => id) };
-  if (first && !hasField && by !== 'id') throw withHint(unlistedField(http, lookup, by, first.item), { details });
-  const none = resource === 'space' ? 'There are no spaces that the token can access.' : 'The space has no agents.';
-  throw new NotFoundError(`No ${resource} has the ${field} ${JSON.stringify(value)}.`, {
-    why: shown.length === 0 ? none : `Some that exist:\n${describeAll(shown)}`,
-    hint: `List all ${resource}s with: ${command}`,
-    details,
-  });
-}
-
-function isSimilar(found: string | null | undefined, wanted: string): boolean {
-  if (!found) return false;
-  const [a, b] = [found.toLowerCase(), wanted.toLowerCase()];
-  return a.includes(b) || b.includes(a);
-}
-
-function describeAll(candidates: readonly Candidate[]): string {
-  const lines = candidates.map(({ id, name, details }) => [id, name, ...details].filter(Boolean).join(' · '));
-  return lines.slice(0, MAX_CANDIDATES).join('\n');
-}
-
-/** Returns the error for a list without the field, which cannot prove that nothing matches. @param item one of it */
-function unlistedField(
-  { contract }: Http,
-  { list, resource, command }: Omit<Lookup<unknown>, 'rows' | 'toCandidate'>,
-  field: 'name' | 'external_space_id',
-  item: JsonObject,
-): PartnerctlError {
-  const leaf = field === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
-  const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
-  const shape = fieldsOf(item, resource, contract).unreadable(leaf, message);
-  const hint = `Or use the ${resource}_id. List the ${resource}s with: ${command}`;
-  return withHint(itemError(shape, OPERATIONS[list]), { hint });
+  const candidates = (match ? [...matches.values()] : all).map(toCandidate);
+  const lines = candidates.map(({ id, name, external_space_id: external }) =>
+    [id, name, external && `ext:${external}`].filter(Boolean).join(' · '),
+  );
+  const info = {
+    why: lines.slice(0, MAX_CANDIDATES).join('\n') || `The list has no ${resource}s.`,
+    details: { candidates: candidates.map(({ id }) => id) },
+  };
+  const named = `the ${field} ${JSON.stringify(value)}`;
+  if (match) {
+    const hint = `Use the ${resource}_id of the one you mean.`;
+    throw new UsageError(`${matches.size} ${resource}s have ${named}.`, { ...info, hint });
+  }
+  throw new NotFoundError(`No ${resource} has ${named}.`, { ...info, hint: `List all ${resource}s with: ${command}` });
 }

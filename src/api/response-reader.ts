@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { errorCode } from '../platform/error-code.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
 import { SendRefused, UnreadableBody } from './transport-failure.ts';
 
@@ -9,7 +8,7 @@ type Controller = Dispatcher.DispatchController;
 /** The status and the headers of a response. */
 type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>;
 
-/** The limit of a body, packed and unpacked. */
+/** The limit of a body. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Drops a byte order mark. */
@@ -24,7 +23,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   hasLeft = false;
   /** Undefined until the response begins. */
   head: ResponseHead | undefined;
-  /** The whole body, packed. Rejects with what ended the exchange. */
+  /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
   private readonly request: Pick<HttpRequest, 'maySend' | 'maxBodyBytes'>;
   private readonly onHead: (head: ResponseHead) => void;
@@ -69,7 +68,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Controller, chunk: Buffer): void {
     const { maxBodyBytes = MAX_RESPONSE_BYTES } = this.request;
     this.size += chunk.length;
-    if (this.size > maxBodyBytes) this.cancel(tooLargeError(maxBodyBytes));
+    const limit = `the response is larger than ${maxBodyBytes / 1024 / 1024} MiB`;
+    if (this.size > maxBodyBytes) this.cancel(new UnreadableBody('BODY_TOO_LARGE', limit));
     else this.chunks.push(chunk);
   }
 
@@ -90,36 +90,20 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
  */
 export async function readResponse(
   reader: ResponseReader,
-  maxBytes = MAX_RESPONSE_BYTES,
 ): Promise<ResponseHead & Pick<HttpResponse, 'body' | 'bytes'>> {
   try {
-    const packed = await reader.body;
+    const bytes = await reader.body;
     if (!reader.head) throw new Error('A response ended before it began.');
-    const bytes = await unpack(packed, reader.head.headers['content-encoding'], maxBytes);
+    const encoding = reader.head.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity' && bytes.length > 0) {
+      throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
+    }
     return { ...reader.head, bytes, body: UTF_8.decode(bytes) };
   } catch (error) {
     const { head } = reader;
     if (head === undefined || head.status < 300) throw error;
     return { ...head, bytes: Buffer.alloc(0), body: UNREADABLE_BODY };
   }
-}
-
-/** Some proxies compress responses although no request asks for it. @throws UnreadableBody */
-async function unpack(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
-  if (encoding === undefined || encoding === 'identity' || bytes.length === 0) return bytes;
-  if (encoding.toLowerCase() !== 'gzip') {
-    throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
-  }
-  const { gunzipSync } = await import('node:zlib');
-  try {
-    return gunzipSync(bytes, { maxOutputLength: maxBytes });
-  } catch (error) {
-    throw errorCode(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLargeError(maxBytes) : error;
-  }
-}
-
-function tooLargeError(maxBytes: number): UnreadableBody {
-  return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
 }
 
 function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, findIds, JsonLimitError } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
-import { describeFix, ErrorInBody, type UnknownShape } from '../contract/unknown-shape.ts';
+import { describeFix, ErrorInBody, UnknownShape } from '../contract/unknown-shape.ts';
 import {
   EmptyResponseError,
   type ErrorInfo,
@@ -13,8 +14,7 @@ import {
 import type { ApiResponse } from './api-response.ts';
 import { toIndeterminate } from './call-errors.ts';
 
-/** The bytes of a body are not UTF-8, so that names in it cannot be compared. */
-export class NotUtf8 extends Error {}
+const DEBUG_HINT = 'Run the command again with --debug to see the whole response.';
 
 /**
  * Returns the error for a body that is not JSON. A gateway may have replaced it, so even its status proves nothing.
@@ -22,22 +22,19 @@ export class NotUtf8 extends Error {}
  * @param cause why it could not be parsed
  */
 export function bodyError(cause: unknown, text: string, response: ApiResponse): PartnerctlError {
-  const { operation } = response.call;
+  const { operation, baseUrl } = response.call;
   const toError = (): ShapeError => {
     if (cause instanceof JsonLimitError)
-      return new ShapeError(`The response ${cause.message}.`, responseInfo(response, 'JSON'));
-    if (text.trim() !== '') {
-      const said = readErrorBody(text, response.headers['content-type']).message;
-      const seen = cause instanceof NotUtf8 ? 'text that is not UTF-8' : (said ?? describeJson(text));
-      const info = responseInfo(response, seen);
-      const wrongAddress = `Check the base URL ${response.call.baseUrl}: it probably leads to a website, and not to the API.`;
-      const hint = said?.startsWith('an HTML page') ? wrongAddress : info.hint;
-      return new NotJsonError('The response is not JSON.', { ...info, hint });
+      return new ShapeError(`The response ${cause.message}.`, infoOf(response, 'JSON', DEBUG_HINT));
+    if (text.trim() === '') {
+      const none = `If the service has no such list: partnerctl contract set ${operation.leaf} none`;
+      const hint = operation.leaf?.endsWith('.list') ? none : DEBUG_HINT;
+      return new EmptyResponseError('The response is not JSON.', infoOf(response, 'an empty body', hint));
     }
-    const info = responseInfo(response, 'an empty body');
-    const none = `If the service has no such list: partnerctl contract set ${operation.leaf} none`;
-    const hint = operation.leaf?.endsWith('.list') ? none : info.hint;
-    return new EmptyResponseError('The response is not JSON.', { ...info, hint });
+    const said = readErrorBody(text, response.headers['content-type']).message ?? describeJson(text);
+    const seen = isUtf8(response.bytes) ? said : 'text that is not UTF-8';
+    const hint = `Check the base URL ${baseUrl}. ${DEBUG_HINT}`;
+    return new NotJsonError('The response is not JSON.', infoOf(response, seen, hint));
   };
   return toIndeterminate(toError(), operation);
 }
@@ -52,16 +49,29 @@ export function shapeError(
   response: ApiResponse,
 ): PartnerctlError {
   const { operation } = response.call;
-  if (!(shape instanceof ErrorInBody)) {
-    // The id of what was created may be in this message only, perhaps under the name that was refused.
-    const suspect = shape.fix?.leaf.endsWith('.id') ? shape.fix.value.split('.').at(-1) : undefined;
-    const ids = operation.safety === 'safe' ? {} : findIds(value, suspect);
-    return toIndeterminate(new ShapeError(shape.message, responseInfo(response, shape.seen, shape, ids)), operation);
+  if (shape instanceof ErrorInBody) {
+    const { message, fields, code } = readErrorBody(text, 'application/json');
+    const info = infoOf(response, shape.seen, DEBUG_HINT);
+    const why = [message, ...fields.map((field) => field.message), info.why].filter(Boolean).join('\n');
+    return toIndeterminate(new ErrorInSuccessBody(shape.message, { ...info, why, code, cause: shape }), operation);
   }
-  const { message, fields, code } = readErrorBody(text, 'application/json');
-  const info = responseInfo(response, shape.seen, shape);
-  const why = [...new Set([message, ...fields.map((field) => field.message), info.why])].filter(Boolean).join('\n');
-  return toIndeterminate(new ErrorInSuccessBody(shape.message, { ...info, why, code }), operation);
+  const fix = shape.fix && describeFix(shape.fix);
+  // The id of what was created may be in this message only, perhaps under the name that was refused.
+  const suspect = shape.fix?.leaf.endsWith('.id') ? shape.fix.value.split('.').at(-1) : undefined;
+  const ids = operation.safety === 'safe' ? {} : findIds(value, suspect);
+  const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
+  const hint = [fix, DEBUG_HINT].filter(Boolean).join('\n');
+  const { why, details, ...info } = infoOf(response, shape.seen, hint);
+  const error = new ShapeError(shape.message, {
+    ...info,
+    // The hint about a `once` call is the caller's: what may exist comes first.
+    why: [why, operation.safety === 'once' ? fix : '', named.length > 0 && `Ids in the response: ${named.join(', ')}`]
+      .filter(Boolean)
+      .join('\n'),
+    details: { ...details, ...(shape.fix && { leaf: shape.fix.leaf }), ...(named.length > 0 && { ids }) },
+    cause: shape,
+  });
+  return toIndeterminate(error, operation);
 }
 
 /** Returns the error for an item of a list that cannot be read. */
@@ -73,36 +83,22 @@ export function itemError({ seen, fix, message }: UnknownShape, operation: Opera
   });
 }
 
-/**
- * @param seen a readable description of the body
- * @param ids what may be the id of what was created, by path
- */
-function responseInfo(
-  { call, status, requestId }: ApiResponse,
-  seen: string,
-  shape?: UnknownShape,
-  ids: Readonly<Record<string, string>> = {},
-): ErrorInfo {
-  const { operation, name } = call;
-  const fix = shape?.fix && describeFix(shape.fix);
-  const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
-  const why = [
-    `The service responded to ${name} with ${status} and ${seen}.`,
-    // The hint about a write is the caller's: what may exist comes first.
-    operation.safety === 'once' ? fix : undefined,
-    named.length > 0 ? `Ids in the response: ${named.join(', ')}` : undefined,
-  ];
+/** Runs a reader from `contract` on items of a list. @throws ShapeError in place of the reader's UnknownShape */
+export function readItem<Value>(operation: Operation, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof UnknownShape ? itemError(error, operation) : error;
+  }
+}
+
+/** @param seen a readable description of the body */
+function infoOf({ call, status, requestId }: ApiResponse, seen: string, hint: string) {
   return {
-    why: why.filter(Boolean).join('\n'),
-    hint: [fix, 'Run the command again with --debug to see the whole response.'].filter(Boolean).join('\n'),
+    why: `The service responded to ${call.name} with ${status} and ${seen}.`,
+    hint,
     status,
     requestId,
-    cause: shape,
-    details: {
-      operation: operation.name,
-      ...(shape?.fix && { leaf: shape.fix.leaf }),
-      seen,
-      ...(named.length > 0 && { ids }),
-    },
-  };
+    details: { operation: call.operation.name, seen },
+  } satisfies ErrorInfo;
 }

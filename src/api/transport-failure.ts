@@ -17,19 +17,13 @@ export class UnreadableBody extends Error {
   }
 }
 
-const LATE_MESSAGES = {
-  nothing: 'nothing could be sent in time',
-  part: 'the rest of the request could not be sent in time',
-  all: 'no complete response came in time',
-} as const;
-
 /** Returns the failure of an aborted request, including one aborted before it was sent. */
 export function abortedFailure(
   { reason }: AbortSignal,
   sent: TransportFailure['sent'],
   status?: number,
 ): TransportFailure {
-  const message = reason instanceof TimeLimitReached ? LATE_MESSAGES[sent] : 'canceled';
+  const message = reason instanceof TimeLimitReached ? 'no complete response came in time' : 'canceled';
   return { kind: 'failure', sent, isTransient: true, message, code: undefined, status, cause: reason };
 }
 
@@ -37,18 +31,11 @@ export function abortedFailure(
 const PERMANENT_CODE =
   /^(PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
-/** Extracts the reason from an OpenSSL message, which also contains source locations. */
-const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
-
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
-  EPIPE: 'the connection was closed while the request was sent',
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'the connection timed out',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the service does not speak TLS on this port',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no response came in time',
@@ -64,15 +51,10 @@ export function toFailure(
 ): TransportFailure {
   // Node tries every address of a host and throws one AggregateError; the first error is enough.
   const cause: unknown = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
-  const code = codeOf(cause) ?? codeOf(thrown);
-  const text = errorMessage(cause);
-  const message = (code !== undefined && DESCRIPTIONS[code]) || (OPENSSL_REASON.exec(text)?.[1] ?? text);
-  const isPermanent = cause instanceof UnreadableBody || cause instanceof SendRefused;
-  const isTransient = !isPermanent && !(code !== undefined && PERMANENT_CODE.test(code));
-  return { kind: 'failure', sent, isTransient, message, code, status, cause };
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = errorCode(error);
-  return typeof code === 'string' ? code : undefined;
+  const found = errorCode(cause);
+  const code = typeof found === 'string' ? found : undefined;
+  const message = DESCRIPTIONS[code ?? ''] ?? errorMessage(cause);
+  const isPermanent =
+    cause instanceof UnreadableBody || cause instanceof SendRefused || PERMANENT_CODE.test(code ?? '');
+  return { kind: 'failure', sent, isTransient: !isPermanent, message, code, status, cause };
 }

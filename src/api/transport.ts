@@ -118,7 +118,7 @@ export class Transport {
     try {
       if (signal.aborted) cancel();
       else dispatcher.dispatch(this.dispatchOptions(request), reader);
-      const response = await readResponse(reader, request.maxBodyBytes);
+      const response = await readResponse(reader);
       return { kind: 'response', sent, ...response };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;

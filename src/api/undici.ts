@@ -7,10 +7,11 @@ import createConnector from 'undici/lib/core/connect.js';
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { errorCode } from '../platform/error-code.ts';
 
 /*
- * undici's main file also loads fetch, WebSocket, caches, and mocks, which takes 20 ms of every call. So the modules that are used
- * are imported by their paths, and dispatchers get their methods here, as they do in the main file.
+ * undici's main file also loads fetch, WebSocket, caches, and mocks, which takes 20 ms of every call. So the modules
+ * that are used are imported by their paths, and dispatchers get their methods here, as they do in the main file.
  */
 Object.assign(DispatcherClass.prototype, { connect, request });
 
@@ -26,14 +27,9 @@ export interface HttpsProxy {
   readonly from: string;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT = { timeout: 10_000 };
 
-const CONNECT = { timeout: CONNECT_TIMEOUT_MS };
-
-/**
- * Returns what opens private pools of connections to an origin, which no other code in the process can change. Without a
- * proxy, all of them share TLS sessions.
- */
+/** Returns what opens private pools of connections to an origin. Without a proxy, all of them share TLS sessions. */
 export function dispatcherOpener(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
   if (proxy) return () => createProxyAgent(proxy);
   const connector = createConnector(CONNECT);
@@ -63,26 +59,18 @@ class ProxyError extends Error {
 
   constructor({ url, from }: HttpsProxy, code: ProxyError['code'], what: string, cause: Error) {
     const { protocol, host } = new URL(url);
-    super(`the proxy ${protocol}//${host} (from ${from}) ${what}`, { cause });
+    super(`The proxy ${protocol}//${host} (from ${from}) ${what}`, { cause });
     this.code = code;
   }
 }
 
-/** Describes proxy failures by error code. Errors with other codes come from the TLS connection to the service. */
-const PROXY_PROBLEMS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refused the connection',
-  ENOTFOUND: 'has an unknown host name',
-  EAI_AGAIN: 'has a host name that could not be looked up',
-  EHOSTUNREACH: 'cannot be reached',
-  ENETUNREACH: 'cannot be reached',
-  ETIMEDOUT: 'did not respond in time',
-  UND_ERR_CONNECT_TIMEOUT: 'did not respond in time',
-  UND_ERR_SOCKET: 'closed the connection',
-};
+/** Codes of failures to reach the proxy. Errors with other codes come from the TLS connection to the service. */
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|UND_ERR_SOCKET)$/;
 
 /**
- * Names the proxy in tunnel errors. The code must change, too: after UND_ERR_SOCKET, undici reconnects immediately,
- * which means thousands of attempts per second if the proxy closes every connection.
+ * Names the proxy in tunnel errors. The code must change, too: after UND_ERR_SOCKET, undici reconnects at once, thousands
+ * of times per second if the proxy closes every connection.
  */
 function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): buildConnector.connector {
   return (options, callback) =>
@@ -99,6 +87,8 @@ function toProxyError(error: Error, proxy: HttpsProxy): Error {
     const code = status.startsWith('4') ? 'PROXY_REFUSED' : 'PROXY_FAILED';
     return new ProxyError(proxy, code, `answered ${status}`, error);
   }
-  const problem = 'code' in error ? PROXY_PROBLEMS[String(error.code)] : undefined;
-  return problem === undefined ? error : new ProxyError(proxy, 'PROXY_FAILED', problem, error);
+  const code = String(errorCode(error));
+  if (!UNREACHABLE.test(code)) return error;
+  const problem = code === 'ECONNREFUSED' ? 'refused the connection' : `cannot be reached (${code})`;
+  return new ProxyError(proxy, 'PROXY_FAILED', problem, error);
 }

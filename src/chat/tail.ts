@@ -100,7 +100,7 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   const leaf = 'messages.history.next';
   return new ShapeError(`The history of ${session_id} could not be read completely.`, {
     why: evidence,
-    hint: `The messages shown may not be all. ${pagingFixes(leaf, 'they are all')}`,
+    hint: `The messages shown may not be all. ${pagingFixes(leaf)}`,
     details: { session_id, leaf, seen: evidence },
   });
 }

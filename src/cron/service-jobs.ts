@@ -1,7 +1,7 @@
-import { readItem } from '../api/api-response.ts';
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
+import { readItem } from '../api/shape-errors.ts';
 import type { Contract } from '../contract/contract.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';

@@ -26,7 +26,7 @@ describe('an unreachable service', () => {
     expect(ran.error()).toMatchObject({
       details: { left: false, attempts: 1, why: 'the service does not speak TLS on this port' },
     });
-    expect(ran.error().hint).toContain('scheme and the port');
+    expect(ran.error().hint).toContain('scheme and port');
     expect(connections).toBe(1);
   });
 });

