@@ -6,6 +6,7 @@ import {
   type PartnerctlError,
   RateLimitError,
   ServiceError,
+  ShapeError,
 } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 
@@ -35,7 +36,10 @@ export function outageError(last: PartnerctlError, maxOutageMs: number): Partner
   return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
     ...last.info,
     why: [last.message, last.info.why].filter((line) => line !== undefined).join('\n'),
-    hint: 'Check the base URL and the network, then run the command again; -v shows every attempt.',
+    hint:
+      last instanceof ShapeError
+        ? last.info.hint
+        : 'Check the base URL and the network, then run the command again; -v shows every attempt.',
     cause: last,
   });
 }

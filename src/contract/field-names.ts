@@ -75,22 +75,6 @@ export function itemId(leaf: ListLeaf): `${ListedResource}.id` {
   return `${RESOURCE_OF[leaf]}.id`;
 }
 
-/** Normalized names of ids that any resource may have. `documentId` is generic, except for a document. */
-export const GENERIC_IDS: ReadonlySet<string> = new Set([
-  'id',
-  'uuid',
-  'uid',
-  'guid',
-  'pk',
-  '$id',
-  'gid',
-  'sid',
-  'objectid',
-  'sysid',
-  'identifier',
-  'documentid',
-]);
-
 /** Fields that every resource has. Others may be absent. */
 export const ESSENTIAL: readonly FieldLeaf[] = [
   'space.id',
@@ -117,53 +101,29 @@ const SUSPECTS: Readonly<Record<string, string>> = {
   external_space_id: `(?:external|ext|customer|foreign)(?:{own}|customer|account)?${ID}?|partner(?:key|ref|reference|code)|reference`,
   name: `(?:{own})?${BEFORE_NAME}(?:name|title|label|caption)`,
   description: `(?:{own})?${BEFORE_NAME}(?:description|desc|about|summary)`,
-  is_org_wide: '(?:is)?(?:org|organization|organisation)(?:wide|shared|scoped)',
-  template_id: `(?:agent)?(?:template|blueprint)${ID}?`,
   agent_id: `(?:target|assigned)?(?:agent|assistant|bot)${ID}?`,
-  source_id: `(?:api)?(?:chat)?source${ID}?`,
   session_id: `(?:chat)?(?:session|conversation|thread)${ID}?`,
-  text: '[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)',
+  text: '(?!.*context)[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)',
   author:
-    '[a-z]*(?:author|role|sender|direction|actor|origin|speaker|isbot|fromme|participant)[a-z]*|(?:message)?(?:source|side)',
+    '(?!.*id$)[a-z]*(?:author|role|sender|direction|actor|origin|speaker|isbot|fromme|participant)[a-z]*|(?:message)?(?:source|side)',
+  // The time of a change, or of anything else, is not that of writing.
   created_at:
-    '[a-z]*(?:created|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|ms|written|sent|created|posted)?',
-  external_message_id: `(?:external|ext|client)(?:message)?${ID}`,
-  instructions: '[a-z]*(?:instruction|prompt|task)s?(?:text|body)?',
-  schedule: '[a-z]*(?:schedule|cron|recurrence|rrule|crontab)[a-z]*',
-  timezone: '[a-z]*(?:timezone|zone|tz)[a-z]*',
-};
-/** What hides something else although it would be suspicious: the time of a change is not that of writing. */
-const NOT_SUSPECTS: Readonly<Record<string, RegExp>> = {
-  created_at: /updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next/,
-  name: /^(?:file|user|owner)/,
-  text: /context/,
-  author: /id$/,
+    '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|ms|written|sent|created|posted)?',
 };
 /** Objects about something else: what is in them is not suspicious. */
 const OTHERS =
-  /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|_links|meta|metadata|pagination|error|template)$/;
+  /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
 
-/** An accepted name of a field. */
-interface AcceptedName {
-  readonly leaf: FieldLeaf;
-  /** An earlier rank wins; the values of one rank must agree. */
-  readonly rank: number;
-  /** The rest of the path below the name, normalized. */
-  readonly rest: readonly string[];
-}
-
-/** The accepted names of the fields of one resource, and the suspicious ones. Caches spellings: lists are long. */
+/** The accepted names of the fields of one resource, and the suspicious ones. */
 export class FieldNames {
   readonly resource: Resource;
   /** Normalized paths to objects that hold further fields of the resource, or all of them. */
   readonly places: FieldValue[number];
-  /** The paths that are set for this service. They start at the top of the object. */
-  readonly chosen: ReadonlyMap<FieldLeaf, FieldValue>;
-  private readonly accepted = new Map<string, AcceptedName[]>();
-  /** Normalized first names of chosen paths. */
-  private readonly chosenNames: ReadonlySet<string>;
+  /** The normalized paths of each field. An earlier rank wins; the values of one rank must agree. */
+  private readonly paths = new Map<FieldLeaf, FieldValue>();
+  /** The fields that have a name, by that name; none of a name that is only the start of a path. */
+  private readonly accepted = new Map<string, FieldLeaf[]>();
   private readonly suspects = new Map<FieldLeaf, RegExp>();
-  private readonly spellings = new Map<string, string>();
 
   constructor(resource: Resource, contract: Contract) {
     this.resource = resource;
@@ -171,74 +131,57 @@ export class FieldNames {
     const places = isAtLeaf(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
     this.places = places.map((path) => path.map(normalizeName));
     const leaves = fieldsOfResource(resource);
-    this.chosen = new Map(leaves.filter((leaf) => contract.isChosen(leaf)).map((leaf) => [leaf, contract.field(leaf)]));
-    const chosenPaths = [...this.chosen.values()].flat(2).map((path) => path.map(normalizeName));
-    this.chosenNames = new Set(chosenPaths.map(([name = '']) => name));
+    const pathsOf = (leaf: FieldLeaf): FieldValue =>
+      contract.field(leaf).map((paths) => paths.map((path) => path.map(normalizeName)));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
-    const taken = new Set(chosenPaths.map((path) => path.join('.')));
-    for (const leaf of leaves.filter((each) => !this.chosen.has(each))) {
-      contract.field(leaf).forEach((paths, rank) => {
-        for (const [name = '', ...rest] of paths.map((path) => path.map(normalizeName))) {
-          if (taken.has([name, ...rest].join('.'))) continue;
-          this.accepted.set(name, [...this.acceptedAt(name), { leaf, rank, rest }]);
-        }
-      });
+    const chosen = leaves.filter((leaf) => contract.isChosen(leaf)).flatMap((leaf) => pathsOf(leaf).flat());
+    const taken = new Set(chosen.map((path) => path.join('.')));
+    for (const leaf of leaves) {
+      const isFree = (path: readonly string[]) => contract.isChosen(leaf) || !taken.has(path.join('.'));
+      const paths = pathsOf(leaf).map((rank) => rank.filter(isFree));
+      this.paths.set(leaf, paths);
+      for (const [name = '', ...rest] of paths.flat()) {
+        const known = this.accepted.get(name) ?? [];
+        this.accepted.set(name, rest.length === 0 ? [...known, leaf] : known);
+      }
     }
   }
 
-  /** Returns the fields that a key with this normalized name may have. */
-  acceptedAt(name: string): readonly AcceptedName[] {
-    return this.accepted.get(name) ?? [];
+  /** The normalized paths of a field, by rank. */
+  pathsOf(leaf: FieldLeaf): FieldValue {
+    return this.paths.get(leaf) ?? [];
   }
 
-  /** Returns the normalized name of a key. */
-  normalize(key: string): string {
-    const known = this.spellings.get(key);
-    if (known !== undefined) return known;
-    const name = normalizeName(key);
-    // Objects may have arbitrary keys.
-    if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
-    return name;
+  /** Whether a key is an accepted name of a field. */
+  accepts(leaf: FieldLeaf, key: string): boolean {
+    return this.accepted.get(normalizeName(key))?.includes(leaf) ?? false;
   }
 
   /** Whether a key that no field accepts probably holds this one. */
   isSuspect(leaf: FieldLeaf, key: string): boolean {
-    const name = this.normalize(key);
-    if (this.accepted.has(name) || this.chosenNames.has(name)) return false;
-    return this.pattern(leaf).test(name) && !NOT_SUSPECTS[fieldOf(leaf)]?.test(name);
+    const name = normalizeName(key);
+    return !this.accepted.has(name) && this.pattern(leaf).test(name);
   }
 
-  /** Returns the fields for which an object has an accepted name at its top. `type` may be that of anything. */
-  acceptedIn(object: JsonObject): ReadonlySet<FieldLeaf> {
-    const names = Object.keys(object).map((key) => this.normalize(key));
-    const found = names.filter((name) => name !== 'type').flatMap((name) => this.acceptedAt(name));
-    return new Set(found.filter(({ rest }) => rest.length === 0).map(({ leaf }) => leaf));
-  }
-
-  /** Whether an object under this key may hold fields of the resource. `_source` is what a search engine found. */
-  mayNest(key: string): boolean {
-    if (key.startsWith('_')) return !OTHERS.test(key);
-    const name = this.normalize(key);
+  /** Whether an object may hold fields of the resource. A name alone may be that of anything, such as a plan. */
+  mayNest(leaf: FieldLeaf, key: string, object: JsonObject): boolean {
+    const name = normalizeName(key);
     const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
-    return !isOther && !OTHERS.test(name);
+    if ((isOther && !key.startsWith('_')) || OTHERS.test(name)) return false;
+    const fields = Object.keys(object).flatMap((each) => this.accepted.get(normalizeName(each)) ?? []);
+    return !leaf.endsWith('.name') || new Set(fields).size > 1;
   }
 
   private pattern(leaf: FieldLeaf): RegExp {
     const known = this.suspects.get(leaf);
     if (known) return known;
-    const source = SUSPECTS[fieldOf(leaf)]?.replaceAll('{own}', ownNames(this.resource).join('|'));
+    const source = SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', ownNames(this.resource).join('|'));
     const pattern = new RegExp(source === undefined ? '^(?!)' : `^(?:${source})$`);
     this.suspects.set(leaf, pattern);
     return pattern;
   }
 }
 
-const MAX_SPELLINGS = 10_000;
-
 function isAtLeaf(name: string): name is AtLeaf {
   return isLeafName(name) && name.endsWith('.at');
-}
-
-function fieldOf(leaf: FieldLeaf): string {
-  return leaf.slice(leaf.indexOf('.') + 1);
 }

@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
-import { type FieldNames, GENERIC_IDS, normalizeName, type Resource } from './field-names.ts';
+import { type FieldNames, normalizeName, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import { type FieldLeaf, isLeafName } from './leaves.ts';
+import type { FieldLeaf } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
@@ -9,8 +9,6 @@ import { asId, isSame, isScalar, plain } from './values.ts';
 interface Found {
   /** An earlier rank wins; the values of one rank must agree. */
   readonly rank: number;
-  /** Normalized. */
-  readonly name: string;
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
@@ -18,8 +16,42 @@ interface Found {
   readonly holder: JsonObject;
 }
 
-/** How deep an object is searched for suspicious names. */
-const MAX_DEPTH = 3;
+type Place = Omit<Found, 'rank'>;
+
+/** An object that holds fields, and its keys by their normalized names: lists may have 100,000 objects. */
+interface Holder {
+  readonly path: string;
+  readonly object: JsonObject;
+  readonly keys: ReadonlyMap<string, readonly string[]>;
+}
+
+function toHolder(path: string, object: JsonObject): Holder {
+  const keys = new Map<string, string[]>();
+  for (const key of Object.keys(object)) {
+    const name = normalizeName(key);
+    const known = keys.get(name);
+    if (known) known.push(key);
+    else keys.set(name, [key]);
+  }
+  return { path, object, keys };
+}
+
+function placesAt({ path, object, keys }: Holder, name: string): readonly Place[] {
+  return (keys.get(name) ?? []).map((key) => {
+    return { path: path === '' ? key : `${path}.${key}`, value: plain(object[key]), holder: object };
+  });
+}
+
+/** Returns what is at a path of normalized names. Lists on it are no step of it. */
+function walk(holder: Holder, [first = '', ...rest]: readonly string[]): readonly Place[] {
+  const places = placesAt(holder, first);
+  return rest.length === 0 ? places : places.flatMap(({ path, value }) => walkInto(path, value, rest));
+}
+
+function walkInto(path: string, value: unknown, steps: readonly string[]): readonly Place[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => walkInto(path, item, steps));
+  return isJsonObject(value) ? walk(toHolder(path, value), steps) : [];
+}
 
 /**
  * Reads the fields of a resource in one object of the service: what is under an accepted name, at the top or in an object
@@ -31,48 +63,31 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   /** The object, and those nested in it that hold fields. */
-  private readonly holders: readonly Pick<Found, 'path' | 'holder'>[];
-  /** The values under accepted names. */
-  private readonly accepted = new Map<FieldLeaf, Found[]>();
+  private readonly holders: readonly [Holder, ...Holder[]];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    // Lists may have 100,000 objects, most without nested ones.
-    const places = Object.values(object).some(isJsonObject) ? this.names.places : [];
-    const nested = places
-      .flatMap((path) => this.walk(path))
-      .flatMap(({ path, value }) => (isJsonObject(value) ? [{ path, holder: value }] : []));
-    this.holders = [{ path: '', holder: object }, ...nested];
-    for (const { path, holder } of this.holders) this.addFieldsIn(path, holder);
-  }
-
-  private addFieldsIn(path: string, holder: JsonObject): void {
-    for (const key of Object.keys(holder)) {
-      const name = this.names.normalize(key);
-      for (const { leaf, rank, rest } of this.names.acceptedAt(name)) {
-        const start = { rank, name, path: path === '' ? key : `${path}.${key}`, value: plain(holder[key]), holder };
-        const known = this.accepted.get(leaf);
-        const found = rest.length === 0 ? [start] : this.walk(rest, start);
-        if (known) known.push(...found);
-        else this.accepted.set(leaf, [...found]);
-      }
-    }
+    const top = toHolder('', object);
+    const nested = this.names.places.flatMap((path) => walk(top, path));
+    this.holders = [top, ...nested.flatMap(({ path, value }) => (isJsonObject(value) ? [toHolder(path, value)] : []))];
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
   get objects(): readonly JsonObject[] {
-    return this.holders.map(({ holder }) => holder);
+    return this.holders.map(({ object }) => object);
   }
 
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Found[] {
-    const chosen = this.names.chosen.get(leaf);
-    if (chosen)
-      return chosen.flatMap((paths, rank) => paths.flatMap((path) => this.walk(path, { ...this.top(), rank })));
-    const found = this.accepted.get(leaf) ?? [];
-    return found.length > 1 ? found.toSorted((left, right) => left.rank - right.rank) : found;
+    // A path that is set for this service starts at the top.
+    const holders = this.contract.isChosen(leaf) ? this.holders.slice(0, 1) : this.holders;
+    return this.names
+      .pathsOf(leaf)
+      .flatMap((paths, rank) =>
+        paths.flatMap((path) => holders.flatMap((holder) => walk(holder, path).map((place) => ({ rank, ...place })))),
+      );
   }
 
   /**
@@ -94,7 +109,7 @@ export class Fields {
     const value = this.value(leaf);
     if (value === null || value === undefined) return undefined;
     if (isScalar(value)) return String(value);
-    throw this.unreadableWithin(leaf, `The ${leaf} of the response is not a text.`);
+    throw this.unreadable(leaf, `The ${leaf} of the response is not a text.`);
   }
 
   /** Returns a field as `text` does. @throws UnknownShape as `text`, and as `rejectSuspect` */
@@ -120,8 +135,11 @@ export class Fields {
   /** Returns the id under a name that only this resource has, or at a path that the user set. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
     const isSet = this.contract.leaf(leaf).source === 'override';
-    const ownName = normalizeName(leaf.replace('.', ''));
-    const isOwn = ({ name }: Found) => isSet || !GENERIC_IDS.has(name) || name === ownName;
+    const own = ownNames(this.names.resource);
+    const isOwn = ({ path }: Found) => {
+      const name = normalizeName(path.split('.').at(-1) ?? path);
+      return isSet || own.some((each) => name.startsWith(each));
+    };
     return asId(this.first(leaf, (found) => asId(found.value) !== undefined && isOwn(found))?.value);
   }
 
@@ -129,17 +147,14 @@ export class Fields {
   readId(leaf: FieldLeaf): string {
     const id = this.id(leaf);
     if (id !== undefined) return id;
-    const set = this.names.chosen
-      .get(leaf)
-      ?.flat()
-      .map((path) => path.join('.'));
-    const missing = set ? `${set.join(', ')}, where the contract has the ${leaf}` : leaf.replace('.', '_');
+    const set = this.contract.isChosen(leaf) ? this.contract.leaf(leaf).value : undefined;
+    const missing = set ? `${set}, where the contract has the ${leaf}` : leaf.replace('.', '_');
     throw this.unreadable(leaf, `The response contains no ${missing}.`);
   }
 
   /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
   rejectSuspect(leaf: FieldLeaf): void {
-    if (this.names.chosen.has(leaf) || this.value(leaf) !== undefined) return;
+    if (this.contract.isChosen(leaf) || this.value(leaf) !== undefined) return;
     const fix = this.suspect(leaf);
     if (fix) throw this.refusal(`The response has no ${leaf}, but ${fix.value} looks like it.`, fix);
   }
@@ -149,53 +164,28 @@ export class Fields {
     return this.refusal(message, this.suspect(leaf) ?? { leaf, value: '<path>' });
   }
 
-  /** Returns the error for a field whose text is in an object of its own: `name: {en: "Acme"}`. */
-  unreadableWithin(leaf: FieldLeaf, message: string): UnknownShape {
-    const texts = this.all(leaf).flatMap(({ path, value }) =>
-      Object.entries(isJsonObject(value) ? value : {})
-        .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
-        .map(([key]) => `${path}.${key}`),
-    );
-    const [only, other] = texts;
-    return this.refusal(message, { leaf, value: other === undefined ? (only ?? '<path>') : '<path>' });
-  }
-
   /**
-   * Returns the setting that would make a missing field readable: the object that holds the fields, or the path to a value
-   * with a suspicious name, the least nested one, and the next one beside it. Undefined if nothing looks like the field.
+   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`), or
+   * to a value with a suspicious name at the top, or in an object. Undefined if nothing looks like the field.
    */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
-    let level = [{ prefix: '', object: this.object }];
-    for (let depth = 1; depth <= MAX_DEPTH; depth += 1) {
-      const entries = level.flatMap(({ prefix, object }) =>
-        Object.entries(object).map(([key, value]) => ({ key, path: prefix + key, value: plain(value) })),
-      );
-      const [found, other] = entries.filter(({ key, value }) => isSent(value, leaf) && this.names.isSuspect(leaf, key));
-      if (found) return { leaf, value: found.path, ...(other && { other: other.path }) };
-      const nested = entries.flatMap(({ key, path, value }) =>
-        isJsonObject(value) && this.names.mayNest(key) ? [{ path, object: value }] : [],
-      );
-      const holder = nested.find(({ object }) => this.mayHold(leaf, object));
-      if (holder) return this.fixFor(leaf, holder.path, holder.object);
-      level = nested.map(({ path, object }) => ({ prefix: `${path}.`, object }));
-    }
-    return undefined;
+    const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
+    if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
+    const { names } = this;
+    const [top, other] = this.suspectsIn(leaf, this.object, '', (key) => names.isSuspect(leaf, key));
+    if (top !== undefined) return { leaf, value: top, ...(other !== undefined && { other }) };
+    const nested = Object.entries(this.object).flatMap(([key, value]) =>
+      isJsonObject(value) && names.mayNest(leaf, key, value)
+        ? this.suspectsIn(leaf, value, `${key}.`, (each) => names.isSuspect(leaf, each) || names.accepts(leaf, each))
+        : [],
+    );
+    return nested[0] === undefined ? undefined : { leaf, value: nested[0] };
   }
 
-  /** Whether a nested object probably has the field. A name alone may be that of anything, such as a plan. */
-  private mayHold(leaf: FieldLeaf, object: JsonObject): boolean {
-    const accepted = this.names.acceptedIn(object);
-    const isAmong = accepted.size > 1 || this.names.acceptedIn(this.object).size === 0;
-    return accepted.has(leaf) && (isAmong || !leaf.endsWith('.name'));
-  }
-
-  /** The object that holds a field holds others, too, so that one setting may be enough. Those before go on doing so. */
-  private fixFor(leaf: FieldLeaf, path: string, object: JsonObject): ContractFix {
-    const place = `${this.names.resource}.at`;
-    const known = this.holders.map((holder) => holder.path).filter((each) => each !== '');
-    if (isLeafName(place)) return { leaf: place, value: [...known, path].join(', ') };
-    const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
-    return { leaf, value: `${path}.${key}` };
+  private suspectsIn(leaf: FieldLeaf, object: JsonObject, prefix: string, isSuspect: (key: string) => boolean) {
+    return Object.entries(object).flatMap(([key, value]) =>
+      isSuspect(key) && isSent(plain(value), leaf) ? [prefix + key] : [],
+    );
   }
 
   private refusal(message: string, fix: ContractFix): UnknownShape {
@@ -210,28 +200,13 @@ export class Fields {
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
     throw this.refusal(message, { leaf, value: first.path, other: other.path });
   }
+}
 
-  private top(): Found {
-    return { rank: 0, name: '', path: '', value: this.object, holder: this.object };
-  }
-
-  /** Returns what is at a path. Lists on it are no step of it. A key that is exactly as in the path goes before other spellings. */
-  private walk(path: readonly string[], start = this.top()): readonly Found[] {
-    return path.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
-  }
-
-  private step(from: Found, step: string): readonly Found[] {
-    const { path, value } = from;
-    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ ...from, value: item }, step));
-    if (!isJsonObject(value)) return [];
-    const name = this.names.normalize(step);
-    const keys = Object.hasOwn(value, step)
-      ? [step]
-      : Object.keys(value).filter((key) => this.names.normalize(key) === name);
-    return keys.map((key) => {
-      return { ...from, name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]), holder: value };
-    });
-  }
+/** Returns the paths of the texts in an object. */
+function textsIn(path: string, value: unknown): readonly string[] {
+  return Object.entries(isJsonObject(value) ? value : {})
+    .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
+    .map(([key]) => `${path}.${key}`);
 }
 
 /** Whether a value may be a field. A text may be a list of parts. */

@@ -1,31 +1,22 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 
-/** Returns the URL in a link object. */
-export function urlIn(value: JsonObject): unknown {
-  for (const key of ['href', 'url', 'uri', 'link']) if (key in value) return value[key];
-  return undefined;
-}
-
-/** Returns a value, or the URL in it if it is a link object. */
+/** Returns a value, or the URL in it if it is a link object; undefined for an object without one. */
 export function urlOf(value: unknown): unknown {
-  return isJsonObject(value) ? urlIn(value) : value;
+  return isJsonObject(value) ? (value.href ?? value.url ?? value.uri) : value;
 }
 
-/** Returns the relation of a link object; `next` also for a URI that ends with it. */
-export function relationOf(item: JsonObject): string | undefined {
-  const relation = item.rel ?? item.relation ?? item.name ?? item.type;
-  const text = Array.isArray(relation) ? relation.join(' ') : relation;
-  if (typeof text !== 'string') return undefined;
-  return /(^|[\s/#])next$|^next\s/i.test(text) ? 'next' : text;
+/** Returns the link to the next page in a list of links: `[{ rel: 'next', href }]`. */
+export function nextLinkIn(list: readonly unknown[]): JsonObject | undefined {
+  return list.filter(isJsonObject).find(({ rel, relation }) => /\bnext\b/i.test(String(rel ?? relation)));
 }
 
 /**
  * Returns the value at a path of keys separated by dots. Each step takes the longest matching key, because keys may contain
- * dots. In a list of links, the key is the relation. The empty path is the value itself.
+ * dots. In a list of links, `next` is the relation. The empty path is the value itself.
  */
 export function descend(value: unknown, path: string): unknown {
   if (path === '') return value;
-  if (Array.isArray(value)) return descendList(value, path);
+  if (Array.isArray(value)) return path === 'next' ? nextLinkIn(value) : undefined;
   if (!isJsonObject(value)) return undefined;
   const matching = Object.keys(value).filter((key) => path === key || path.startsWith(`${key}.`));
   for (const key of matching.toSorted((left, right) => right.length - left.length)) {
@@ -33,10 +24,4 @@ export function descend(value: unknown, path: string): unknown {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function descendList(list: readonly unknown[], path: string): unknown {
-  const [relation = '', ...rest] = path.split('.');
-  const item = list.filter(isJsonObject).find((candidate) => relationOf(candidate) === relation);
-  return item && descend(item, rest.join('.'));
 }

@@ -21,9 +21,7 @@ export type NextValue =
   | { readonly kind: 'none' }
   | { readonly kind: 'link'; readonly source: readonly string[] }
   | { readonly kind: 'token'; readonly source: readonly string[]; readonly parameter: string }
-  | { readonly kind: 'offset' | 'after'; readonly parameter: string }
-  /** Pages count from `first`, by default from 1. */
-  | { readonly kind: 'page'; readonly parameter: string; readonly first?: 0 };
+  | { readonly kind: 'page' | 'offset' | 'after'; readonly parameter: string };
 
 /** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
@@ -71,16 +69,16 @@ export function parseItems(value: string): readonly string[] | undefined {
 export function parseNext(value: string): NextValue {
   if (value === 'auto' || value === 'none') return { kind: value };
   if (value === 'header:link') return { kind: 'link', source: ['header', 'link'] };
-  const [kind, ...rest] = value.split(':');
+  // Versions before wrote `page:<parameter>:0` where the first page is 0. The reader finds that out.
+  const [kind, ...rest] = value.replace(/^(page:[^:]+):0$/, '$1').split(':');
   const [first = '', second = ''] = rest.map((each) => each.trim());
   if (kind === 'link' && first !== '') return { kind, source: parsePath(rest.join(':')) };
   if (kind === 'token' && second !== '' && rest.length === 2)
     return { kind, source: parsePath(first), parameter: second };
-  if (kind === 'page' && first !== '' && second === '0') return { kind, parameter: first, first: 0 };
   if ((kind === 'page' || kind === 'offset' || kind === 'after') && first !== '' && rest.length === 1)
     return { kind, parameter: first };
   throw new LeafValueError(
-    'must be auto, none, header:link, link:<path>, token:<path>:<parameter>, page:<parameter>, page:<parameter>:0 (the first page is 0), offset:<parameter>, or after:<parameter>',
+    'must be auto, none, header:link, link:<path>, token:<path>:<parameter>, page:<parameter>, offset:<parameter>, or after:<parameter>',
   );
 }
 

@@ -48,15 +48,11 @@ function sideOf(name: string, contract: Contract): AuthorReading['side'] {
   return isAgent ? 'assistant' : 'user';
 }
 
-function opposite(side: AuthorReading['side']): AuthorReading['side'] {
-  return side && (side === 'assistant' ? 'user' : 'assistant');
-}
-
 /** Reads a flag: `is_bot: false`, or `true` and `false` as names of the sides. */
 function sideOfFlag(key: string, value: boolean, contract: Contract): AuthorReading['side'] {
-  const named = sideOf(String(value), contract) ?? opposite(sideOf(String(!value), contract));
-  const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|was|from|by)+/, ''), contract);
-  return named ?? (value ? whenTrue : opposite(whenTrue));
+  const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|from)+/, ''), contract);
+  const whenFalse = whenTrue && (whenTrue === 'assistant' ? 'user' : 'assistant');
+  return sideOf(String(value), contract) ?? (value ? whenTrue : whenFalse);
 }
 
 /** Reads a name of a side, a flag such as `is_bot`, or an object with either. @param key under which the value is */
@@ -99,48 +95,42 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
 /** Normalized keys of an object that hold its text, in order. */
 const TEXT_KEYS = 'text plaintext plain value content body message markdown rendered parts'.split(' ');
 
-/** Returns the text of a string, a list of parts, or an object with either; undefined for a document of nested lists. */
-function extractText(value: unknown, isPart = false): string | undefined {
+/** Returns the text of a string, a list of parts, or an object with either, one after the other. */
+function extractText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) {
-    const texts = isPart ? [] : value.map((part) => extractText(part, true)).filter((text) => text !== undefined);
+    const texts = value.map(extractText).filter((text) => text !== undefined);
     return texts.length === 0 ? undefined : texts.join('');
   }
   if (!isJsonObject(value)) return undefined;
   const named = byNormalName(value);
-  return TEXT_KEYS.map((key) => extractText(named.get(key), isPart)).find((found) => found !== undefined);
+  return TEXT_KEYS.map((key) => extractText(named.get(key))).find((found) => found !== undefined);
 }
 
-/** Whether there may be a text that was not found: in an object, or in the lists of the parts of a document. */
+/** Whether an object may hold a text that was not found. */
 function mayHoldText(value: unknown): boolean {
-  const inner = Array.isArray(value) ? value.filter(isJsonObject).flatMap((part) => Object.values(part)) : [];
-  const hasText = isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string');
-  return hasText || inner.some(Array.isArray);
+  return isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string');
 }
 
 /** @throws UnknownShape if the text is under a suspicious name, or in an object in which it cannot be found */
 function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: boolean } {
   const candidates = fields.all('message.text').map(({ value }) => value);
-  const text = candidates.map((value) => extractText(value)).find((each) => each !== undefined);
+  const text = candidates.map(extractText).find((each) => each !== undefined);
   if (text !== undefined) return { text, isStep: false };
   fields.rejectSuspect('message.text');
   if (candidates.some(mayHoldText)) {
     const message = 'The text of a message cannot be found in the object that holds it.';
-    throw fields.unreadableWithin('message.text', message);
+    throw fields.unreadable('message.text', message);
   }
   // Null in every text field marks an intermediate step of the agent.
   return { text: null, isStep: candidates.length > 0 && candidates.every((value) => value === null) };
 }
 
-/** The numbers that are times between 2001 and 2286, by their unit: seconds, milli-, micro-, and nanoseconds since 1970. */
-const UNITS = [1e9, 1e12, 1e15, 1e18].map((from) => ({ from, perMs: from / 1e12 }));
-
-/** Returns a time in ISO 8601 if it is a number, or its digits; any other text unchanged; undefined for anything else. */
+/** Returns a time in ISO 8601 if it is a number of seconds or milliseconds between 2001 and 2286; a text unchanged. */
 function readTimestamp(value: unknown): string | undefined {
-  const text = typeof value === 'string' ? value : undefined;
-  const time = text === undefined || /^\d+(\.\d+)?$/.test(text) ? Number(value) : Number.NaN;
-  const unit = isTextOrNumber(value) ? UNITS.find(({ from }) => time >= from && time < from * 10) : undefined;
-  return unit ? new Date(time / unit.perMs).toISOString() : text || undefined;
+  if (typeof value === 'string') return value || undefined;
+  const perMs = [0.001, 1].find((each) => Number(value) >= 1e12 * each && Number(value) < 1e13 * each);
+  return typeof value === 'number' && perMs !== undefined ? new Date(value / perMs).toISOString() : undefined;
 }
 
 /** @throws UnknownShape if the time is under a suspicious name, in an object, or a number in an unknown unit */
@@ -150,7 +140,7 @@ function timeOf(fields: Fields): string | null {
   if (time !== undefined) return time;
   fields.rejectSuspect('message.created_at');
   if (values.some((value) => Boolean(value) && value !== true))
-    throw fields.unreadableWithin('message.created_at', 'The time of a message cannot be read.');
+    throw fields.unreadable('message.created_at', 'The time of a message cannot be read.');
   return null;
 }
 

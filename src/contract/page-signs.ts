@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from './json.ts';
-import { descend, relationOf, urlIn, urlOf } from './json-path.ts';
+import { descend, nextLinkIn, urlOf } from './json-path.ts';
 
 /** The parts of a response that may speak of pages. */
 export interface PageResponse {
@@ -63,8 +63,16 @@ const LAST = /^(is)?(last(page)?|final|end|done|completed?|finished)$/;
 const MORE_COUNT = /remaining|^more$|hasmore|morecount/;
 const PAGES = /^(page)?(total|num|nb|last|max)pages?$|^pages$|^page(total|count)s?$/;
 const ITEMS = '(items|elements|results|records|hits|entries|rows|docs|objects)';
-const TOTAL = new RegExp(`^(num|nb)?${ITEMS}$|total(s|count|size|value|${ITEMS})?$|counts?$|^(num)?found$`);
-const NO_TOTAL = /(dis|ac|skip|attempt|retry)count$/;
+const TOTAL = new RegExp(
+  `^(num|nb)?${ITEMS}$|total(s|count|size|value|${ITEMS})?$|(?<!dis|ac|skip|attempt|retry)counts?$|^(num)?found$`,
+);
+const NUMBERS: readonly (readonly [NumberKind, RegExp])[] = [
+  ['pages', PAGES],
+  ['total', TOTAL],
+  ['page', PAGE],
+  ['offset', OFFSET],
+  ['size', SIZE],
+];
 const HEADER =
   /^(?:x-)?(?:wp-|ms-)?(total(?:-?(?:count|pages|items))?|next-(?:page|cursor|token|page-token|offset|link)|continuation(?:-token)?|cursor|(?:current-)?page(?:-number|-size)?|per-page|offset|has-(?:more|next)|pagination)$/;
 
@@ -82,14 +90,6 @@ function wordsOf(key: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** The value that a text spells; anything else as it is. */
-function spelledOut(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
-  if (typeof value !== 'string') return value;
-  if (/^(true|false|yes|no)$/i.test(value)) return /^(true|yes)$/i.test(value);
-  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-}
-
 /** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
 export function readSigns({ body, headers, itemCount, nextLink }: PageResponse): readonly Sign[] {
   const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next' } as const;
@@ -103,99 +103,81 @@ export function readSigns({ body, headers, itemCount, nextLink }: PageResponse):
 }
 
 function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] {
-  return Object.entries(object).flatMap(([key, value]) => {
-    const path = prefix + key;
+  return Object.entries(object).flatMap(([key, value]): readonly Sign[] => {
     const words = wordsOf(key);
     const own = words.join('');
-    if (words.some((word) => BACK.test(word))) {
-      return spelledOut(value) === true ? [{ kind: 'earlier' as const, path, key, name: own }] : [];
-    }
-    if (typeof value === 'object' && value !== null ? OTHER.test(own) : words.some((word) => OTHER.test(word)))
-      return [];
-    const place = { path, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
-    if (isJsonObject(value)) return signsOfObject(value, place, own);
-    return Array.isArray(value) ? signsOfArray(value, place) : signsOfValue(place, value);
+    const place = { path: prefix + key, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
+    if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier' }] : [];
+    const isHolder = typeof value === 'object' && value !== null;
+    if (isHolder ? OTHER.test(own) : words.some((word) => OTHER.test(word))) return [];
+    return isHolder ? signsWithin(value, place, own) : signsOfValue(place, value);
   });
 }
 
-function signsOfObject(value: JsonObject, place: Place, own: string): readonly Sign[] {
-  const url = urlIn(value);
+/** Reads an object, or a list of links. What is called the next page, and is neither, says that there is one. */
+function signsWithin(value: object, place: Place, own: string): readonly Sign[] {
   const isNext = NEXT.test(place.name);
-  if (url !== undefined && (isNext || relationOf(value) === 'next'))
-    return signsOfValue({ ...place, name: 'next' }, url);
-  const inner = signsIn(value, `${place.path}.`, PARENTS.test(own) ? own.replace(/^pages$/, 'page') : '');
-  return inner.length === 0 && (isNext || CURSOR.test(own)) ? [opaque(place, Object.keys(value).length)] : inner;
-}
-
-/** Reads a list of links: `[{ rel: 'next', href }]`. */
-function signsOfArray(list: readonly unknown[], place: Place): readonly Sign[] {
-  const links = list.filter(isJsonObject).filter((item) => urlIn(item) !== undefined);
-  const next = links.find((item) => relationOf(item) === 'next');
-  if (next) return signsOfValue({ path: `${place.path}.next`, key: 'next', name: 'next' }, urlIn(next));
-  return links.length === 0 && NEXT.test(place.name) ? [opaque(place, list.length)] : [];
-}
-
-/** The sign of a next page in an unknown form. */
-function opaque(place: Place, length: number): Sign {
-  return { ...place, kind: length === 0 ? 'end' : 'more' };
+  const link = Array.isArray(value) ? nextLinkIn(value) : isNext ? value : undefined;
+  const url = urlOf(link);
+  if (link !== undefined && url !== undefined) {
+    const path = Array.isArray(value) ? `${place.path}.next` : place.path;
+    return signsOfValue({ path, key: 'next', name: 'next' }, url);
+  }
+  const parent = PARENTS.test(own) ? own.replace(/^pages$/, 'page') : '';
+  const inner = isJsonObject(value) ? signsIn(value, `${place.path}.`, parent) : [];
+  if (inner.length > 0 || !(isNext || CURSOR.test(own))) return inner;
+  return [{ ...place, kind: Object.keys(value).length === 0 ? 'end' : 'more' }];
 }
 
 function signsOfHeader(header: string, text: string): readonly Sign[] {
   const path = `header.${header}`;
-  if (header === 'content-range') {
-    const total = Number(/\/(\d+)\s*$/.exec(text)?.[1]);
-    const place = { path, key: 'total', name: 'total' };
-    return [Number.isNaN(total) ? { ...place, kind: 'more' } : { ...place, kind: 'total', value: total }];
-  }
+  if (header === 'content-range') return signsOfValue({ path, key: 'total', name: 'total' }, text.split('/').at(-1));
   const [, key] = HEADER.exec(header) ?? [];
   if (key === undefined) return [];
-  const value = text.startsWith('{') ? parseOrUndefined(text) : text;
-  return isJsonObject(value)
-    ? signsIn(value, `${path}.`)
+  const object = text.startsWith('{') ? parseOrUndefined(text) : undefined;
+  return isJsonObject(object)
+    ? signsIn(object, `${path}.`)
     : signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
 }
 
 function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
-  const { name } = place;
   const value = spelledOut(raw);
-  if (value === null || value === '') {
+  const { name } = place;
+  if (value === null || value === '')
     return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? [{ ...place, kind: 'end' }] : [];
-  }
   if (typeof value === 'boolean') {
     const isLast = LAST.test(name);
     return isLast || MORE.test(name) ? [{ ...place, kind: value === isLast ? 'last' : 'more' }] : [];
   }
-  const sign =
-    typeof value === 'string'
-      ? signOfText(place, value)
-      : typeof value === 'number' && Number.isInteger(value)
-        ? signOfNumber(place, value)
-        : undefined;
-  return sign ? [sign] : [];
+  if (typeof value === 'string') return signsOfText(place, value);
+  return typeof value === 'number' && Number.isInteger(value) ? signsOfNumber(place, value) : [];
 }
 
-function signOfNumber(place: Place, value: number): Sign | undefined {
+/** The value that a text spells; anything else as it is. */
+function spelledOut(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'string') return value;
+  if (/^(true|false)$/i.test(value)) return /^true$/i.test(value);
+  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+function signsOfNumber(place: Place, value: number): readonly Sign[] {
   const { name } = place;
-  const token = { ...place, kind: 'token', value: String(value), isNumber: true } as const;
-  if (MORE_COUNT.test(name)) return { ...place, kind: value > 0 ? 'more' : 'end' };
-  if (PAGES.test(name)) return { ...place, kind: 'pages', value };
-  if (NEXT.test(name)) return value > 0 ? { ...token, isNext: true } : { ...place, kind: 'end' };
-  if (TOTAL.test(name) && !NO_TOTAL.test(name)) return value < 0 ? undefined : { ...place, kind: 'total', value };
-  if (PAGE.test(name)) return { ...place, kind: 'page', value };
-  if (OFFSET.test(name)) return { ...place, kind: 'offset', value };
-  if (SIZE.test(name)) return { ...place, kind: 'size', value };
-  return CURSOR.test(name) ? { ...token, isNext: false } : undefined;
+  const [isNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
+  if (MORE_COUNT.test(name)) return [{ ...place, kind: value > 0 ? 'more' : 'end' }];
+  if (isNext && value <= 0) return [{ ...place, kind: 'end' }];
+  const kind = isNext ? undefined : NUMBERS.find(([, pattern]) => pattern.test(name))?.[0];
+  if (kind !== undefined) return value < 0 ? [] : [{ ...place, kind, value }];
+  return isNext || isCursor ? [{ ...place, kind: 'token', value: String(value), isNumber: true, isNext }] : [];
 }
 
-function signOfText(place: Place, value: string): Sign | undefined {
+function signsOfText(place: Place, value: string): readonly Sign[] {
   const { name } = place;
   const [isNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
   if (/(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor))
-    return isNext ? { ...place, kind: 'link', value } : undefined;
-  if (DATE.test(value) && !isCursor) return undefined;
-  return isNext || isCursor || OFFSET.test(name)
-    ? { ...place, kind: 'token', value, isNumber: false, isNext }
-    : undefined;
+    return isNext ? [{ ...place, kind: 'link', value }] : [];
+  const isToken = isCursor || ((isNext || OFFSET.test(name)) && !DATE.test(value));
+  return isToken ? [{ ...place, kind: 'token', value, isNumber: false, isNext }] : [];
 }
 
 function parseOrUndefined(text: string): unknown {
@@ -208,9 +190,7 @@ function parseOrUndefined(text: string): unknown {
 
 /** Returns the value at a path of the body, or of a header: `header.x-next-page`. For a link object, its URL. */
 export function valueAt(path: readonly string[], { body, headers, nextLink }: PageResponse): unknown {
-  const [top, name = '', ...rest] = path;
+  const [top, name = ''] = path;
   if (top !== 'header') return urlOf(descend(body, path.join('.')));
-  if (name === 'link') return nextLink;
-  const value = headers[name.toLowerCase()];
-  return rest.length === 0 ? value : urlOf(descend(parseOrUndefined(value ?? ''), rest.join('.')));
+  return name === 'link' ? nextLink : headers[name.toLowerCase()];
 }

@@ -67,18 +67,17 @@ export function formatStep(step: PageStep): string {
  * @param lastId the id of the last item
  */
 export function decideNext(page: PageResponse, progress: Progress, rule: PagingRule, lastId?: string): Verdict {
-  const { next, extent, isOverride } = rule;
+  const { next, extent, isOverride, takesMessage } = rule;
   if (next.kind === 'none') return { kind: 'whole', isStated: true, mayContinue: false };
-  const signs = readSigns(page);
-  const found = decideBySigns(signs, page.itemCount, progress, extent);
+  const found = decideBySigns(readSigns(page), page.itemCount, progress, extent);
   if (next.kind === 'auto')
-    return extent === 'list' ? found : ofHistory(found, progress, rule.takesMessage ? lastId : undefined);
+    return extent === 'list' ? found : ofHistory(found, progress, takesMessage ? lastId : undefined);
   const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
   const steps = stepsBy(next, page, progress, lastId);
   if (steps.length > 0) return { kind: 'next', steps, isCertain, signs: found.kind === 'whole' ? [] : found.signs };
-  if (!isCertain || (isOverride && progress.step !== undefined))
-    return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
-  return { kind: 'unexplained', signs: found.signs, isEarlier: found.kind === 'unexplained' && found.isEarlier };
+  if (isCertain && !(isOverride && progress.step !== undefined))
+    return { kind: 'unexplained', signs: found.signs, isEarlier: found.kind === 'unexplained' && found.isEarlier };
+  return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
 }
 
 /** Decides by the signs of a page alone. */
@@ -88,10 +87,12 @@ function decideBySigns(
   progress: Progress,
   extent: PagingRule['extent'],
 ): Verdict {
+  const isFirst = progress.step === undefined;
   const { open, isStated } = weigh(signs, progress, extent);
+  const [link] = ofKind(signs, 'link');
+  const tokens = open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
+  const announced = link ? [link] : tokens;
   const full = isStated ? [] : fullSizes(signs, itemCount);
-  const links = ofKind(signs, 'link').slice(0, 1);
-  const announced = links.length > 0 ? links : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
   // After a message, these may be the pages of the whole session: then the next one has nothing new.
   const further = isStated ? [] : ofKind(signs, 'pages').filter(({ value }) => value > progress.pages);
   const isNumbered = itemCount > 0 && open.length + full.length + further.length > 0;
@@ -103,16 +104,28 @@ function decideBySigns(
     return { kind: 'next', steps, isCertain, signs: [...new Set([...speaking, ...open])] };
   }
   if (open.length > 0) return { kind: 'unexplained', signs: open, isEarlier: false };
-  const isStart = progress.step === undefined && extent === 'session';
-  const earlier = isStart ? pathsOf(ofKind(signs, 'earlier')) : [];
+  const earlier = isFirst && extent === 'session' ? pathsOf(ofKind(signs, 'earlier')) : [];
   if (earlier.length > 0) return { kind: 'unexplained', signs: earlier, isEarlier: true };
-  const mayContinue = (full.length > 0 || ROUND.has(itemCount)) && !isStated && progress.step === undefined;
-  return { kind: 'whole', isStated, mayContinue };
+  return { kind: 'whole', isStated, mayContinue: isFirst && !isStated && (full.length > 0 || ROUND.has(itemCount)) };
 }
 
-/** Returns what speaks of more than was read, and whether the service says that there is no more. */
-function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']) {
-  const { unread, isCounted } = compareSizes(extent === 'rest of a session' ? [] : signs, progress, extent === 'list');
+/**
+ * Returns what speaks of more than was read, and whether the service says that there is no more. Of a list, a total that is too
+ * small is also open: it counts something else, or the list has shrunk meanwhile.
+ */
+function weigh(signs: readonly Sign[], { items, pages }: Progress, extent: PagingRule['extent']) {
+  const isRest = extent === 'rest of a session';
+  const totals = isRest ? [] : ofKind(signs, 'total');
+  const pageTotals = isRest ? [] : ofKind(signs, 'pages');
+  const unread = [
+    ...totals
+      .filter(({ value }) => value > items || (extent === 'list' && value < items))
+      .map(({ path, value }) => `${path}: ${value}, and ${items} read`),
+    ...pageTotals
+      .filter(({ value }) => value > pages)
+      .map(({ path, value }) => `${path}: ${value}, and ${pages} of them read`),
+  ];
+  const isCounted = totals.length + pageTotals.length > 0 && unread.length === 0;
   const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(({ isNext }) => isNext);
   return {
     open: [...pathsOf(ofKind(signs, 'more')), ...unread],
@@ -126,23 +139,6 @@ function pathsOf(signs: readonly Sign[]): readonly string[] {
 
 function ofKind<Kind extends Sign['kind']>(signs: readonly Sign[], kind: Kind) {
   return signs.filter((sign): sign is Extract<Sign, { readonly kind: Kind }> => sign.kind === kind);
-}
-
-/**
- * Compares what a page states about the size of its list with what was read.
- * @param isExact whether there may not be more, either: then it is the total of something else, or the list has shrunk meanwhile
- */
-function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isExact: boolean) {
-  const [totals, pageTotals] = [ofKind(signs, 'total'), ofKind(signs, 'pages')];
-  const unread = [
-    ...totals
-      .filter(({ value }) => value > items || (isExact && value < items))
-      .map(({ path, value }) => `${path}: ${value}, and ${items} read`),
-    ...pageTotals
-      .filter(({ value }) => value > pages)
-      .map(({ path, value }) => `${path}: ${value}, and ${pages} ${pages === 1 ? 'page' : 'pages'} read`),
-  ];
-  return { unread, isCounted: totals.length + pageTotals.length > 0 && unread.length === 0 };
 }
 
 /** Returns the page sizes that a page fills. A bare `size` counts only beside a page number. */
@@ -172,23 +168,25 @@ function announcedSteps(signs: readonly Extract<Sign, { kind: 'link' | 'token' }
     if (kind === 'link') return [{ kind, path, value }];
     return tokenParameters(sign).map((parameter) => ({ kind, path, parameter, value }));
   });
-  const isKnown = (each: PageStep) =>
-    each.kind === 'token' && step?.kind === 'token' && each.parameter === step.parameter;
-  return distinct(steps.some(isKnown) ? steps.filter(isKnown) : steps);
+  const known = step?.kind === 'token' ? step.parameter : undefined;
+  const same = steps.filter((each) => each.kind === 'token' && each.parameter === known);
+  return distinct(same.length > 0 ? same : steps);
 }
 
 /** Returns the requests by page number or offset. The first page is page 0 or 1, and begins at 0 or 1. */
 function numberSteps(signs: readonly Sign[], { step, pages }: Progress, itemCount: number): readonly PageStep[] {
-  if (step?.kind === 'page') return [{ ...step, value: step.value + 1 }];
-  if (step?.kind === 'offset') return [{ ...step, value: step.value + itemCount }];
+  if (step?.kind === 'page' || step?.kind === 'offset') return [following(step, itemCount)];
   if (pages > 1) return [];
-  const toSteps = (sign: NumberSign, kind: 'page' | 'offset', distance: number) =>
-    distinct([ownParameter(sign), kind].map((parameter) => ({ kind, parameter, value: sign.value + distance })));
-  const page = ofKind(signs, 'page').find(isStart);
-  if (page) return toSteps(page, 'page', 1);
-  const [offset] = ofKind(signs, 'offset');
+  const sign = ofKind(signs, 'page').find(isStart) ?? ofKind(signs, 'offset')[0];
+  if (sign === undefined) return [];
+  const { kind, value } = sign;
   // An offset that is not that of this page is where the next one begins.
-  return offset ? toSteps(offset, 'offset', isStart(offset) ? itemCount : 0) : [];
+  const steps = [ownParameter(sign), kind].map((parameter) => ({ kind, parameter, value }));
+  return distinct(isStart(sign) ? steps.map((each) => following(each, itemCount)) : steps);
+}
+
+function following(step: Extract<PageStep, { kind: 'page' | 'offset' }>, itemCount: number): PageStep {
+  return { ...step, value: step.value + (step.kind === 'page' ? 1 : itemCount) };
 }
 
 function isStart({ value }: NumberSign): boolean {
@@ -211,7 +209,7 @@ function tokenParameters(sign: TokenSign): readonly string[] {
   // AWS sends NextToken, and takes NextToken.
   if (/^token$/i.test(own)) return [key, own];
   if (isNumber) return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
-  return [own, /cursor/i.test(own) ? 'after' : /marker/i.test(own) ? 'marker' : 'cursor'];
+  return [own, /cursor/i.test(own) ? 'after' : 'cursor'];
 }
 
 function distinct(steps: readonly PageStep[]): readonly PageStep[] {
@@ -227,22 +225,17 @@ function stepsBy(
 ): readonly PageStep[] {
   if (next.kind === 'link' || next.kind === 'token') {
     const value = textAt(next.source, page);
-    if (value === undefined) return [];
     const path = next.source.join('.');
-    return next.kind === 'link'
-      ? [{ kind: 'link', path, value }]
-      : [{ kind: 'token', path, parameter: next.parameter, value }];
+    return value === undefined ? [] : [{ ...next, path, value }];
   }
-  if (page.itemCount === 0) return [];
   const { kind, parameter } = next;
-  if (kind === 'after') return lastId === undefined ? [] : [{ kind, parameter, value: lastId }];
-  const distance = kind === 'page' ? 1 : page.itemCount;
-  if (step?.kind === kind) return [{ kind, parameter, value: step.value + distance }];
-  const given = next.kind === 'page' ? next.first : 0;
-  const first = ofKind(readSigns(page), kind).find(isStart)?.value ?? given;
+  if (page.itemCount === 0 || (kind === 'after' && lastId === undefined)) return [];
+  if (kind === 'after') return [{ kind, parameter, value: lastId ?? '' }];
+  if (step?.kind === kind) return [following(step, page.itemCount)];
+  const first = ofKind(readSigns(page), kind).find(isStart)?.value;
   // Page 1 repeats the first page, or is the second one if pages count from 0.
-  const firsts = first === undefined ? [0, 1] : [first];
-  return firsts.map((value) => ({ kind, parameter, value: value + distance }));
+  const firsts = first !== undefined ? [first] : kind === 'page' ? [0, 1] : [0];
+  return firsts.map((value) => following({ kind, parameter, value }, page.itemCount));
 }
 
 /** Returns the link or token at a path; undefined if there is none. */

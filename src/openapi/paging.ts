@@ -51,7 +51,7 @@ export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly s
   if (token !== undefined) return token;
   if (endpoint.responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
   const [page, after, offset] = [pageOf(query), called(query, 'after'), called(query, 'offset')];
-  if (page) return `page:${page.name}${page.shape.start === 0 ? ':0' : ''}`;
+  if (page) return `page:${page.name}`;
   if (after && signs.some(({ kind }) => kind === 'more')) return `after:${after.name}`;
   return offset && `offset:${offset.name}`;
 }

@@ -33,7 +33,7 @@ describe('a page', () => {
     [{ '@odata.nextLink': 'spaces?$skiptoken=x' }, ['link:@odata.nextLink=spaces?$skiptoken=x']],
     [{ _links: { next: { href: '?page=2' }, self: { href: '?page=1' } } }, ['link:_links.next=?page=2']],
     [{ meta: { next_cursor: 'c' } }, ['token:meta.next_cursor:cursor=c', 'token:meta.next_cursor:after=c']],
-    [{ IsTruncated: true, NextMarker: 'c' }, ['token:NextMarker:Marker=c', 'token:NextMarker:marker=c']],
+    [{ IsTruncated: true, NextMarker: 'c' }, ['token:NextMarker:Marker=c', 'token:NextMarker:cursor=c']],
     [{ next_page: 2 }, ['token:next_page:page=2']],
     [{ has_more: true, last_id: 'c' }, ['token:last_id:after_id=c', 'token:last_id:after=c']],
     [{ cursor: 'c' }, ['token:cursor:cursor=c?', 'token:cursor:after=c?']],
@@ -49,7 +49,7 @@ describe('a page', () => {
     [{ has_more: true }, ['has_more']],
     [{ last: false }, ['last']],
     [{ hits: { total: { value: 5 } } }, ['hits.total.value: 5, and 2 read']],
-    [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 page read']],
+    [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 of them read']],
     [{ total: 1 }, ['total: 1, and 2 read']],
   ])('that announces more, but not how to request it, is not explained: %j', (body, signs) => {
     expect(decide(body)).toMatchObject({ kind: 'unexplained', signs });
