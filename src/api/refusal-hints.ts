@@ -2,7 +2,7 @@ import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
-import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
+import { describeFix, setCommand } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import type { CallFacts } from './call-errors.ts';
 
@@ -49,7 +49,7 @@ export function addressHint({ operation: { leaf }, method, contract }: CallFacts
   return [
     'The method or path of the service may differ.',
     isPosted
-      ? describeMethod([{ leaf, value: `POST ${path}` }, ...inBody(leaf, contract)])
+      ? `To use that method, run: ${setCommand({ leaf, value: `POST ${path}` }, ...inBody(leaf, contract))}`
       : describeFix({ leaf, value: '<METHOD> <path>' }),
     `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
   ].join('\n');

@@ -61,7 +61,6 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, readonly string[]>();
-  private readonly parameters = new Map<OperationLeaf, readonly NamedParameter[]>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
@@ -92,14 +91,10 @@ export class Contract {
 
   /** Returns the parameters of an operation that are sent. */
   parametersOf(operation: OperationLeaf): readonly NamedParameter[] {
-    const known = this.parameters.get(operation);
-    if (known) return known;
-    const sent = parametersOf(operation).flatMap((leaf) => {
+    return parametersOf(operation).flatMap((leaf) => {
       const parameter = this.parameter(leaf);
       return parameter ? [{ name: leaf.slice(operation.length + 1), ...parameter }] : [];
     });
-    this.parameters.set(operation, sent);
-    return sent;
   }
 
   /** Undefined if the only list is taken. */

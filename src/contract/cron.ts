@@ -29,39 +29,31 @@ export interface ListedCronJob {
 
 type WireFields = Omit<WireSchedule, 'timezone'>;
 
-/** Other cron fields. `WireSchedule` cannot express a schedule that restricts one of them. */
-const OTHER_FIELDS = ['dayofmonth', 'day', 'month', 'year', 'week', 'second'];
+const FIELDS = ['minute', 'hour', 'dayofmonth', 'month', 'dayofweek'];
+/** Cron fields that `WireSchedule` cannot express either. */
+const OTHERS = ['day', 'year', 'week', 'second'];
 const UNRESTRICTED: readonly unknown[] = ['*', '?', null, undefined];
 
-/** Returns the fields if all three are present. The default of a missing one is unknown. */
-function fromFields(object: JsonObject): WireFields | undefined {
-  const values = byNormalName(object);
-  const [minute, hour, day_of_week] = ['minute', 'hour', 'dayofweek'].map((name) => {
-    const value = values.get(name);
-    return isTextOrNumber(value) ? String(value).trim() : '';
-  });
-  if (!minute || !hour || !day_of_week) return undefined;
-  const isExpressible = OTHER_FIELDS.every((name) => UNRESTRICTED.includes(values.get(name)));
-  return isExpressible ? { minute, hour, day_of_week } : undefined;
-}
-
-/** Parses `0 9 * * 1-5`: five fields, where the day of the month and the month must be unrestricted. */
-function fromExpression(text: string): WireFields | undefined {
-  const [minute, hour, day, month, day_of_week, ...more] = text.trim().split(/\s+/);
-  if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) return undefined;
-  return UNRESTRICTED.includes(day) && UNRESTRICTED.includes(month) ? { minute, hour, day_of_week } : undefined;
+/** Returns the fields if all three are present: the default of a missing one is unknown. */
+function fromFields([minute, hour, day, month, day_of_week, ...others]: readonly unknown[]): WireFields | undefined {
+  if (![day, month, ...others].every((value) => UNRESTRICTED.includes(value))) return undefined;
+  const [first, second, third] = [minute, hour, day_of_week].map((value) =>
+    isTextOrNumber(value) ? String(value).trim() : '',
+  );
+  return first && second && third ? { minute: first, hour: second, day_of_week: third } : undefined;
 }
 
 /** Reads a schedule as it was sent (spec §2), its fields without `data`, or one expression in place of either. */
 function wireFieldsIn(schedule: unknown): WireFields | undefined {
-  if (typeof schedule === 'string') return fromExpression(schedule);
+  if (typeof schedule === 'string') return fromFields(schedule.trim().split(/\s+/));
   if (!isJsonObject(schedule)) return undefined;
   const values = byNormalName(schedule);
   const type = values.get('type') ?? 'cron';
   if (typeof type !== 'string' || !/^cron/i.test(type)) return undefined;
-  const data = values.get('data') ?? values.get('expression') ?? values.get('cron') ?? schedule;
-  if (typeof data === 'string') return fromExpression(data);
-  return isJsonObject(data) ? fromFields(data) : undefined;
+  const data = values.get('data') ?? values.get('expression') ?? values.get('cron');
+  if (typeof data === 'string') return wireFieldsIn(data);
+  const fields = isJsonObject(data) ? byNormalName(data) : values;
+  return fromFields([...FIELDS, ...OTHERS].map((name) => fields.get(name)));
 }
 
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {

@@ -103,8 +103,8 @@ const SLASHES = ['as-written', 'always', 'never'] as const;
 /** Parses `as-written`, `always`, or `never`. @throws LeafValueError */
 export function parseSlash(value: string): (typeof SLASHES)[number] {
   const slash = SLASHES.find((known) => known === value);
-  if (slash === undefined) throw new LeafValueError(`must be ${SLASHES.join(', ')}`);
-  return slash;
+  if (slash !== undefined) return slash;
+  throw new LeafValueError(`must be ${SLASHES.join(', ')}`);
 }
 
 const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
@@ -118,17 +118,17 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   slash: parseSlash,
 };
 
+function placeholdersIn(text: string): readonly string[] {
+  return [...text.matchAll(/\{(\w+)\}/g)].map(([, placeholder = '']) => placeholder);
+}
+
 /** The placeholders of an operation must be known, and those without which the path means something else be there. */
 function checkPlaceholders(name: LeafName, value: string): void {
-  const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, placeholder = '']) => placeholder);
-  const [known, given] = [placeholders(DEFAULTS[name]), placeholders(value)];
+  const [known, given] = [placeholdersIn(DEFAULTS[name]), placeholdersIn(value)];
   const parameters = OPERATION_NAMES.filter((each) => each === name).flatMap(parametersOf);
   const allowed = [...known, ...parameters.map((parameter) => parameter.slice(name.length + 1))];
   const unknown = given.find((placeholder) => !allowed.includes(placeholder));
-  if (unknown !== undefined) {
-    const names = allowed.length === 0 ? 'none are possible' : `use ${allowed.map((each) => `{${each}}`).join(', ')}`;
-    throw new LeafValueError(`has the unknown placeholder {${unknown}}: ${names}`);
-  }
+  if (unknown !== undefined) throw new LeafValueError(`has the unknown placeholder {${unknown}}`);
   // An agent_id may identify an agent without its space.
   const required = known.includes('agent_id') ? 'agent_id' : known[0];
   if (required !== undefined && !given.includes(required))
@@ -139,10 +139,10 @@ function checkPlaceholders(name: LeafName, value: string): void {
 function checkLists(name: LeafName, value: string): void {
   const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length - 1 : 0);
   const expected = count(DEFAULTS[name]);
-  if (count(value) === expected) return;
-  throw new LeafValueError(
-    `must have ${expected === 0 ? 'no list' : 'one list'} ([]) in its path, like ${DEFAULTS[name]}`,
-  );
+  if (count(value) !== expected)
+    throw new LeafValueError(
+      `must have ${expected === 0 ? 'no' : 'one'} list ([]) in its path, like ${DEFAULTS[name]}`,
+    );
 }
 
 /** Checks that a leaf can have a value: its form, and that the call keeps its meaning. @throws LeafValueError */
@@ -150,13 +150,6 @@ export function checkLeaf(name: LeafName, value: string): void {
   const kind = kindOf(name);
   PARSERS[kind](value);
   if (kind !== 'operation' && kind !== 'parameter') return;
-  if (value !== 'none') {
-    const check = kind === 'operation' ? checkPlaceholders : checkLists;
-    check(name, value);
-    return;
-  }
-  if (mayBeNone(name)) return;
-  throw new LeafValueError(
-    `cannot be none: ${kind === 'operation' ? 'only a list may be missing' : 'the call would mean something else without it'}`,
-  );
+  if (value !== 'none') (kind === 'operation' ? checkPlaceholders : checkLists)(name, value);
+  else if (!mayBeNone(name)) throw new LeafValueError('cannot be none: the call would mean something else without it');
 }

@@ -88,42 +88,29 @@ const AT_LEAVES = {
   'cron_job.at': `${PARTS}, cron_job, partner_cron_job, job`,
 } as const;
 
-/** Names of ids that any resource may have: those of one rank must agree. */
-const IDS = 'id|uuid|uid|guid|pk|_id|$id';
-/** Well-known platforms call ids so. Some call every id `documentId`. */
-const OTHER_IDS = 'gid, sid, object_id, sys_id, identifier';
+/** Names of ids that any resource may have: those of one rank must agree. Strapi has a `documentId` beside the id. */
+const IDS = 'id|uuid|uid|guid|pk|$id|document_id, gid, sid, object_id, sys_id, identifier';
 const NAMES = 'display_name, title, label, descriptor';
 
 /** The listing of agents has integration metadata (spec §2), whose shape is not shown. */
-const METADATA = ['integrations', 'integration_metadata', 'metadata'] as const;
-const SOURCE_IDS = ['', ...METADATA.map((name) => `${name}.`)]
-  .flatMap((place) =>
-    ['source_id', 'api_chat_source_id', 'api_chat.source_id', 'api_chat.id', 'source.source_id', 'source.id'].map(
-      (path) => place + path,
-    ),
-  )
-  .join('|');
-
-function idsOf(own: string, equal = `${IDS}|document_id`): string {
-  const others = ['uuid', 'guid', 'arn'].map((kind) => own.replace(/id(, .*)?$/, kind)).join('|');
-  return `${own}, ${others}, ${equal}, ${OTHER_IDS}`;
-}
+const SOURCE_IDS =
+  'source_id|api_chat_source_id|api_chat.source_id|api_chat.id|source.source_id|source.id|integrations.source_id|integrations.api_chat.source_id|integrations.api_chat.id|integrations.source.id|metadata.source_id|metadata.api_chat.source_id';
 
 const FIELD_LEAVES = {
-  'space.id': idsOf('space_id'),
+  'space.id': `space_id, space_uuid|space_guid|space_arn, ${IDS}`,
   'space.external_space_id': 'external_space_id, external_id|external_ref|external_reference|external_key|ext_id',
   'space.name': `name, space_name|workspace_name, ${NAMES}`,
   'space.description': 'description, space_description, desc',
   'space.is_org_wide': 'is_org_wide, org_wide',
-  'agent.id': idsOf('agent_id'),
+  'agent.id': `agent_id, agent_uuid|agent_guid|agent_arn, ${IDS}`,
   'agent.name': `name, agent_name, ${NAMES}`,
   'agent.template_id': 'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
   'agent.source_id': SOURCE_IDS,
-  'source.id': idsOf('source_id'),
+  'source.id': `source_id, source_uuid|source_guid|source_arn, ${IDS}`,
   'source.name': 'name, display_name, title, descriptor',
   'source.reply_capable': 'reply_capable',
   'source.routing_mode': 'routing_mode, api_chat_routing_mode',
-  'message.id': idsOf('message_id'),
+  'message.id': `message_id, message_uuid|message_guid|message_arn, ${IDS}`,
   'message.session_id': 'session_id',
   'message.source_id': 'source_id',
   'message.external_message_id': 'external_message_id, external_id, client_message_id',
@@ -133,7 +120,7 @@ const FIELD_LEAVES = {
     'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
   'message.created_at':
     'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
-  'cron_job.id': idsOf('cron_job_id'),
+  'cron_job.id': `cron_job_id, cron_job_uuid|cron_job_guid|cron_job_arn, ${IDS}`,
   'cron_job.agent_id':
     'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
   'cron_job.name': `name, job_name|cron_job_name, ${NAMES}`,
@@ -141,9 +128,8 @@ const FIELD_LEAVES = {
   'cron_job.schedule': 'schedule, cron_schedule, cron|cron_expression|crontab|expression',
   'cron_job.timezone':
     'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
-  'document.id': idsOf('document_id'),
-  // For an attachment, `documentId` could be the id of something else.
-  'file_attachment.id': idsOf('file_attachment_id, attachment_id, file_id', IDS),
+  'document.id': `document_id, ${IDS}`,
+  'file_attachment.id': 'file_attachment_id, attachment_id, file_id, id|uuid|uid|guid|pk, gid, sid, identifier',
 } as const;
 
 const VALUES_LEAVES = {

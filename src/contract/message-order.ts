@@ -8,10 +8,9 @@ interface MessageRef {
 /** Negative if the first message is older, positive if it is newer, 0 if nothing tells. */
 type Compare = (left: number, right: number) => number;
 
-/** A time, more precise than milliseconds if the service is; undefined if it is missing or not a date. */
-function timeOf({ created_at }: MessageRef): { readonly ms: number; readonly fraction: string } | undefined {
-  const ms = Date.parse(created_at ?? '');
-  return Number.isNaN(ms) ? undefined : { ms, fraction: /:\d\d\.(\d+)/.exec(created_at ?? '')?.[1] ?? '' };
+function timeOf({ created_at }: MessageRef): number | undefined {
+  const time = Date.parse(created_at ?? '');
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /** The number at the end of an id, if ids are numbered: `msg_12` has 12. */
@@ -20,41 +19,29 @@ function numberOf({ message_id }: MessageRef): bigint | undefined {
   return digits === undefined ? undefined : BigInt(digits);
 }
 
-/** Whether a comparison of neighbors says the same everywhere. */
-function isMonotonic(compare: Compare, length: number): boolean {
-  const signs = new Set(Array.from({ length: length - 1 }, (_, index) => compare(index, index + 1)));
-  return !(signs.has(1) && signs.has(-1));
-}
-
 /** Compares by values that all messages have; undefined if one has none. */
-function comparing<Value>(
+function comparing(
   messages: readonly MessageRef[],
-  valueIn: (message: MessageRef) => Value | undefined,
-  isLess: (left: Value, right: Value) => boolean,
+  valueIn: (message: MessageRef) => number | bigint | undefined,
 ): Compare | undefined {
   const values = messages.flatMap((message) => valueIn(message) ?? []);
   if (values.length < messages.length) return undefined;
   return (left, right) => {
-    const [first, second] = [values[left], values[right]];
-    if (first === undefined || second === undefined) return 0;
-    return isLess(first, second) ? -1 : isLess(second, first) ? 1 : 0;
+    const [first = 0, second = 0] = [values[left], values[right]];
+    return first < second ? -1 : first > second ? 1 : 0;
   };
 }
 
 /**
- * Orders messages by their times, or where one has none, by the numbers of their ids, if these only rise or only fall. Ties of
- * time are ordered by the numbers, unless these contradict a time.
+ * Orders messages by their times and, within one, by the numbers of their ids; where one has no time, by the numbers alone, if
+ * these only rise or only fall.
  * @returns undefined if neither orders them
  */
 function orderOf(messages: readonly MessageRef[]): Compare | undefined {
-  const byNumber = comparing(messages, numberOf, (left, right) => left < right);
-  const byTime = comparing(messages, timeOf, (left, right) =>
-    left.ms === right.ms ? left.fraction < right.fraction : left.ms < right.ms,
-  );
-  if (!byTime) return byNumber && isMonotonic(byNumber, messages.length) ? byNumber : undefined;
-  const agrees =
-    byNumber && messages.every((_, index) => index === 0 || byTime(index - 1, index) * byNumber(index - 1, index) >= 0);
-  return (left, right) => byTime(left, right) || (agrees ? byNumber(left, right) : 0);
+  const [byTime, byNumber] = [comparing(messages, timeOf), comparing(messages, numberOf)];
+  if (byTime) return (left, right) => byTime(left, right) || (byNumber?.(left, right) ?? 0);
+  const signs = new Set(messages.slice(1).map((_, index) => byNumber?.(index, index + 1)));
+  return signs.has(1) && signs.has(-1) ? undefined : byNumber;
 }
 
 /** Whether messages lead from the oldest to the newest, or back; undefined if neither times nor ids tell. */

@@ -36,7 +36,7 @@ export interface Created {
   readonly layers: readonly JsonObject[];
 }
 
-const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command|process)s?$/;
+const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command)s?$/;
 
 /** Whether an object says that it is the operation that creates the resource: `{id, object: 'operation', status}`. */
 function isOperation(object: JsonObject): boolean {
@@ -115,18 +115,11 @@ export function bodyOfLocation(
   return target.origin === new URL(url).origin && isOwn && isPlain ? { [`${resource}_id`]: last } : undefined;
 }
 
-const CREATED = /^(?:is|was)?(?:created|new)$/;
-const EXISTED = /^(?:is)?(?:reused|exist(?:ing|ed)|alreadyexist(?:s|ed))$/;
+const CREATED = ['created', 'iscreated', 'isnew'];
 
-/** Whether a response says that the resource is new, also as text; undefined if it does not say. */
+/** Whether a response says that the resource is new; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  let existed: boolean | undefined;
-  for (const [key, value] of layers.flatMap((layer) => Object.entries(layer))) {
-    const isTrue = value === true || value === 'true';
-    if (!isTrue && value !== false && value !== 'false') continue;
-    const name = normalizeName(key);
-    if (CREATED.test(name)) return isTrue;
-    if (EXISTED.test(name)) existed ??= isTrue;
-  }
-  return existed === undefined ? undefined : !existed;
+  const flags = layers.flatMap((layer) => Object.entries(layer)).filter(([, value]) => typeof value === 'boolean');
+  const [, isNew] = flags.find(([key]) => CREATED.includes(normalizeName(key))) ?? [];
+  return isNew === undefined ? undefined : isNew === true;
 }

@@ -1,5 +1,4 @@
 import type { Contract } from './contract.ts';
-import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { UnknownShape } from './unknown-shape.ts';
@@ -32,22 +31,17 @@ export function entriesOfSession(
   return entries.filter((entry) => {
     const fields = fieldsOf(entry, 'message', contract);
     const session = foreignPath(fields, 'session_id', requested);
-    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id', contract);
+    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id');
     const source = foreignPath(fields, 'source_id', requested);
-    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id', contract);
+    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id');
     if (isFiltered || fields.all('message.session_id').length > 0) return session === undefined;
     const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);
   });
 }
 
-function foreignEntry(path: string, field: keyof RequestedSession, contract: Contract): UnknownShape {
-  const leaf = `messages.history.${field}` as const;
-  const name = path.split('.').findLast((step) => !/^(id|key)$/i.test(step)) ?? path;
-  const named = `${contract.parameter(leaf)?.place ?? 'query'}:${name}`;
-  // A service that ignores the name that its own messages use has no parameter for it.
-  const isSent = normalizeName(named) === normalizeName(contract.leaf(leaf).value);
-  const value = isSent && field === 'session_id' ? 'none' : named;
+function foreignEntry(path: string, field: keyof RequestedSession): UnknownShape {
   const message = 'The history contains messages of a session other than the requested one.';
-  return new UnknownShape(message, `messages whose ${path} differs`, { leaf, value });
+  const fix = { leaf: `messages.history.${field}`, value: 'query:<name>', other: 'none' } as const;
+  return new UnknownShape(message, `messages whose ${path} differs`, fix);
 }

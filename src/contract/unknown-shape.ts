@@ -1,7 +1,7 @@
 import { shellQuote } from '../platform/shell-quote.ts';
 import { normalizeName } from './field-names.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { kindOf, type LeafName } from './leaves.ts';
+import { describeJson, type JsonObject } from './json.ts';
+import type { LeafName } from './leaves.ts';
 
 /** A leaf to set, and a value to try; `<name>` stands for one that the operator must fill in. */
 export interface ContractFix {
@@ -13,17 +13,9 @@ export interface ContractFix {
   readonly condition?: string;
 }
 
-type Setting = Pick<ContractFix, 'leaf' | 'value'>;
-
-function setCommand(...settings: readonly Setting[]): string {
+/** Returns the command that sets leaves. */
+export function setCommand(...settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
   return `partnerctl contract set ${settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`).join(' ')}`;
-}
-
-/** Says what to put in place of what the operator must fill in. */
-function choiceFor(value: string, condition: string | undefined): string {
-  if (value === 'query:<name>') return ', with the name of the parameter in place of <name>';
-  if (value !== '<path>') return '';
-  return `, with ${condition === undefined ? 'the path of the field' : 'its path'} in place of <path>`;
 }
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */
@@ -32,14 +24,7 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand({ leaf, value: each })}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
-  const isPlace = ['field', 'at', 'items'].includes(kindOf(leaf));
-  const when = condition !== undefined ? `If ${condition}` : isPlace ? 'To say where it is' : 'To change that';
-  return `${when}, run: ${setCommand({ leaf, value })}${choiceFor(value, condition)}`;
-}
-
-/** Returns the hint for another method of an operation: one command for it and its parameters. */
-export function describeMethod(settings: readonly Setting[]): string {
-  return `To use that method, run: ${setCommand(...settings)}`;
+  return `${condition === undefined ? 'To change that' : `If ${condition}`}, run: ${setCommand({ leaf, value })}`;
 }
 
 /** A response that cannot be read as the contract says. The API client turns it into an error for the user. */
@@ -67,19 +52,12 @@ export class ErrorInBody extends UnknownShape {
 const ERROR_FIELDS = /^(?:message|msg|details?|code|reason|errormessage|errorcode|title)$/;
 const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/;
 
-/** Whether the value of an `error` field is an error: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are not. */
-function isError(value: unknown): boolean {
-  if (typeof value === 'string') return !/^(?:0+|ok|success)?$/i.test(value);
-  if (!isJsonObject(value)) return Array.isArray(value) ? value.length > 0 : Boolean(value);
-  const details = Object.entries(value).filter(([key]) => ERROR_FIELDS.test(normalizeName(key)));
-  return details.length > 0 ? details.some(([, each]) => isError(each)) : Object.keys(value).length > 0;
-}
-
 /** Whether a field says of its object that the call failed: `success: false`, `error: {…}`. */
 function isErrorField(name: string, value: unknown): boolean {
   if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
   if (/^(?:is|has)errors?$/.test(name)) return value === true;
-  return /^(?:error|fault)s?$/.test(name) && isError(value);
+  const isEmpty = !value || (typeof value === 'object' && Object.keys(value).length === 0);
+  return /^(?:error|fault)s?$/.test(name) && !isEmpty;
 }
 
 /** Whether a field says so where it is not the status of a resource: `status: "failed"`, `code: 404`. */

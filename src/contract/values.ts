@@ -3,14 +3,9 @@ import { isJsonObject } from './json.ts';
 /** What `ApiResponse` puts in place of a secret. It is never an id. */
 const REDACTED = '[redacted]';
 
-/** MongoDB's extended JSON for one plain value: `{"$oid": "65f0c0"}`. */
-const EXTENDED = ['$oid', '$date', '$numberLong', '$numberInt'];
-
-/** Returns the plain value of extended JSON; anything else as it is. */
+/** Returns the plain value of MongoDB's extended JSON, `{"$oid": "65f0c0"}`; anything else as it is. */
 export function plain(value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
-  const [key = '', ...others] = Object.keys(value);
-  return others.length === 0 && EXTENDED.includes(key) ? value[key] : value;
+  return isJsonObject(value) ? (value.$oid ?? value.$date ?? value) : value;
 }
 
 /** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
@@ -37,15 +32,11 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left === right;
 }
 
-const UUID = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/**
- * An id as it is compared: services accept a UUID in either case, without hyphens, and in braces. What is sent stays as typed.
- * @returns a UUID in lower case with hyphens; any other id unchanged
- */
+/** An id as it is compared: services accept a UUID in either case. What is sent stays as typed. */
 export function canonicalId(id: string): string {
-  const [, ...parts] = UUID.exec(id) ?? [];
-  return parts.length === 0 ? id : parts.join('-').toLowerCase();
+  return UUID.test(id) ? id.toLowerCase() : id;
 }
 
 /** An agent's id as it is compared: services may list the address of an agent as its id. */

@@ -48,7 +48,7 @@ describe('contract show', () => {
     expect(stdout).toMatch(/^LEAF +VALUE +SOURCE\n/);
     expect(stdout).toMatch(/^agent.source_id +source_id\|.*… +assumed$/m);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
-    expect((await show('--wide')).stdout).toContain('integration_metadata.source.id|metadata.source_id');
+    expect((await show('--wide')).stdout).toContain('integrations.source.id|metadata.source_id');
   });
 
   test('rejects a prefix that no leaf has, and an unknown source, and suggests what there is', async () => {
