@@ -89,19 +89,17 @@ export class HistoryReader {
   }
 
   /** Takes what was read so far as one page, oldest first. */
-  private take(read: ReadPages, { after_message_id: after, newest }: HistoryPosition): HistoryPage {
+  private take(read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
     const { messages, pages, direction, last, waitMs } = read;
     read.messages = [];
     if (direction === undefined && messages.length > 1) this.warnAboutOrder();
     const isNewestFirst = direction === 'newest first';
     const verdict = last?.verdict;
-    const isEnough = messages.length >= (newest ?? Number.POSITIVE_INFINITY);
-    const isMissing = verdict?.kind === 'unexplained' && !(verdict.isEarlier && isEnough);
     const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
     return {
       messages: after === undefined ? sortOldestFirst(messages) : this.following(messages, after, isNewestFirst),
       hasMore: true,
-      unexplained: isMissing ? verdict.signs.join(', ') : undefined,
+      unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
       mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
       respondedAt: parseDate(last?.response.headers.date),
       requestedWaitMs: waitMs,

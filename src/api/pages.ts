@@ -244,7 +244,7 @@ class PageReader<Item> {
     const [step] = steps;
     if (!this.isList) {
       const isMissing = isCertain && page.items.length > 0 && step?.kind !== 'link';
-      return isMissing ? { kind: 'unexplained', signs, isEarlier: false } : undefined;
+      return isMissing ? { kind: 'unexplained', signs } : undefined;
     }
     const isRead = progress.step !== undefined;
     if (isEnd(verdict, failures, progress, this.rule)) {

@@ -43,29 +43,21 @@ function fromFields([minute, hour, day, month, day_of_week, ...others]: readonly
   return first && second && third ? { minute: first, hour: second, day_of_week: third } : undefined;
 }
 
-/** Reads a schedule as it was sent (spec §2), its fields without `data`, or one expression in place of either. */
-function wireFieldsIn(schedule: unknown): WireFields | undefined {
-  if (typeof schedule === 'string') return fromFields(schedule.trim().split(/\s+/));
-  if (!isJsonObject(schedule)) return undefined;
-  const values = byNormalName(schedule);
-  const type = values.get('type') ?? 'cron';
-  if (typeof type !== 'string' || !/^cron/i.test(type)) return undefined;
-  const data = values.get('data') ?? values.get('expression') ?? values.get('cron');
-  if (typeof data === 'string') return wireFieldsIn(data);
-  const fields = isJsonObject(data) ? byNormalName(data) : values;
-  return fromFields([...FIELDS, ...OTHERS].map((name) => fields.get(name)));
-}
-
+/** Reads a schedule as it was sent (spec §2), or an expression in its place: `0 9 * * 1-5`. */
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const schedule = job.value('cron_job.schedule');
-  const fields = wireFieldsIn(schedule);
-  if (fields === undefined) return undefined;
-  // The time zone of the schedule, or else of the job.
-  const places = isJsonObject(schedule) ? [schedule, ...Object.values(schedule).filter(isJsonObject)] : [];
-  const zones = [...places.map((place) => fieldsOf(place, 'cron_job', contract)), job].flatMap((place) =>
-    place.all('cron_job.timezone').map(({ value }) => (typeof value === 'string' ? value.trim() : '')),
-  );
-  return { ...fields, timezone: zones.find((zone) => zone !== '') };
+  const zoneOf = (fields: Fields) => fields.text('cron_job.timezone')?.trim() || undefined;
+  if (typeof schedule === 'string') return withZone(fromFields(schedule.trim().split(/\s+/)), zoneOf(job));
+  if (!isJsonObject(schedule)) return undefined;
+  const { type = 'cron', data = schedule } = Object.fromEntries(byNormalName(schedule));
+  if (typeof type !== 'string' || !/^cron/i.test(type) || !isJsonObject(data)) return undefined;
+  const fields = byNormalName(data);
+  const zone = zoneOf(fieldsOf(schedule, 'cron_job', contract)) ?? zoneOf(job);
+  return withZone(fromFields([...FIELDS, ...OTHERS].map((name) => fields.get(name))), zone);
+}
+
+function withZone(fields: WireFields | undefined, timezone: string | undefined): WireSchedule | undefined {
+  return fields && { ...fields, timezone };
 }
 
 /** A text in `agent` may be a name. Taken for an id, it would assign the job to another agent. */

@@ -131,7 +131,6 @@ function signsWithin(value: object, place: Place, own: string): readonly Sign[] 
 
 function signsOfHeader(header: string, text: string): readonly Sign[] {
   const path = `header.${header}`;
-  if (header === 'content-range') return signsOfValue({ path, key: 'total', name: 'total' }, text.split('/').at(-1));
   const [, key] = HEADER.exec(header) ?? [];
   if (key === undefined) return [];
   const object = text.startsWith('{') ? parseOrUndefined(text) : undefined;

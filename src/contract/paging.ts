@@ -42,8 +42,8 @@ export type Verdict =
       readonly isCertain: boolean;
       readonly signs: readonly string[];
     }
-  /** There is more, and nothing says how to request it. `isEarlier`: only before the first page. */
-  | { readonly kind: 'unexplained'; readonly signs: readonly string[]; readonly isEarlier: boolean };
+  /** There is more, and nothing says how to request it. */
+  | { readonly kind: 'unexplained'; readonly signs: readonly string[] };
 
 /** Why a page is not the next one. */
 export type Failure = 'empty' | 'repeated' | 'rejected';
@@ -75,8 +75,7 @@ export function decideNext(page: PageResponse, progress: Progress, rule: PagingR
   const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
   const steps = stepsBy(next, page, progress, lastId);
   if (steps.length > 0) return { kind: 'next', steps, isCertain, signs: found.kind === 'whole' ? [] : found.signs };
-  if (isCertain && !(isOverride && progress.step !== undefined))
-    return { kind: 'unexplained', signs: found.signs, isEarlier: found.kind === 'unexplained' && found.isEarlier };
+  if (isCertain && !(isOverride && progress.step !== undefined)) return { kind: 'unexplained', signs: found.signs };
   return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
 }
 
@@ -103,9 +102,7 @@ function decideBySigns(
     const speaking = pathsOf(announced.length > 0 ? announced : full);
     return { kind: 'next', steps, isCertain, signs: [...new Set([...speaking, ...open])] };
   }
-  if (open.length > 0) return { kind: 'unexplained', signs: open, isEarlier: false };
-  const earlier = isFirst && extent === 'session' ? pathsOf(ofKind(signs, 'earlier')) : [];
-  if (earlier.length > 0) return { kind: 'unexplained', signs: earlier, isEarlier: true };
+  if (open.length > 0) return { kind: 'unexplained', signs: open };
   return { kind: 'whole', isStated, mayContinue: isFirst && !isStated && (full.length > 0 || ROUND.has(itemCount)) };
 }
 
@@ -113,7 +110,7 @@ function decideBySigns(
  * Returns what speaks of more than was read, and whether the service says that there is no more. Of a list, a total that is too
  * small is also open: it counts something else, or the list has shrunk meanwhile.
  */
-function weigh(signs: readonly Sign[], { items, pages }: Progress, extent: PagingRule['extent']) {
+function weigh(signs: readonly Sign[], { items, pages, step }: Progress, extent: PagingRule['extent']) {
   const isRest = extent === 'rest of a session';
   const totals = isRest ? [] : ofKind(signs, 'total');
   const pageTotals = isRest ? [] : ofKind(signs, 'pages');
@@ -125,10 +122,12 @@ function weigh(signs: readonly Sign[], { items, pages }: Progress, extent: Pagin
       .filter(({ value }) => value > pages)
       .map(({ path, value }) => `${path}: ${value}, and ${pages} of them read`),
   ];
+  // The first page of a session may say that others come before.
+  const earlier = extent === 'session' && step === undefined ? ofKind(signs, 'earlier') : [];
   const isCounted = totals.length + pageTotals.length > 0 && unread.length === 0;
   const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(({ isNext }) => isNext);
   return {
-    open: [...pathsOf(ofKind(signs, 'more')), ...unread],
+    open: [...pathsOf([...ofKind(signs, 'more'), ...earlier]), ...unread],
     isStated: isCounted || isEnded || ofKind(signs, 'last').length > 0,
   };
 }
@@ -151,7 +150,7 @@ function fullSizes(signs: readonly Sign[], itemCount: number): readonly Sign[] {
 
 /** After the requests that a page announces, a history is read on after its last message. */
 function ofHistory(found: Verdict, { step, emptyPages }: Progress, lastId: string | undefined): Verdict {
-  if (found.kind === 'whole' || (found.kind === 'unexplained' && found.isEarlier)) return found;
+  if (found.kind === 'whole') return found;
   const announced = found.kind === 'next' ? found.steps : [];
   if (announced[0]?.kind === 'link') return found;
   if (emptyPages > MAX_EMPTY_HISTORY_PAGES) return { kind: 'whole', isStated: false, mayContinue: false };

@@ -21,7 +21,6 @@ describe('a listed job', () => {
     ['with its agent as an object', { ...JOB, agent_id: null, agent: { id: 'a1', name: 'Support' } }],
     ['with the timezone next to the schedule', { ...JOB, schedule: DATA, timezone }],
     ['with a text', { ...JOB, schedule: ' 0 9 ? * 1-5 ', timezone }],
-    ['with a text in the schedule', { ...JOB, schedule: { expression: '0 9 * * 1-5', timezone } }],
     ['with a text on the job itself', { ...JOB, schedule: undefined, cronSchedule: '0 9 * * 1-5', timezone }],
   ])('is read %s', (_, item) => {
     expect(readJob(item)).toEqual(READ);

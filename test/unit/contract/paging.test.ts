@@ -73,7 +73,6 @@ describe('a page', () => {
     [{ 'x-total-count': '5' }, ['header.x-total-count: 5, and 2 read']],
     [{ 'x-next-page': '2', 'x-page': '1', 'x-per-page': '2' }, ['token:header.x-next-page:page=2']],
     [{ 'x-pagination': '{"HasNext":true,"CurrentPage":1}' }, ['page:Page=2', 'page:page=2']],
-    [{ 'content-range': 'items 0-1/5' }, ['header.content-range: 5, and 2 read']],
     [{ 'x-ratelimit-limit': '2', 'x-rate-limit-remaining': '9', 'x-token': 'abc', 'content-length': '12' }, 'whole'],
   ])('is also judged by its headers: %j', (headers, expected) => {
     expect(read([], { page: { headers } })).toEqual(expected);
@@ -92,10 +91,6 @@ describe('a page', () => {
 describe('a page of a session', () => {
   const session = { extent: 'session', takesMessage: true } as const;
   const rest = { rule: { extent: 'rest of a session' } } as const;
-
-  it('that begins with its first message may say that others come before, and they cannot be requested', () => {
-    expect(decide({ has_older: true }, { rule: session })).toMatchObject({ kind: 'unexplained', isEarlier: true });
-  });
 
   it('that begins after a message is not measured by the size of the session', () => {
     expect(read({ total: 9, has_previous: true }, rest)).toBe('whole');
