@@ -37,15 +37,9 @@ export class ApiResponse {
     return pathname + search;
   }
 
-  /** The number of attempts, including this one; all earlier attempts failed. */
-  get attempts(): number {
-    return this.call.attempts;
-  }
-
   /**
    * Returns the body as JSON.
-   * @throws ShapeError if the body is not JSON in UTF-8, or exceeds the limits of `parseJson`; for a `once` call,
-   *   OutcomeUnknownError with the ShapeError as its cause
+   * @throws ShapeError if it is not JSON in UTF-8, or beyond the limits; for a `once` call, OutcomeUnknownError by that
    */
   json(): unknown {
     this.parsed ??= { value: this.parse() };

@@ -47,9 +47,9 @@ export const ATTEMPT_TIMEOUT_MS = 120_000;
 const INTERRUPT_GRACE_MS = 5_000;
 
 /**
- * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal.
- * @throws InterruptedError, or the reason of the caller's signal. For a `once` call, either proves that the service did
- * nothing: a fully sent `once` request gets five more seconds after Ctrl-C, and its result is returned instead
+ * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal. A fully sent `once` request gets five
+ * more seconds after Ctrl-C, and its result is returned.
+ * @throws InterruptedError, or the reason of the caller's signal. For a `once` call, either proves that nothing was done
  */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<TransportResult> {
   const { transport, clock, interrupt, trace } = deps;

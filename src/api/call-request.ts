@@ -15,20 +15,13 @@ export interface CallOptions {
   readonly link?: string;
   /** What a body has besides the values: the token of a page. */
   readonly more?: JsonObject;
-  /**
-   * A body to send instead of JSON. While the connection keeps accepting chunks, only the command's deadline applies.
-   */
+  /** A body to send instead of JSON. While the connection accepts chunks, only the command's deadline applies. */
   readonly body?: StreamedBody;
-  /** The number of retries after the first attempt. Overrides the configured number. */
+  /** The number of retries, in place of the configured one. */
   readonly retries?: number;
-  /**
-   * The time limit for this call in milliseconds, including waits and retries. The command's deadline still applies.
-   */
+  /** The time limit of this call with its waits and retries. The command's deadline still applies. */
   readonly timeoutMs?: number;
-  /**
-   * Asked in the tick that writes a request, after its connection stands. If it returns false, nothing is
-   * sent, and the call throws `NotSentError`.
-   */
+  /** Asked in the tick that writes a request, after its connection stands. False: the call throws `NotSentError`. */
   readonly maySend?: () => boolean;
   /** Called with the response that ends the call with an error. */
   readonly onRefusal?: (response: HttpResponse) => void;
@@ -50,10 +43,7 @@ export interface Call {
 
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 
-/**
- * Returns what a call sends, as the contract says.
- * @throws UsageError for a value that cannot be in a path; NoOperationError
- */
+/** Returns what a call sends. @throws UsageError for a value that cannot be in a path; NoOperationError */
 export function toWire(
   operation: Operation | RawOperation,
   { values, more, link }: CallOptions,

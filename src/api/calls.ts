@@ -16,9 +16,9 @@ import { type ItemReader, listAll, listItems } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /*
- * The calls of the service (spec §4), by which features reach it. Beside them, `history.ts` reads the messages of a
- * session. All throw the errors of `Http.call`, and ShapeError for a response that cannot be read. The `once` calls throw
- * OutcomeUnknownError if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
+ * The calls of the service (spec §4), by which features reach it; `history.ts` reads the messages of a session. All throw
+ * the errors of `Http.call`, and ShapeError for a response that cannot be read. The `once` calls throw OutcomeUnknownError
+ * if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
  */
 
 /** The limits of a call that must happen once. */
@@ -32,10 +32,7 @@ export function listSpaces(http: Http): Paged<ListedSpace> {
   return listAll(http, OPERATIONS.listSpaces, SPACES);
 }
 
-/**
- * Lists what the service shows as the agents of a space, with their public integration metadata (endpoint 3). Reading it
- * throws NotFoundError when the service does not know the space.
- */
+/** Lists the agents of a space (endpoint 3). Reading it throws NotFoundError if the service does not know the space. */
 export function listAgents(http: Http, spaceId: string): Paged<ListedAgent> {
   return new Paged(readAgents(http, spaceId));
 }
@@ -45,15 +42,11 @@ async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonl
     yield* listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
-    const { why, hint } = error.info;
-    // A service that quotes the path has nothing there, rather than no such space.
-    const addressHint = hint !== undefined && why?.includes('/agents') ? [hint] : [];
+    const hint =
+      'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list';
     throw new NotFoundError(`The service does not know the space ${JSON.stringify(space_id)} (404).`, {
       ...error.info,
-      hint: [
-        'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list',
-        ...addressHint,
-      ].join('\n'),
+      hint: `${hint}\n${error.info.hint}`,
     });
   }
 }
@@ -126,7 +119,7 @@ export async function postMessage(http: Http, message: NewMessage): Promise<Sent
   const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { values });
   const sent = acknowledgedBy(response);
-  return { ...sent, created: sent.created ?? isCreated(response), wasRetried: response.attempts > 1 };
+  return { ...sent, created: sent.created ?? isCreated(response), wasRetried: response.call.attempts > 1 };
 }
 
 function acknowledgedBy(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
@@ -151,10 +144,7 @@ export interface NewJob {
   readonly schedule: WireSchedule;
 }
 
-/**
- * Creates a scheduled job (spec §4.5) and returns its id. The service creates another job for every request that it
- * receives: a `once` call.
- */
+/** Creates a scheduled job and returns its id. A `once` call: each request creates another job (spec §4.5). */
 export async function createJob(http: Http, job: NewJob, limits: OnceLimits): Promise<string> {
   const { agent_id, name, instructions } = job;
   const { minute, hour, day_of_week, timezone } = job.schedule;

@@ -26,8 +26,6 @@ export interface CheckedSession {
 
 /** Enough to see every field and to follow pages, without reading a whole service. */
 const MAX_ITEMS = 500;
-/** Spaces whose agents are read, until one has agents. */
-const MAX_SPACES = 5;
 
 /** What was read of a list. */
 interface ReadList {
@@ -93,37 +91,31 @@ function addFailure(findings: Findings, list: ListLeaf, error: PartnerctlError):
   findings.set(list, { result: status === 403 || isOfSession ? 'unobservable' : 'contradicted', detail });
 }
 
-async function checkAgents(findings: Findings, http: Http, spaces: readonly JsonObject[]): Promise<void> {
-  let last: ReadList | undefined;
-  for (const space of spaces.slice(0, MAX_SPACES)) {
-    const id = fieldsOf(space, 'space', http.contract).id('space.id');
-    if (id === undefined) continue;
-    last = await readUpTo(listItems(http, OPERATIONS.listAgents, { values: { space_id: id } }).pages);
-    if (last.items.length > 0 || last.error) break;
-  }
-  if (last) addList(findings, http, 'agents.list', last);
+/** Checks the agents of the first space. */
+async function checkAgents(findings: Findings, http: Http, [space]: readonly JsonObject[]): Promise<void> {
+  const space_id = space && fieldsOf(space, 'space', http.contract).id('space.id');
+  if (space_id === undefined) return;
+  const agents = listItems(http, OPERATIONS.listAgents, { values: { space_id } });
+  addList(findings, http, 'agents.list', await readUpTo(agents.pages));
 }
 
 const PROBED: Readonly<Record<Awaited<ReturnType<typeof probeSession>>, LeafFinding>> = {
-  heeded: { result: 'confirmed', detail: 'a session that does not exist does not have these messages' },
-  ignored: { result: 'contradicted', detail: 'a session that does not exist has the same messages' },
+  heeded: { result: 'confirmed', detail: 'a session that does not exist has no messages' },
+  ignored: { result: 'contradicted', detail: 'a session that does not exist has messages' },
   unknown: { result: 'unobservable', detail: 'the history of a session that does not exist could not be read' },
 };
 
 /** Checks the history of a session, and that of one that does not exist, which must not have the same messages. */
 async function checkHistory(findings: Findings, http: Http, session: CheckedSession): Promise<void> {
-  const ids: string[] = [];
   async function* pages() {
-    for await (const { messages } of new HistoryReader(http).readAfter({ ...session, after_message_id: undefined })) {
-      ids.push(...messages.map(({ message_id }) => message_id));
+    for await (const { messages } of new HistoryReader(http).readAfter({ ...session, after_message_id: undefined }))
       yield messages.map(({ raw }) => raw);
-    }
   }
   const read = await readUpTo(pages());
   addList(findings, http, 'messages.history', read);
   const leaf = 'messages.history.session_id';
-  if (read.error || ids.length === 0 || http.contract.parameter(leaf) === undefined) return;
-  findings.set(leaf, PROBED[await probeSession(http, session.source_id, ids)]);
+  if (read.error || read.items.length === 0 || http.contract.parameter(leaf) === undefined) return;
+  findings.set(leaf, PROBED[await probeSession(http, session.source_id)]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
-import { parseDate, retryAfterOf } from './retry.ts';
+import { retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {
@@ -31,8 +31,6 @@ export interface HistoryPage {
   readonly unexplained: string | undefined;
   /** Whether the service sent its newest messages first, without saying that these are all. */
   readonly mayHideOlder: boolean;
-  /** The time of the response by the service's clock, in milliseconds since the epoch. */
-  readonly respondedAt: number | undefined;
   /** The delay before the next poll that the service requests, in milliseconds. */
   readonly requestedWaitMs: number | undefined;
 }
@@ -61,8 +59,8 @@ export class HistoryReader {
   }
 
   /**
-   * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead from
-   * the newest message back are held, and become one page. So do those after a message, which the service may ignore.
+   * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead
+   * from the newest message back are held, and become one. So do those after a message, which the service may ignore.
    * @param limits called before each page is requested
    * @throws PartnerctlError; ShapeError for messages of another session
    */
@@ -101,7 +99,6 @@ export class HistoryReader {
       hasMore: true,
       unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
       mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
-      respondedAt: parseDate(last?.response.headers.date),
       requestedWaitMs: waitMs,
     };
   }
@@ -114,7 +111,13 @@ export class HistoryReader {
     const at = messages.findIndex(({ message_id }) => message_id === after);
     if (isNewestFirst && at !== -1) return sortOldestFirst(messages.slice(0, at));
     if (this.takesCursor()) return sortOldestFirst(messages);
-    if (at === -1) throw createNoCursorError();
+    const leaf = 'messages.history.after_message_id';
+    if (at === -1) {
+      throw new ShapeError('The history does not have the message to read after.', {
+        hint: `Check the id of the message. If histories can be read from a message on, say how it is named, such as: partnerctl contract set ${leaf} query:after`,
+        details: { operation: 'readHistory', leaf },
+      });
+    }
     return sortOldestFirst(messages.slice(at + 1));
   }
 
@@ -140,8 +143,7 @@ export class HistoryReader {
     if (this.hasWarned) return;
     this.hasWarned = true;
     this.http.warn(
-      'The order of the messages is not known: neither their times nor their ids tell. They are shown as the service sends them. ' +
-        "To say where the times are, run: partnerctl contract set message.created_at '<path>'",
+      "The order of the messages is not known: neither their times nor their ids tell. To say where the times are, run: partnerctl contract set message.created_at '<path>'",
     );
   }
 }
@@ -151,13 +153,4 @@ export function missingIn404({ info: { code, why } }: NotFoundError): 'session' 
   const text = `${code ?? ''} ${why ?? ''}`.replace(/\S*\/\S*/g, '');
   if (/session|conversation|thread|message/i.test(text)) return 'session';
   return /source/i.test(text) ? 'source' : undefined;
-}
-
-/** The error for a whole history that does not have the message to read after. */
-function createNoCursorError(): ShapeError {
-  const leaf = 'messages.history.after_message_id';
-  return new ShapeError('The history does not have the message to read after.', {
-    hint: `Check the id of the message. If histories can be read from a message on, say how it is named, such as: partnerctl contract set ${leaf} query:after`,
-    details: { operation: 'readHistory', leaf },
-  });
 }

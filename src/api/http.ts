@@ -33,7 +33,7 @@ export interface HttpOptions extends AttemptDeps {
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-/** The caller no longer allowed a request when its connection stood. Proves that nothing was sent. */
+/** The caller no longer allowed a request when its connection stood: nothing was sent. */
 export class NotSentError extends LocalError {}
 
 /** Why a call ends. */
@@ -41,12 +41,8 @@ type End = Pick<FailedCall, 'isOutOfTime' | 'retryAt'>;
 
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
-const RATE_LIMIT_SPREAD_MS = 1_000;
 
-/**
- * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what
- * happened.
- */
+/** The HTTP client: authentication, deadlines, the one retry loop, and the pause after a 429. */
 export class Http {
   readonly baseUrl: string;
   /** The path of the base URL, usually `/v1`. */
@@ -69,9 +65,8 @@ export class Http {
   /**
    * Calls an operation, and retries it until it succeeds or may not be retried. A read follows one redirect to the path
    * with or without a trailing slash.
-   * @throws PartnerctlError, as a subclass for credentials, balance, not found, rate limit, service, refused, or
-   * interrupted; NotSentError if `maySend` forbids it. A `once` call throws OutcomeUnknownError if the service may have
-   * processed it, which includes an unreadable response; every other class proves that the service did nothing
+   * @throws PartnerctlError by the status; NotSentError if `maySend` forbids it. A `once` call throws OutcomeUnknownError
+   * if the service may have processed it; every other class proves that it did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
     const { clock, deadline } = this.options;
@@ -174,7 +169,7 @@ export class Http {
 
   /** Waits out the pause that a 429 to any call imposes on all calls. */
   private async waitForRateLimit(call: Call): Promise<void> {
-    const { clock, random } = this.options;
+    const { clock } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
         const retryAt = new Date(this.pausedUntil).toISOString();
@@ -184,9 +179,7 @@ export class Http {
           hint: `Run the command again after ${retryAt}, or allow more time with --timeout.`,
         });
       }
-      // Calls that were paused together must not all resume in the same millisecond.
-      const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);
-      await this.wait(this.pausedUntil - now + spreadMs, 'for the rate limit', call.options.signal);
+      await this.wait(this.pausedUntil - now, 'for the rate limit', call.options.signal);
     }
   }
 

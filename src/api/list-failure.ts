@@ -35,8 +35,7 @@ export interface DecisiveList {
 
 /**
  * Decides what the failure of a list means. If the service itself says that the token may not read the list, that it has
- * no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide something, so that
- * a write has to wait: above all a gateway's response in place of the service's.
+ * no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide something.
  * @returns ListUnavailable; a ServiceError if only a failure can explain the response; otherwise the error itself
  */
 export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {

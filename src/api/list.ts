@@ -19,8 +19,8 @@ export interface ItemReader<Item> {
 }
 
 /**
- * Lists every item, and holds two pages in memory at most. Reading it throws
- * ShapeError for a list that cannot be read to its end; the first page is not yielded before it is known how the list continues.
+ * Lists every item, and holds two pages in memory at most. Reading it throws ShapeError for a list that cannot be read to
+ * its end; no page is yielded before it is known how the list continues.
  */
 export function listAll<Item>(
   http: Http,
@@ -53,16 +53,13 @@ export function listItems(http: Http, operation: ListOperation, options: CallOpt
   return listAll(http, operation, { read: (item) => item, idOf }, options);
 }
 
-/** Yields the items of pages, those of the first one only when it is known how the list continues. */
+/** Yields the items of a page when it is known how the list continues after it. */
 async function* itemsOf<Item>(pages: AsyncIterable<Page<Item>>): AsyncGenerator<readonly Item[]> {
   let held: readonly Item[] | undefined;
-  let isFirst = true;
   try {
-    for await (const { items, verdict } of pages) {
+    for await (const { items } of pages) {
       if (held !== undefined) yield held;
-      held = isFirst && verdict.kind === 'next' ? items : undefined;
-      if (held === undefined) yield items;
-      isFirst = false;
+      held = items;
     }
   } catch (error) {
     // A page before a failure tells the consumer that the list exists. A refused list has no items.

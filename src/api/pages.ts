@@ -14,11 +14,10 @@ import {
   type Progress,
   type Verdict,
 } from '../contract/paging.ts';
-import type { ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-import { incompleteListError } from './incomplete-list.ts';
 import { pathOfLink, pathWith, readNextLink, rejectedStatus } from './page-request.ts';
 
 /** A list with more pages is endless. */
@@ -47,7 +46,10 @@ export interface Page<Item> {
   /** Without those of the page before, and of the first page. */
   readonly items: readonly Item[];
   readonly response: ApiResponse;
-  /** `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a history. */
+  /**
+   * `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a
+   * history.
+   */
   readonly verdict: Verdict;
 }
 
@@ -60,7 +62,12 @@ interface FetchedPage<Item> {
   readonly paging: PageResponse;
 }
 
-type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
+/** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
+export function pagingFixes(leaf: string, next = 'page:<parameter>'): string {
+  return `If you know how the next page is requested, run:
+partnerctl contract set ${leaf} '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
+If what was read is all, run: partnerctl contract set ${leaf} none`;
+}
 
 /**
  * Reads a list page by page, for as long as a page says that another one follows and that one has new items.
@@ -74,18 +81,22 @@ class PageReader<Item> {
   private readonly http: Http;
   private readonly list: PagedList<Item>;
   private readonly rule: PagingRule;
-  /** The ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile repeats these. */
-  private readonly seen: { first: ReadonlySet<string>; last: ReadonlySet<string> } = {
-    first: new Set(),
-    last: new Set(),
-  };
-  private first: ApiResponse | undefined;
+  private readonly isGet: boolean;
+  private readonly isList: boolean;
+  /**
+   * The ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile repeats
+   * these.
+   */
+  private readonly seen = { first: new Set<string>(), last: new Set<string>() };
+  private firstPath = '';
 
   constructor(http: Http, list: PagedList<Item>) {
     const { contract } = http;
     const { leaf } = list.operation;
     this.http = http;
     this.list = list;
+    this.isGet = contract.operation(leaf)?.method === 'GET';
+    this.isList = list.extent === 'list';
     this.rule = {
       next: contract.next(leaf),
       isOverride: contract.leaf(`${leaf}.next`).source === 'override',
@@ -98,7 +109,7 @@ class PageReader<Item> {
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(this.list.options());
-    this.first = page.response;
+    this.firstPath = page.response.path;
     for (let step: PageStep | undefined; ; ) {
       const { response, items, fresh } = page;
       progress = {
@@ -110,26 +121,19 @@ class PageReader<Item> {
       if (progress.pages > MAX_PAGES) throw this.refuse(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
       const last = items.at(-1);
       const verdict = decideNext(page.paging, progress, this.rule, last && this.list.idOf(last));
-      if (this.isList) await this.checkEnd(page, verdict);
+      if (this.isList && verdict.kind === 'unexplained') throw this.refuse(page, NO_WAY, verdict.signs);
+      if (this.isList && verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
       yield { items: fresh, response, verdict };
       if (verdict.kind !== 'next') return;
       this.remember(page);
       const next = await this.requestNext(page, verdict.steps, step);
       if ('failures' in next) {
-        const missing = this.endAfter(page, verdict, progress, next.failures);
-        if (missing) yield { items: [], response, verdict: missing };
+        const end = this.endAfter(page, verdict, progress, next.failures);
+        if (end) yield { items: [], response, verdict: end };
         return;
       }
       ({ page, step } = next);
     }
-  }
-
-  private get isList(): boolean {
-    return this.list.extent === 'list';
-  }
-
-  private get isGet(): boolean {
-    return this.http.contract.operation(this.list.operation.leaf)?.method === 'GET';
   }
 
   /** @throws as a failed call; ShapeError for a response that is no list */
@@ -187,10 +191,8 @@ class PageReader<Item> {
       throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
     }
     const parameters = { [step.parameter]: String(step.value) };
-    return {
-      ...list.options(),
-      ...(this.isGet ? { link: pathWith(http, this.first?.path ?? '', parameters) } : { more: parameters }),
-    };
+    const request = this.isGet ? { link: pathWith(http, this.firstPath, parameters) } : { more: parameters };
+    return { ...list.options(), ...request };
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
@@ -207,20 +209,12 @@ class PageReader<Item> {
     }
   }
 
-  /** Checks whether the list may end with this page. @throws ShapeError if it does not */
-  private async checkEnd(page: FetchedPage<Item>, verdict: Verdict): Promise<void> {
-    if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
-    if (verdict.kind !== 'unexplained') return;
-    const message = `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
-    throw this.refuse(page, message, verdict.signs);
-  }
-
   /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
   private async askOnceMore(page: FetchedPage<Item>): Promise<void> {
     const { length } = page.items;
     if (!this.isGet) return this.warn(length);
     this.remember(page);
-    const link = pathWith(this.http, page.response.path, { offset: `${length}`, skip: `${length}`, page: '2' });
+    const link = pathWith(this.http, this.firstPath, { offset: `${length}`, skip: `${length}`, page: '2' });
     try {
       const { fresh } = await this.fetch({ ...this.list.options(), link });
       if (fresh.length === 0) return;
@@ -233,10 +227,10 @@ class PageReader<Item> {
     throw this.refuse(page, message, ['other items for offset, skip, and page']);
   }
 
-  /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError for a list that lacks it */
+  /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError if a list lacks it */
   private endAfter(
     page: FetchedPage<Item>,
-    verdict: NextVerdict,
+    verdict: Extract<Verdict, { readonly kind: 'next' }>,
     progress: Progress,
     failures: readonly Failure[],
   ): Verdict | undefined {
@@ -252,15 +246,7 @@ class PageReader<Item> {
       return undefined;
     }
     const next = step && formatStep(step);
-    const message = `The list continues, and ${this.setting ?? 'the requests for its next page bring nothing new'}.`;
-    throw this.refuse(page, message, signs, isRead ? next : next?.replace(/[^:]*$/, '<parameter>'));
-  }
-
-  /** How the contract requests the next page; undefined if it does not say. */
-  private get setting(): string | undefined {
-    if (this.rule.next.kind === 'auto') return undefined;
-    const leaf = `${this.list.operation.leaf}.next` as const;
-    return `${leaf} is set to ${this.http.contract.leaf(leaf).value}, which leads to no other page`;
+    throw this.refuse(page, NO_WAY, signs, isRead ? next : next?.replace(/[^:]*$/, '<parameter>'));
   }
 
   /** Warns of a list that may go on, where the service does not let the tool find out. */
@@ -271,13 +257,23 @@ class PageReader<Item> {
     );
   }
 
+  /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
   private refuse(
-    { response }: FetchedPage<Item>,
+    { response: { call, status, requestId } }: FetchedPage<Item>,
     message: string,
     signs: readonly string[],
     next?: string,
   ): ShapeError {
-    const { operation } = this.list;
-    return incompleteListError({ operation, response, message, seen: signs.join(', ') || 'nothing more', next });
+    const { leaf, name } = this.list.operation;
+    const seen = signs.join(', ') || 'nothing more';
+    return new ShapeError(message, {
+      why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
+      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(`${leaf}.next`, next)}`,
+      status,
+      requestId,
+      details: { operation: name, leaf: `${leaf}.next`, seen },
+    });
   }
 }
+
+const NO_WAY = 'The list continues, and no request for its next page brings anything new.';

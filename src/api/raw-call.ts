@@ -3,13 +3,7 @@ import { parseJson } from '../contract/json.ts';
 import type { HttpMethod, RawOperation } from '../contract/operations.ts';
 import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
-import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse } from './transport.ts';
-
-/* Calls that a user types: how they are parsed, and how they are made. */
-
-/** A field of a form, as typed: a text, or the content of a file. */
-export type TypedField = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
 
 /** Headers that the client sets. Another value would break the request, or leak the token. */
 const OWN_HEADERS =
@@ -18,6 +12,13 @@ const OWN_HEADERS =
 /** Whether a call may change something at the service. */
 export function isWrite(method: HttpMethod): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method);
+}
+
+/** Checks a call that only reads. @throws UsageError for a body, and for --idempotent */
+export function checkRead(method: HttpMethod, data: string | undefined, idempotent: boolean): void {
+  if (data !== undefined)
+    throw new UsageError(`A ${method} request has no body. Put the values into the query: /path/?name=value`);
+  if (idempotent) throw new UsageError('--idempotent is only for writes: reads are retried.');
 }
 
 /** Parses lines such as `Accept: text/csv`. @returns the values by name in lower case @throws UsageError */
@@ -33,34 +34,6 @@ export function parseHeaders(lines: readonly string[]): Readonly<Record<string, 
     return [name.toLowerCase(), value.trim()] as const;
   });
   return Object.fromEntries(headers);
-}
-
-/** Parses `<name>=<value>` or `<name>=@<file>`. @throws UsageError */
-export function parseField(typed: string): TypedField {
-  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(typed) ?? [];
-  if (name === '') throw new UsageError('--form takes <name>=<value> or <name>=@<file>.');
-  return value.startsWith('@') ? { name, path: value.slice(1) } : { name, text: value };
-}
-
-/** What a user types of a call. */
-interface TypedCall {
-  readonly data: string | undefined;
-  readonly form: readonly TypedField[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly idempotent: boolean;
-}
-
-/** Checks that the parts of a call fit together. @throws UsageError */
-export function checkCall(method: HttpMethod, { data, form, headers, idempotent }: TypedCall): void {
-  const hasBody = data !== undefined || form.length > 0;
-  if (data !== undefined && form.length > 0) throw new UsageError('--data and --form cannot be combined.');
-  if (!isWrite(method) && hasBody) {
-    throw new UsageError(`A ${method} request has no body. Put the values into the query: /path/?name=value`);
-  }
-  if (!isWrite(method) && idempotent) throw new UsageError('--idempotent is only for writes: reads are retried.');
-  if (form.length > 0 && 'content-type' in headers) {
-    throw new UsageError('--form sets the header Content-Type itself.');
-  }
 }
 
 /** The response to a call that the user typed. */
@@ -85,18 +58,14 @@ function toRaw({ status, headers, bytes }: Pick<HttpResponse, 'status' | 'header
   return { status, headers, bytes, json, error: undefined };
 }
 
-/**
- * Makes one call as the user typed it.
- * @param body replaces the text of the request
- * @throws PartnerctlError if there is no response; see `Http.call`
- */
-export async function callRaw(http: Http, operation: RawOperation, body?: StreamedBody): Promise<RawResponse> {
+/** Makes a call. @throws PartnerctlError if there is no response */
+export async function callRaw(http: Http, operation: RawOperation): Promise<RawResponse> {
   let refusal: HttpResponse | undefined;
   const onRefusal = (response: HttpResponse): void => {
     refusal = response;
   };
   try {
-    return toRaw(await http.call(operation, { ...(body && { body }), onRefusal }));
+    return toRaw(await http.call(operation, { onRefusal }));
   } catch (thrown) {
     if (!(thrown instanceof PartnerctlError)) throw thrown;
     const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
@@ -107,8 +76,7 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
 }
 
 /**
- * Returns the path and query of a typed path, which is relative to the base URL.
- * @param typed `/automation/spaces/?page=2`, or its whole address
+ * Returns the path and query of what was typed: `/automation/spaces/?page=2`, or its whole address.
  * @throws UsageError unless the request stays on the origin and below the path of the base URL
  */
 export function resolveTypedPath(typed: string, { baseUrl, basePath }: Pick<Http, 'baseUrl' | 'basePath'>): string {
@@ -129,10 +97,7 @@ export function resolveTypedPath(typed: string, { baseUrl, basePath }: Pick<Http
   return url.pathname + url.search;
 }
 
-/**
- * Whether a path is the one on which the service creates scheduled jobs, however it is spelled.
- * @param path path and query, starting with the base path
- */
+/** Whether a path, which starts with the base path, is the one that creates scheduled jobs, however it is spelled. */
 export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
   const [pathname = ''] = path.slice(basePath.length).split('?');
   const spelled = pathname.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number(`0x${code}`)));

@@ -38,9 +38,8 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 /**
- * Decides whether to make another attempt, and after what delay (spec §4.6, §7). Pure. A `once` call is retried only if
- * part of its request provably stayed on this machine. Any response to the whole request ends the call, including a
- * 429. Retry-After is a minimum; if it exceeds the time left, the call ends at once.
+ * Decides whether to make another attempt, and after what delay (spec §4.6, §7). A `once` call is retried only if part of
+ * its request provably stayed on this machine. Retry-After is a minimum; if it exceeds the time left, the call ends.
  */
 export function decideRetry(result: AttemptResult, question: RetryQuestion): RetryDecision {
   const { safety, attempt, retries, retryAfterMs = 0, timeLeftMs, random } = question;
@@ -55,9 +54,8 @@ export function decideRetry(result: AttemptResult, question: RetryQuestion): Ret
 }
 
 /**
- * Reads a Retry-After header: seconds, or a date. A date counts relative to the response's own Date header, so that a
- * wrong clock on either side does not matter.
- * @param now milliseconds since the epoch, used if the response has no Date header
+ * Reads a Retry-After header: seconds, or a date. A date counts from the response's own Date header, or else from `now`,
+ * so that a wrong clock does not matter.
  * @returns milliseconds, or undefined if the header is missing or unreadable
  */
 export function retryAfterOf(headers: Readonly<Record<string, string>>, now: number): number | undefined {
@@ -70,7 +68,7 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>, now: num
 }
 
 /** Parses an HTTP date (RFC 9110 §5.6.7). Date.parse alone would accept almost any text with a number. */
-export function parseDate(text = ''): number | undefined {
+function parseDate(text = ''): number | undefined {
   const ms = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -1,23 +1,15 @@
 /** A streamed request body of known length. Each attempt generates its bytes again, so they are never buffered. */
 export interface StreamedBody {
   readonly contentType: string;
-  /** The names of the fields if it is a form, for traces. */
-  readonly formFields?: readonly string[] | undefined;
   /** The total length of the chunks. */
   readonly bytes: number;
   /** The number of bytes at the end that only close the form. The service has the whole content without them. */
   readonly closingBytes: number;
-  /**
-   * @param attemptEnded aborts once the attempt is over, for example after an early response or a failure
-   * @throws any error from the body's source; such an error ends the whole call
-   */
+  /** @param attemptEnded aborts once the attempt is over @throws errors of the body's source, which end the call */
   chunks(attemptEnded: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/**
- * One attempt to send a body. Until the last byte goes to the connection, the service cannot have the whole body, so it
- * cannot have acted on it.
- */
+/** One attempt to send a body. Until its last byte goes to the connection, the service cannot have acted on it. */
 export class BodyInFlight {
   /** How much of the body may have left this machine; `content` is everything but the bytes that close the form. */
   sent: 'part' | 'content' | 'all' = 'part';
@@ -31,10 +23,6 @@ export class BodyInFlight {
   constructor(body: StreamedBody, onChunk: () => void) {
     this.body = body;
     this.onChunk = onChunk;
-  }
-
-  get formFields(): readonly string[] | undefined {
-    return this.body.formFields;
   }
 
   /** Ends the attempt and stops the body's source. */

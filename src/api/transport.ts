@@ -14,7 +14,7 @@ export interface HttpRequest {
   readonly body: string | BodyInFlight | undefined;
   /** Also in the x-request-id header. */
   readonly requestId: string;
-  /** Whether to open a new connection: the service may close a kept-alive one while the request is being sent. */
+  /** Whether to open a new connection: a kept-alive one may be closed while the request is sent. */
   readonly freshConnection: boolean;
   /** Asked in the tick that writes the request, after the connection stands. If it returns false, nothing is sent. */
   readonly maySend?: (() => boolean) | undefined;
@@ -33,15 +33,15 @@ export interface HttpResponse {
   /** The same body undecoded. Empty if the body of an unsuccessful response could not be read. */
   readonly bytes: Uint8Array;
   /**
-   * How much of the request may have been sent when the response arrived; `content` is everything except the bytes that
-   * close a form. Unless this is `all`, the service cannot have acted on the request.
+   * How much of the request may have been sent before the response; `content` is all but the bytes that close a form.
+   * Unless this is `all`, the service cannot have acted on it.
    */
   readonly sent: 'part' | 'content' | 'all';
 }
 
 export interface TransportFailure {
   readonly kind: 'failure';
-  /** How much of the request may have been sent. Unless this is `all`, the service cannot have acted on it. */
+  /** As for a response. */
   readonly sent: 'nothing' | 'part' | 'all';
   /** False if a retry cannot help, as with an untrusted certificate. */
   readonly isTransient: boolean;

@@ -4,14 +4,9 @@ import { rejectErrorInBody } from '../contract/unknown-shape.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Http } from './http.ts';
 
-/**
- * What the service makes of the token. `forbidden`: it knows the token, but allows none of the reads that were tried (a
- * scope is missing, or the caller's address is not allowed). `unknown`: the service cannot be reached, or does not say.
- */
-type TokenStatus = 'accepted' | 'rejected' | 'forbidden' | 'unknown';
-
 interface TokenCheck {
-  readonly status: TokenStatus;
+  /** `forbidden`: the service knows the token, but allows no read. `unknown`: it cannot be reached, or does not say. */
+  readonly status: 'accepted' | 'rejected' | 'forbidden' | 'unknown';
   /** The call that decided: `GET https://api.example.com/v1/automation/spaces/`. */
   readonly verified_by: string;
   /** Why the status is not `accepted`. */
@@ -24,19 +19,13 @@ export function describeCall({ contract, baseUrl }: Http, { leaf }: Operation): 
   return `${method} ${baseUrl}${path}`;
 }
 
-/**
- * Calls a list once, to find out whether the service accepts the token. Does not need to understand the list.
- * @throws PartnerctlError; ShapeError for a response that is not JSON or reports an error
- */
+/** Calls a list, to see whether the service accepts the token. @throws PartnerctlError, also if it is not JSON */
 export async function tryToken(http: Http, operation: Operation = OPERATIONS.listSpaces): Promise<void> {
   const response = await http.call(operation);
   response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
 }
 
-/**
- * Finds out by a read whether the service accepts the token: the list of spaces, and where that is forbidden (403), the
- * list of scheduled jobs.
- */
+/** Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs. */
 export async function verifyToken(http: Http): Promise<TokenCheck> {
   const first = await check(http, OPERATIONS.listSpaces);
   if (first.status !== 'forbidden') return first;

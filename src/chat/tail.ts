@@ -1,4 +1,4 @@
-import { pagingFixes } from '../api/incomplete-list.ts';
+import { pagingFixes } from '../api/pages.ts';
 import {
   InterruptedError,
   isCtrlC,

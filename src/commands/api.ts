@@ -1,7 +1,4 @@
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { FormPart } from '../api/form-body.ts';
-import type { TypedField } from '../api/raw-call.ts';
-import type { StreamedBody } from '../api/streamed-body.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';
@@ -34,22 +31,6 @@ async function readData(data: TextSource, type: string, context: Context): Promi
   );
 }
 
-/** Creates the body of a form. @throws InputError that names a file that cannot be read */
-async function readForm(fields: readonly TypedField[]): Promise<StreamedBody | undefined> {
-  if (fields.length === 0) return undefined;
-  const { formBody } = await import('../api/form-body.ts');
-  const { filePart, findFiles } = await import('../upload/files.ts');
-  const parts: FormPart[] = [];
-  for (const field of fields) {
-    if ('text' in field) parts.push(field);
-    else {
-      const { files } = await findFiles([field.path], { recursive: false, exclude: [] });
-      for (const file of files) parts.push(await filePart(field.name, file));
-    }
-  }
-  return formBody(parts);
-}
-
 /** Refuses to create a job without the guard against duplicates; with --unguarded, only warns. @throws UsageError */
 async function guardJob(isUnguarded: boolean, context: Context): Promise<void> {
   const why = 'This call creates a scheduled job without recording it, so the same job could be created twice.';
@@ -67,19 +48,12 @@ export const api = () =>
     exits: [...SERVICE_EXITS, 'unknown'],
     examples: [
       'partnerctl api GET /automation/spaces/  # one page of the spaces, as the service sends it',
-      'partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes  # send a form with a file',
       'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json  # a write that may be retried',
     ],
   })
     .addArgument(new Argument('<method>', 'the HTTP method').choices(HTTP_METHODS).argParser(parseMethod))
     .argument('<path>', 'a path below the base URL, with its query: /automation/spaces/?page=2')
     .option('-d, --data <json>', 'the body: JSON, @<file>, or - for standard input')
-    .option(
-      '-F, --form <name=value>',
-      'a field of a multipart form, <name>=@<file> for a file; repeatable',
-      collect,
-      [],
-    )
     .option(
       '-H, --header <header>',
       "a header of the request, 'Name: value'; not Authorization or Host; repeatable",
@@ -92,13 +66,13 @@ export const api = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, method, typedPath, { data, include, idempotent = false, unguarded = false, ...options }) => {
-        const { callRaw, checkCall, isJobCreationPath, isWrite, parseField, parseHeaders, resolveTypedPath } =
-          await import('../api/raw-call.ts');
+        const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath } = await import(
+          '../api/raw-call.ts'
+        );
         const { parseTextArgument } = await import('../cli/input.ts');
         const { redactHeaders } = await import('../output/redact.ts');
-        const form = options.form.map(parseField);
         const headers = parseHeaders(options.header);
-        checkCall(method, { data, form, headers, idempotent });
+        if (!isWrite(method)) checkRead(method, data, idempotent);
         const source = data === undefined ? undefined : parseTextArgument('--data', data);
         if (isWrite(method)) await context.confirmWrite(options.confirm);
 
@@ -108,11 +82,10 @@ export const api = () =>
         if (mayCreate && isJobCreationPath(path, http.basePath, http.contract)) await guardJob(unguarded, context);
         const name = `${method} ${path}`;
         const text = source && (await readData(source, headers['content-type'] ?? 'json', context));
-        const body = await readForm(form);
         const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
         const operation: RawOperation = { name, safety, request: { method, path, headers, text } };
         context.progress.start(name);
-        const { status, headers: received, bytes, json, error } = await callRaw(http, operation, body);
+        const { status, headers: received, bytes, json, error } = await callRaw(http, operation);
         const head = include || method === 'HEAD' ? { head: { status, headers: redactHeaders(received) } } : {};
         return { kind: 'body', bytes, json, ...head, failure: error };
       }),

@@ -61,7 +61,7 @@ export function startUpload(file: LocalFile, options: StartOptions, timeoutMs?: 
   async function send(): Promise<string> {
     const part = await filePart(fileFieldOf(as, http.contract), file, contentType);
     const content: FilePart['content'] = (ended) => countBytes(part.content(ended), (bytes) => onSent(file, bytes));
-    const body = formBody([{ ...part, content }], beforeEnd);
+    const body = formBody({ ...part, content }, beforeEnd);
     return await createUpload(http, as, body, timeoutMs === undefined ? {} : { timeoutMs });
   }
   const response = send();

@@ -63,23 +63,6 @@ describe('the body of an api call', () => {
     expect(fake.requests[0]).toMatchObject({ method: 'PUT', body: 'a,b' });
     expect(fake.requests[0]?.headers).toMatchObject({ 'content-type': 'text/csv', 'x-extra': 'yes' });
   });
-
-  test('can be a form of texts and files, as a browser sends it', async () => {
-    const { api, fake } = await setUp(json({}));
-    const file = write('a"b日本.txt', 'some notes');
-    await api(['POST', '/x', '-F', 'name=a "quoted"', '-F', `file=@${file}`]);
-    expect(fake.requests[0]?.body.split('\r\n').filter((line) => !line.startsWith('--'))).toEqual([
-      'Content-Disposition: form-data; name="name"',
-      '',
-      'a "quoted"',
-      'Content-Disposition: form-data; name="file"; filename="a%22b日本.txt"',
-      'Content-Type: text/plain',
-      '',
-      'some notes',
-      '',
-    ]);
-    expect(await api(['POST', '/x', '-F', 'file=@/nowhere/at/all'])).toMatchObject({ code: 2 });
-  });
 });
 
 describe('the URL of an api call', () => {

@@ -338,11 +338,6 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
     ['the file of instructions is missing', `cron create --instructions @{nowhere.md} ${NAMED_JOB}`, '{nowhere.md}'],
     ['the file of a message is missing', 'chat send --source s --session s --text-file {nowhere.txt}', '{nowhere.txt}'],
     ['the body of a call is missing', 'api POST /automation/spaces/ --data @{nowhere.json}', '{nowhere.json}'],
-    [
-      'a file of a form is missing',
-      'api POST /automation/documents/ --form a=1 --form f=@{nowhere.txt}',
-      '{nowhere.txt}',
-    ],
     ['the document of a contract is missing', 'contract import {nowhere.json} --yes', '{nowhere.json}'],
   ];
 
