@@ -7,7 +7,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
-import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
+import { NotFoundError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
@@ -104,31 +104,13 @@ export interface NewMessage {
   readonly external_message_id: string;
 }
 
-export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
-  /** Null if the response does not contain it. */
-  readonly message_id: string | null;
-  /** Why `message_id` is null. */
-  readonly missingIdError?: PartnerctlError;
-  /** Whether the call took several attempts. If so, `created: false` may mean that an earlier attempt succeeded. */
-  readonly wasRetried: boolean;
-}
-
-/** Registers a message; the reply appears later in the history (spec §4.3). */
-export async function postMessage(http: Http, message: NewMessage): Promise<SentMessage> {
+/** Registers a message; the reply appears later in the history (spec §4.3). @throws ShapeError without a message_id */
+export async function postMessage(http: Http, message: NewMessage): Promise<Acknowledgement> {
   const { source_id, session_id, text, external_message_id } = message;
   const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { values });
-  const sent = acknowledgedBy(response);
-  return { ...sent, created: sent.created ?? isCreated(response), wasRetried: response.call.attempts > 1 };
-}
-
-function acknowledgedBy(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
-  try {
-    return response.read(readAcknowledgement);
-  } catch (error) {
-    if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
-    return { message_id: null, created: undefined, missingIdError: error };
-  }
+  const sent = response.read(readAcknowledgement);
+  return { ...sent, created: sent.created ?? isCreated(response) };
 }
 
 /** A 201 means that something is new, unless the body has a `created` of its own. */

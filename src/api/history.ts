@@ -6,7 +6,6 @@ import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
-import { retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {
@@ -31,8 +30,6 @@ export interface HistoryPage {
   readonly unexplained: string | undefined;
   /** Whether the service sent its newest messages first, without saying that these are all. */
   readonly mayHideOlder: boolean;
-  /** The delay before the next poll that the service requests, in milliseconds. */
-  readonly requestedWaitMs: number | undefined;
 }
 
 /** How many messages tell in which direction a history leads. */
@@ -46,7 +43,6 @@ interface ReadPages {
   pages: number;
   direction: ReturnType<typeof directionOf>;
   last: Page<Message> | undefined;
-  waitMs: number | undefined;
 }
 
 /** Reads the histories of one service (spec §4.4). */
@@ -69,7 +65,7 @@ export class HistoryReader {
     limits: () => PageLimits = () => ({}),
   ): AsyncGenerator<HistoryPage, void, void> {
     const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
-    const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined, waitMs: undefined };
+    const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
     let isFound = false;
     for await (const page of this.requestPages(position, limits)) {
       read.messages.push(...page.items);
@@ -77,7 +73,6 @@ export class HistoryReader {
       read.pages += 1;
       read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
       read.last = page;
-      read.waitMs = retryAfterOf(page.response.headers, this.http.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
       const isHeld = after !== undefined || read.direction !== 'oldest first';
@@ -88,7 +83,7 @@ export class HistoryReader {
 
   /** Takes what was read so far as one page, oldest first. */
   private take(read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
-    const { messages, pages, direction, last, waitMs } = read;
+    const { messages, pages, direction, last } = read;
     read.messages = [];
     if (direction === undefined && messages.length > 1) this.warnAboutOrder();
     const isNewestFirst = direction === 'newest first';
@@ -99,7 +94,6 @@ export class HistoryReader {
       hasMore: true,
       unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
       mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
-      requestedWaitMs: waitMs,
     };
   }
 

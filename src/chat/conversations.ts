@@ -8,10 +8,10 @@ export interface Conversation extends SessionRef, Partial<SourceNames> {
   readonly isRead: boolean;
   readonly last: Message | undefined;
   /**
-   * The first message of the customer after the last reply, and when it was created or, if the service does not say, when it
-   * was first seen (milliseconds since the epoch).
+   * When the first message of the customer after the last reply was created or, if the service does not say, first seen
+   * (milliseconds since the epoch).
    */
-  readonly unanswered: { readonly message_id: string; readonly since: number } | undefined;
+  readonly unansweredSince: number | undefined;
 }
 
 /** `cannot_be_read`: the history was not read so far. */
@@ -19,45 +19,36 @@ export type ConversationStatus = 'unanswered' | 'answered' | 'cannot_be_read' | 
 
 const ORDER: readonly ConversationStatus[] = ['unanswered', 'cannot_be_read', 'answered', 'empty'];
 
-export function statusOf({ isRead, last, unanswered }: Conversation): ConversationStatus {
-  if (unanswered) return 'unanswered';
+export function statusOf({ isRead, last, unansweredSince }: Conversation): ConversationStatus {
+  if (unansweredSince !== undefined) return 'unanswered';
   if (last) return 'answered';
   return isRead ? 'empty' : 'cannot_be_read';
 }
 
 /** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
 function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
-  if (message.isReply) return { ...conversation, last: message, unanswered: undefined };
+  if (message.isReply) return { ...conversation, last: message, unansweredSince: undefined };
   if (message.role !== 'user') return { ...conversation, last: message };
   const created = Date.parse(message.created_at ?? '');
   // The clock of the service may be ahead.
   const since = Number.isNaN(created) ? now : Math.min(created, now);
-  const { unanswered = { message_id: message.message_id, since } } = conversation;
-  return { ...conversation, last: message, unanswered };
+  return { ...conversation, last: message, unansweredSince: conversation.unansweredSince ?? since };
 }
 
 /** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
 function compareUrgency(first: Conversation, second: Conversation): number {
   const byStatus = ORDER.indexOf(statusOf(first)) - ORDER.indexOf(statusOf(second));
-  if (byStatus !== 0) return byStatus;
-  if (first.unanswered && second.unanswered) return first.unanswered.since - second.unanswered.since;
   const timeOf = ({ last }: Conversation): number => Date.parse(last?.created_at ?? '') || 0;
-  return timeOf(second) - timeOf(first);
+  const bySilence = (first.unansweredSince ?? 0) - (second.unansweredSince ?? 0);
+  return byStatus || bySilence || timeOf(second) - timeOf(first);
 }
 
 /** The watched conversations, as the events of a watch tell of them. */
 export class Conversations {
   private readonly all = new Map<string, Conversation>();
   private readonly names = new Map<string, SourceNames>();
-  /** Sessions whose first reading has neither succeeded nor failed. */
-  private readonly beingRead = new Set<string>();
 
-  /** Whether every conversation was read, or cannot be. */
-  get isComplete(): boolean {
-    return this.beingRead.size === 0;
-  }
-
-  /** @returns whether the list changed. @param now in milliseconds since the epoch */
+  /** @returns whether the list is to be shown again. @param now in milliseconds since the epoch */
   apply(event: WatchEvent, now: number): boolean {
     if (event.kind === 'tick') return true;
     if (event.kind === 'named') {
@@ -65,15 +56,10 @@ export class Conversations {
       return true;
     }
     const key = sessionKey(event.ref);
-    const before = this.all.get(key) ?? { ...event.ref, isRead: false, last: undefined, unanswered: undefined };
-    if (event.kind === 'session') {
-      this.all.set(key, before);
-      this.beingRead.add(key);
-    } else if (event.kind === 'message') this.all.set(key, addMessage(before, event.message, now));
-    else if (event.kind === 'caught-up') this.all.set(key, { ...before, isRead: true });
-    if (event.kind === 'caught-up' || event.kind === 'unreadable') this.beingRead.delete(key);
-    if (event.kind === 'outage') this.beingRead.clear();
-    return ['session', 'message', 'caught-up', 'unreadable'].includes(event.kind);
+    const before = this.all.get(key) ?? { ...event.ref, isRead: false, last: undefined, unansweredSince: undefined };
+    if (event.kind === 'message') this.all.set(key, addMessage(before, event.message, now));
+    else this.all.set(key, { ...before, isRead: before.isRead || event.kind === 'caught-up' });
+    return event.kind === 'message' ? !event.isBacklog : event.kind !== 'polled';
   }
 
   namesOf({ source_id }: SessionRef): Partial<SourceNames> {

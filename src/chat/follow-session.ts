@@ -17,8 +17,8 @@ export type SessionEvent = { readonly ref: SessionRef } & (
       /** Whether it existed at the start. */
       readonly isBacklog: boolean;
     }
-  /** Everything that existed at the start has been shown. `latest`: the last ids, oldest first. */
-  | { readonly kind: 'caught-up'; readonly latest: readonly string[] }
+  /** Everything that existed at the start has been shown. */
+  | { readonly kind: 'caught-up' }
   /** A complete response to a poll that began `at` a time (milliseconds since the epoch). */
   | { readonly kind: 'polled'; readonly at: number; readonly isQuiet: boolean }
   /** The service answered 404 for the session, as it may before the first message. It is treated as empty. */
@@ -53,13 +53,6 @@ interface Polling extends FollowDeps {
   readonly maxOutageMs: number;
   /** Until this time (milliseconds since the epoch) the history may lack the message to start after. */
   readonly lagsUntil: number;
-}
-
-interface Response {
-  /** How many messages are new. */
-  readonly fresh: number;
-  /** The pause that the service asks for, in milliseconds. */
-  readonly waitMs: number;
 }
 
 type Events<Result = void> = AsyncGenerator<SessionEvent, Result, void>;
@@ -102,11 +95,11 @@ class FollowedSession {
     while (!this.isOver()) {
       const startedAt = this.polling.clock.now();
       const cursor = this.shown.nextCursor(startedAt, this.isDraining);
-      const response = yield* this.poll(cursor, startedAt);
-      if (!response) continue;
-      yield* this.complete(response.fresh, cursor, startedAt);
+      const fresh = yield* this.poll(cursor, startedAt);
+      if (fresh === undefined) continue;
+      yield* this.complete(fresh, cursor, startedAt);
       if (this.polling.once && this.isCaughtUp) return;
-      if (!this.isDraining || response.waitMs > 0) await this.pause(response.waitMs);
+      if (!this.isDraining) await this.pause();
     }
   }
 
@@ -114,8 +107,8 @@ class FollowedSession {
     return this.polling.signal.aborted || this.polling.remainingMs() <= 0;
   }
 
-  /** @returns undefined after a failure, and a pause */
-  private async *poll(cursor: string | undefined, startedAt: number): Events<Response | undefined> {
+  /** @returns how many messages are new; undefined after a failure, and a pause */
+  private async *poll(cursor: string | undefined, startedAt: number): Events<number | undefined> {
     try {
       return yield* this.readPages(cursor);
     } catch (error) {
@@ -129,7 +122,7 @@ class FollowedSession {
     }
   }
 
-  private async *readPages(cursor: string | undefined): Events<Response> {
+  private async *readPages(cursor: string | undefined): Events<number> {
     const { reader, limit, health, clock, signal } = this.polling;
     const { ref } = this;
     const isBacklog = !this.isCaughtUp;
@@ -137,7 +130,7 @@ class FollowedSession {
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
     const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
     const pages = reader.readAfter(position, limits);
-    let [fresh, waitMs] = [0, 0];
+    let fresh = 0;
     for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
       const page = next.value;
       this.wasRead = true;
@@ -148,10 +141,9 @@ class FollowedSession {
       if (this.held) this.held = lastOf([...this.held, ...added], this.wanted);
       else for (const message of added) yield { kind: 'message', ref, message, isBacklog };
       fresh += added.length;
-      waitMs = page.requestedWaitMs ?? 0;
     }
     this.failures = 0;
-    return { fresh, waitMs };
+    return fresh;
   }
 
   /** Reports a page that may not be all, once. @param isFromStart whether the page should reach back to the first message */
@@ -173,7 +165,7 @@ class FollowedSession {
     error: PartnerctlError,
     cursor: string | undefined,
     startedAt: number,
-  ): Events<Response | undefined> {
+  ): Events<number | undefined> {
     const { clock, health, http, once, lagsUntil, maxOutageMs } = this.polling;
     const { ref, wasRead } = this;
     const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
@@ -187,7 +179,7 @@ class FollowedSession {
       if (once && missingIn404(error) !== 'session') throw noHistoryError(error, http.baseUrl);
       if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
       this.reported.add('unknown-session');
-      return { fresh: 0, waitMs: 0 };
+      return 0;
     }
     if (isFatal(error, wasRead)) throw error;
     this.failures += 1;
@@ -208,7 +200,7 @@ class FollowedSession {
       this.isCaughtUp = true;
       for (const message of this.held ?? []) yield { kind: 'message', ref, message, isBacklog: true };
       this.held = undefined;
-      yield { kind: 'caught-up', ref, latest: this.shown.latest };
+      yield { kind: 'caught-up', ref };
     }
     this.isDraining = !this.isCaughtUp || fresh >= MIN_FULL_PAGE;
     if (this.isDraining) return;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { InterruptedError, isCtrlC, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
+import { InterruptedError, isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import { type ChatContext, followDeps, openPlaces } from './context.ts';
 import { Follower } from './follow.ts';
 import type { SessionEvent } from './follow-session.ts';
@@ -17,7 +17,7 @@ export interface ChatPrompt {
   readonly entries: AsyncIterable<string>;
   /** Shows a text of ours, which may quote the service. */
   say(text: string): void;
-  show(message: Message): Promise<void>;
+  show(message: Message): void;
   /** Shows an event, if it says something to people. */
   showEvent(event: SessionEvent): void;
   /** Tells whether a reply is expected. */
@@ -36,10 +36,8 @@ interface OpenParts {
   readonly describeError: (error: PartnerctlError) => string;
 }
 
-const HELP = [
-  '/quit leaves, like Ctrl-D, and Ctrl-C on an empty line.',
-  'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
-].join('\n');
+const HELP =
+  '/quit leaves, like Ctrl-D. Alt+Enter starts a new line. To send a message that starts with /, type two: //';
 
 /** How many earlier messages a conversation shows at first. */
 const EARLIER_MESSAGES = 10;
@@ -95,13 +93,12 @@ class OpenChat {
 
   /** Waits until every message is sent or has failed, or until the person leaves a second time. */
   private async finishSending(): Promise<void> {
-    const pending = () => [...this.unsent.values()].filter((error) => error === undefined).length;
+    const isPending = () => [...this.unsent.values()].includes(undefined);
     // The session of a registered message may still be being recorded.
-    if (pending() === 0) return await this.sending;
-    const subject = pending() === 1 ? 'a message is' : `${pending()} messages are`;
-    this.parts.prompt.say(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
+    if (!isPending()) return await this.sending;
+    this.parts.prompt.say('Waiting until all messages are registered. Press Ctrl-C or Ctrl-D again to leave now.');
     const leaving = this.parts.prompt.nextLeaveKey().then(() => {
-      if (pending() > 0) this.failure ??= { error: new InterruptedError('Interrupted.') };
+      if (isPending()) this.failure ??= { error: new InterruptedError('Interrupted.') };
     });
     await Promise.race([this.sending, leaving]);
   }
@@ -112,16 +109,8 @@ class OpenChat {
     const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
     if (error === undefined) return;
     if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
-    const [subject, them] = messages.length === 1 ? ['This message is', 'it'] : ['These messages are', 'them'];
-    const { command } = this.parts.context;
-    const commands = messages.map((message) => resendCommand(command, message)).join('\n');
-    throw withHint(error, {
-      hint: `${subject} not confirmed. To send ${them} without duplicating ${them}:\n${commands}`,
-      details: {
-        source_id: this.session.source_id,
-        external_message_ids: messages.map(({ external_message_id }) => external_message_id),
-      },
-    });
+    const commands = messages.map((message) => resendCommand(this.parts.context.command, message)).join('\n');
+    throw withHint(error, { hint: `To send what is not confirmed, without duplicates:\n${commands}` });
   }
 
   /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
@@ -146,7 +135,7 @@ class OpenChat {
     try {
       const { message_id } = await postMessage(this.parts.http, message);
       this.unsent.delete(message);
-      if (message_id !== null) this.ownIds.add(message_id);
+      this.ownIds.add(message_id);
       this.follower.wake();
       await this.parts.places.remember(message);
     } catch (error) {
@@ -159,11 +148,8 @@ class OpenChat {
   private handleUnsent(message: NewMessage, error: PartnerctlError): void {
     this.unsent.set(message, error);
     if (this.hasLeft || this.signal.aborted) return;
-    const isUnconfirmed = error instanceof ServiceError || error instanceof ShapeError;
     const next = 'When you leave, the command that sends it again is shown; it is registered once.';
-    this.parts.prompt.say(
-      `${isUnconfirmed ? 'Not confirmed' : 'Not sent'}: ${this.parts.describeError(error)}\n${next}`,
-    );
+    this.parts.prompt.say(`Not confirmed: ${this.parts.describeError(error)}\n${next}`);
   }
 
   private async follow(): Promise<void> {
@@ -182,7 +168,7 @@ class OpenChat {
   private async handleMessage({ ref, message, isBacklog }: Extract<SessionEvent, { kind: 'message' }>): Promise<void> {
     if (message.isReply) this.parts.prompt.setAwaiting(false);
     const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
-    if (!isOwn || isBacklog) await this.parts.prompt.show(message);
+    if (!isOwn || isBacklog) this.parts.prompt.show(message);
     await this.parts.places.remember(ref);
   }
 }

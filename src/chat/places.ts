@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
-import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
@@ -10,14 +10,9 @@ import { type SessionRef, sessionKey } from './session.ts';
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
 
-/** After so many, the file is replaced by one with the last ids. */
-const MAX_APPENDED = 1_000;
-
-/** A session that this machine has sent messages to, or read. */
+/** A session of the service with this base URL, and the last messages that a tail showed, oldest first. */
 interface Place extends SessionRef {
-  /** The base URL of the service. */
   readonly origin: string;
-  /** The last messages that a tail showed, oldest first; none if no tail did. */
   readonly ids: readonly string[];
 }
 
@@ -52,7 +47,7 @@ export async function readIfExists<Content>(path: string, read: () => Promise<Co
   try {
     return await read();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw toLocalError(path, 'read', error);
   }
 }
@@ -60,6 +55,18 @@ export async function readIfExists<Content>(path: string, read: () => Promise<Co
 /** The error of a file that cannot be used. */
 export function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
   return new LocalError(`${path} cannot be ${action}.`, { why: describeFileError(error), cause: error });
+}
+
+function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /**
@@ -71,10 +78,10 @@ export class Places {
   private readonly origin: string;
   private readonly output: PlacesOutput;
   private isRecording = true;
-  /** The ids in the files, by key (see `sessionKey`). */
+  /** The ids that were read from files, by key (see `sessionKey`). */
   private readonly known = new Map<string, readonly string[]>();
-  /** The files that this object has written, by key, and how many ids were appended to each. */
-  private readonly written = new Map<string, { readonly path: string; appended: number }>();
+  /** The keys of the sessions whose files this object has replaced. */
+  private readonly replaced = new Set<string>();
 
   /** @param stateDirectory the directory of the local state @param origin the base URL of the service */
   constructor(stateDirectory: string, origin: string, output: PlacesOutput) {
@@ -106,10 +113,11 @@ export class Places {
 
   /** Records that the session exists, as `record` does. */
   async remember(ref: SessionRef): Promise<void> {
-    if (this.known.has(sessionKey(ref))) return;
+    const key = sessionKey(ref);
+    if (this.known.has(key) || this.replaced.has(key)) return;
     await this.record(async () => {
       await this.read(ref);
-      if (!this.known.has(sessionKey(ref))) await this.write(ref, []);
+      if (!this.known.has(key)) await this.write(ref, []);
     });
   }
 
@@ -126,9 +134,8 @@ export class Places {
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
       this.isRecording = false;
-      await this.output.warn(
-        `${error.message} What follows is not recorded: \`chat watch\` and --resume do not know it, and a repeat of --rows sends it again, without duplicates.`,
-      );
+      const consequence = 'What follows is not recorded: `chat watch` and --resume do not know it.';
+      await this.output.warn(`${error.message} ${consequence}`);
     }
   }
 
@@ -137,40 +144,26 @@ export class Places {
     this.refuseSecret(JSON.stringify([source_id, session_id]));
   }
 
-  /**
-   * Replaces the file at first, and then appends to it, which costs a tenth. Synchronous: it only reaches the page cache, which
-   * takes a fraction of the time of asynchronous calls.
-   */
+  /** Replaces the file at first, and then appends to it, which costs a tenth. Synchronous: it reaches only the page cache. */
   private async write(ref: SessionRef, ids: readonly string[]): Promise<void> {
     const key = sessionKey(ref);
-    const file = this.written.get(key) ?? { path: this.pathOf(ref), appended: Number.POSITIVE_INFINITY };
-    const lines = ids.map((id) => `${JSON.stringify(id)}\n`).join('');
-    this.refuseSecret(lines);
-    const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
-    const count = file.appended + ids.length;
+    const path = this.pathOf(ref);
+    const isReplaced = this.replaced.has(key);
+    const lines = isReplaced ? ids : [this.placeOf(ref, ids)];
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    this.refuseSecret(text);
     try {
-      if (count <= MAX_APPENDED) appendFileSync(file.path, lines);
-      else await this.replace(file.path, { ...ref, origin: this.origin, ids: all });
+      if (isReplaced) appendFileSync(path, text);
+      else replaceFile(path, text);
     } catch (error) {
-      throw error instanceof InputError ? error : toLocalError(file.path, 'written', error);
+      throw toLocalError(path, 'written', error);
     }
-    file.appended = count <= MAX_APPENDED ? count : 0;
-    this.written.set(key, file);
-    this.known.set(key, all);
+    this.replaced.add(key);
   }
 
-  private async replace(path: string, { origin, source_id, session_id, ids }: Place): Promise<void> {
-    const text = `${JSON.stringify({ origin, source_id, session_id, ids })}\n`;
-    this.refuseSecret(text);
-    const temporary = `${path}.${randomUUID()}.tmp`;
-    try {
-      if (this.known.size === 0) await mkdir(this.directory, { recursive: true, mode: 0o700 });
-      writeFileSync(temporary, text, { mode: 0o600 });
-      renameSync(temporary, path);
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      throw error;
-    }
+  private placeOf({ source_id, session_id }: SessionRef, ids: readonly string[]): Place {
+    const known = this.known.get(sessionKey({ source_id, session_id })) ?? [];
+    return { origin: this.origin, source_id, session_id, ids: [...known, ...ids].slice(-MAX_IDS) };
   }
 
   private refuseSecret(text: string): void {

@@ -1,22 +1,14 @@
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
+import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import {
-  describeFileError,
-  EXIT,
-  InputError,
-  InterruptedError,
-  LocalError,
-  PartnerctlError,
-  RunFailure,
-  withHint,
-} from '../errors.ts';
+import { describeFileError, EXIT, InputError, InterruptedError, LocalError, PartnerctlError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import { type ChatContext, openPlaces } from './context.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
-import { isUnknownSource, registerMessage, UNKNOWN_SOURCE_HINT } from './send.ts';
+import { hintAtSource } from './send.ts';
 import { SentLog } from './sent-log.ts';
 import { sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
@@ -25,7 +17,7 @@ import { findSource, type SourceInput } from './source.ts';
 export interface RowResult extends Omit<Row, 'text'> {
   /** The position in the input. */
   readonly index: number;
-  /** Null if the message is not sent, or if the response does not tell it. */
+  /** Null if the message is not sent. */
   readonly message_id: string | null;
   /** Whether this run registered it; undefined if it sent nothing, or if the response does not say. */
   readonly created: boolean | undefined;
@@ -62,6 +54,7 @@ type RowsContext = ChatContext & { readonly io: { readonly stdin: Readable } };
 
 const MAX_ROWS_MIB = 64;
 const DEFAULT_CONCURRENCY = 8;
+const MAY_BE_SENT = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
 
 function resultOf({ text: _, ...row }: Row, more: Partial<RowResult>): RowResult {
   const initial = { message_id: null, created: undefined, status: 'not_sent', error: undefined } as const;
@@ -69,65 +62,61 @@ function resultOf({ text: _, ...row }: Row, more: Partial<RowResult>): RowResult
 }
 
 /** Whether all further messages would fail the same way: 401, 402, and 403. */
-function stopsSending(error: unknown): error is PartnerctlError {
+function stopsSending(error: unknown): boolean {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
+async function sendRow({ http, log, places }: SendRowsDeps, row: Row): Promise<RowResult> {
+  try {
+    const { message_id, created } = await postMessage(http, row);
+    await places.record(() => log.add(row, message_id));
+    await places.remember(row);
+    return resultOf(row, { status: 'sent', message_id, created });
+  } catch (error) {
+    if (error instanceof InterruptedError) {
+      return resultOf(row, { status: 'unknown', error: new InterruptedError(MAY_BE_SENT, error.exitCode) });
+    }
+    return resultOf(row, { status: 'failed', error: error instanceof PartnerctlError ? hintAtSource(error) : error });
+  }
+}
+
+/** What to report of a row that is not to be sent; undefined to send it. @param failedAt the line whose failure holds it back */
+function reasonNotToSend(
+  failedAt: number | undefined,
+  { aborted, reason }: AbortSignal,
+): Partial<RowResult> | undefined {
+  if (failedAt !== undefined) return { error: new LocalError(`Not sent, because line ${failedAt} failed.`) };
+  if (reason instanceof InterruptedError) return {};
+  return aborted ? { status: 'failed', error: reason } : undefined;
+}
+
 /** Creates the function that sends the rows of a session one after the other. After a failure, those that follow are not sent. */
-function createSender({ http, log, places, abortSignal }: SendRowsDeps) {
-  let stopped: PartnerctlError | undefined;
-
-  /** Why a row is not sent; undefined to send it. */
-  function reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
-    const reason: unknown = stopped ?? abortSignal.reason;
-    if (reason instanceof PartnerctlError) {
-      return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
-    }
-    if (failedLine === undefined) return undefined;
-    const details = { line: failedLine };
-    return new LocalError(`Not sent, because line ${failedLine} of the same session failed.`, { details });
-  }
-
-  async function sendRow(row: Row): Promise<RowResult> {
-    try {
-      const { message_id, created } = await registerMessage(http, row);
-      await places.record(() => log.add(row, message_id));
-      await places.remember(row);
-      return resultOf(row, { status: 'sent', message_id, created });
-    } catch (error) {
-      if (stopsSending(error)) stopped ??= error;
-      if (error instanceof InterruptedError) {
-        const message = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
-        return resultOf(row, { status: 'unknown', error: new InterruptedError(message, error.exitCode) });
-      }
-      const isUnknown = error instanceof PartnerctlError && isUnknownSource(error);
-      const explained = isUnknown ? withHint(error, { hint: UNKNOWN_SOURCE_HINT }) : error;
-      return resultOf(row, { status: 'failed', error: explained });
-    }
-  }
-
+function createSender(deps: SendRowsDeps) {
+  /** The line of a failure that all others would have, too. */
+  let stoppedAt: number | undefined;
   return async function* send(rows: readonly Row[]): AsyncGenerator<RowResult, void, void> {
-    let failedLine: number | undefined;
+    let failedAt: number | undefined;
     for (const row of rows) {
-      const message_id = log.find(row);
-      const error = reasonNotToSend(failedLine);
+      const message_id = deps.log.find(row);
+      const reason = reasonNotToSend(stoppedAt ?? failedAt, deps.abortSignal);
       if (message_id !== undefined) yield resultOf(row, { status: 'skipped', message_id });
-      else if (error) yield resultOf(row, { error });
+      else if (reason) yield resultOf(row, reason);
       else {
-        const result = await sendRow(row);
-        if (result.status !== 'sent') failedLine = row.line;
+        const result = await sendRow(deps, row);
+        if (result.status !== 'sent') failedAt = row.line;
+        if (stopsSending(result.error)) stoppedAt ??= row.line;
         yield result;
       }
     }
   };
 }
 
-function groupBySession(rows: readonly Row[]): Iterable<readonly Row[]> {
+function groupBySession(rows: readonly Row[]): IterableIterator<readonly Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
-    const group = groups.get(sessionKey(row)) ?? [];
-    group.push(row);
-    groups.set(sessionKey(row), group);
+    const group = groups.get(sessionKey(row));
+    if (group) group.push(row);
+    else groups.set(sessionKey(row), [row]);
   }
   return groups.values();
 }
@@ -158,37 +147,31 @@ async function* sendRows(
 
 /** @throws InputError if the rows cannot be read */
 async function readRowsText({ io, abortSignal }: RowsContext, path: string): Promise<string> {
-  const isStdin = path === '-';
   try {
-    const chunks = isStdin ? readStdin(io.stdin, abortSignal) : readFileChunks(path, abortSignal);
+    const chunks = path === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(path, abortSignal);
     return await decodeText(chunks, MAX_ROWS_MIB);
   } catch (error) {
     abortSignal.throwIfAborted();
-    throw new InputError(`The rows cannot be read from ${isStdin ? 'standard input' : path}.`, {
-      why: describeFileError(error),
-      hint: 'Nothing was sent.',
-      cause: error,
-    });
+    const from = path === '-' ? 'standard input' : path;
+    const why = describeFileError(error);
+    throw new InputError(`The rows cannot be read from ${from}.`, { why, hint: 'Nothing was sent.', cause: error });
   }
 }
 
 /**
  * Reads and checks the rows of a file.
  * @returns what sends them, or only plans it, with the results as they come
- * @throws InputError that shows the mistakes in the file, before the first request; as `findSource`
+ * @throws InputError that shows the mistakes in the file, before anything is sent; as `findSource`
  */
 export async function prepareRows(
   context: RowsContext,
   { path, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
 ): Promise<AsyncGenerator<RowResult, void, void>> {
   const { abortSignal, progress } = context;
-  const name = path === '-' ? '<stdin>' : path;
   const text = await readRowsText(context, path);
-  // Mistakes are reported before the first request, which may look up an agent.
-  if (source && 'agent' in source) readRows(name, text, { source_id: '', session_id });
   const http = await context.http();
   const source_id = source && (await findSource(http, source, context.command));
-  const rows = readRows(name, text, { source_id, session_id });
+  const rows = readRows(path === '-' ? '<stdin>' : path, text, { source_id, session_id });
   const places = await openPlaces(context, http);
   for (const row of rows) places.check(row);
   const log = new SentLog(dirname(await context.statePath()), http.baseUrl);
@@ -201,17 +184,12 @@ export async function prepareRows(
       }
       return;
     }
-    await log.open();
     let done = 0;
     progress.start('Sending the messages');
-    try {
-      for await (const result of sendRows({ http, log, places, abortSignal }, rows, concurrency)) {
-        done += 1;
-        progress.update(`Sending the messages: ${done} of ${rows.length}`);
-        yield result;
-      }
-    } finally {
-      await log.close();
+    for await (const result of sendRows({ http, log, places, abortSignal }, rows, concurrency)) {
+      done += 1;
+      progress.update(`Sending the messages: ${done} of ${rows.length}`);
+      yield result;
     }
   }
   return results();

@@ -2,7 +2,6 @@ import { setUpChatSource } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseAgentReference, parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
-import { NotFoundError } from '../errors.ts';
 import { CHAT_DEFAULTS, type ChatSetup } from './chat-fields.ts';
 
 /** What setting up a chat needs of a command. */
@@ -30,12 +29,5 @@ export async function setUpChat(
   context.progress.start('Setting up the chat');
   const spaceId = await resolveSpaceId(http, spaceReference);
   const agentId = await resolveAgentId(http, spaceId, agentReference);
-  try {
-    return await setUpChatSource(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    const message = `The service does not know agent ${JSON.stringify(agentId)} in space ${JSON.stringify(spaceId)} (404).`;
-    const list = `List the agents with: partnerctl agents list ${spaceId}. To give a name, write name:${agentId}.`;
-    throw new NotFoundError(message, { ...error.info, hint: [list, error.info.hint].join('\n') });
-  }
+  return await setUpChatSource(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
 }

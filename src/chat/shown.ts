@@ -48,11 +48,6 @@ export class Shown {
     this.recent = (start.from === 'after' ? known : [undefined]).map((id) => ({ id, at: now }));
   }
 
-  /** The last ids shown, oldest first. */
-  get latest(): readonly string[] {
-    return this.recent.flatMap(({ id }) => id ?? []);
-  }
-
   get newest(): string | undefined {
     return this.recent.at(-1)?.id;
   }

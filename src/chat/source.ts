@@ -28,29 +28,13 @@ export interface SourceOptions {
 
 /** Reads --source, or --agent with --space. @throws UsageError if neither or both are given */
 export function parseSource({ source, agent: typed, space }: SourceOptions): SourceInput {
-  if (typed === undefined) {
-    if (space !== undefined) throw new UsageError('--space can only be used with --agent.');
-    if (source === undefined) throw new UsageError('--source is missing.');
-    return { source_id: source };
-  }
-  if (source !== undefined) {
-    throw new UsageError('--source and --agent cannot be combined.', {
-      hint: 'Give the source_id, or the agent that it belongs to.',
-    });
+  if (source !== undefined && typed === undefined && space === undefined) return { source_id: source };
+  if (source !== undefined || !typed) {
+    throw new UsageError('Name the source with --source alone, or with --agent and --space.');
   }
   const agent = parseAgentReference(typed);
-  if (agent.value === '') throw new UsageError('--agent names no agent.');
-  if (agent.by === 'id' || space !== undefined) return { agent, space };
-  throw new UsageError('--agent name:<name> needs --space.', {
-    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-  });
-}
-
-/** The flags that name a source, to type them again. */
-export function sourceFlags(options: SourceOptions): readonly string[] {
-  return Object.entries({ '--source': options.source, '--agent': options.agent, '--space': options.space }).flatMap(
-    ([flag, value]) => (value === undefined ? [] : [flag, value]),
-  );
+  if (agent.by === 'name' && space === undefined) throw new UsageError('--agent name:<name> needs --space.');
+  return { agent, space };
 }
 
 /**
@@ -65,16 +49,11 @@ export async function findSource(http: Http, input: SourceInput, toCommand: Form
       ? await findAgentAnywhere(http, agent.value)
       : await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
   if (typeof source_id === 'string') return source_id;
-  const isNamed = agent.by === 'name';
-  const [typed, subject] = isNamed ? [`name:${agent.value}`, `${JSON.stringify(agent.value)} (${id})`] : [id, id];
-  const setUp =
-    space === undefined ? `partnerctl chat setup <space> ${typed}` : toCommand(['chat', 'setup', space, typed]);
-  const details = { agent_id: id };
-  if (source_id === null) {
-    throw new NotFoundError(`Agent ${subject} has no API chat.`, { hint: `Set it up with: ${setUp}`, details });
-  }
-  throw new NotFoundError(`The service shows no API chat source for agent ${subject}.`, {
-    hint: `Create it, or find it, with: ${setUp}\nIf the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`,
-    details,
+  const typed = agent.by === 'name' ? `name:${agent.value}` : id;
+  const setUp = `Create it, or find it, with: ${toCommand(['chat', 'setup', space ?? '<space>', typed])}`;
+  const fix = `If the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`;
+  throw new NotFoundError(`The service shows no API chat source for agent ${id}.`, {
+    hint: source_id === null ? setUp : `${setUp}\n${fix}`,
+    details: { agent_id: id },
   });
 }

@@ -2,8 +2,7 @@ import { pagingFixes } from '../api/pages.ts';
 import {
   InterruptedError,
   isCtrlC,
-  PartnerctlError,
-  RunFailure,
+  type PartnerctlError,
   ServiceError,
   ShapeError,
   UsageError,
@@ -13,7 +12,7 @@ import { Follower, type FollowOptions } from './follow.ts';
 import type { FollowDeps, SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
-import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
+import type { FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
 /** `place`: where the last tail of the session ended. */
@@ -66,33 +65,16 @@ export function parseTail(typed: TypedTail): TailOptions {
   return { start: parseStart(typed), once: !follow, intervalMs: checkInterval(interval), maxOutageMs };
 }
 
-const MORE_TIME = 'Allow more time with --timeout.';
-
-/** What to do if the service refuses the message that a tail starts after. */
-const START_HINTS: Partial<Record<TailStart['from'], string>> = {
-  after: 'Check --after: it must be the message_id of a message of this session.',
-  place:
-    'The service may no longer have the message at which the last tail ended. Start again with --tail or --from-start.',
-};
-
-/** Replaces the hint of a refusal with one about the message to read after, for which the service names its own parameter. */
-export function hintAtMessage(error: PartnerctlError, hint: string): PartnerctlError {
-  const isRefusal = error.type === 'refused' && (error.info.status === 400 || error.info.status === 422);
-  return isRefusal ? new RunFailure(error.message, error, { hint }) : error;
-}
-
 /** The error of following that was ended by a signal other than Ctrl-C. */
 export function interruption({ reason }: AbortSignal): InterruptedError | undefined {
   return reason instanceof InterruptedError && !isCtrlC(reason) ? reason : undefined;
 }
 
 /** The error of a tail whose time is up. */
-function timeoutError(wasRead: boolean, last: PartnerctlError | undefined): PartnerctlError {
-  if (last) return withHint(last, { hint: `The time limit was reached. ${MORE_TIME}` });
-  const message = wasRead
-    ? 'The time limit was reached before all messages were read.'
-    : 'The service did not answer in time.';
-  return new ServiceError(message, { hint: MORE_TIME });
+function timeoutError(last: PartnerctlError | undefined): PartnerctlError {
+  const message = 'The time limit was reached before all messages were read.';
+  const hint = 'Allow more time with --timeout.';
+  return last ? withHint(last, { hint: `${message} ${hint}` }) : new ServiceError(message, { hint });
 }
 
 /** The error of a complete read whose service says that it has more than it sent. */
@@ -112,22 +94,6 @@ function resolveStart(start: TailStart, ids: readonly string[]): FollowStart {
   return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
 }
 
-/** Returns a function that records an event which the consumer has handled. @param latest what earlier tails showed last, by key */
-function recordIn(places: Places, isOnce: boolean, latest: ReadonlyMap<string, string | undefined>) {
-  const shown = new Set<string>();
-  return async (event: SessionEvent): Promise<void> => {
-    const key = sessionKey(event.ref);
-    if (event.kind === 'message') {
-      shown.add(key);
-      // The next tail shows the whole text of a reply that is still being written.
-      if (!(isOnce && isUnfinished(event.message))) await places.add(event.ref, [event.message.message_id]);
-    } else if (event.kind === 'caught-up' && !shown.has(key) && event.latest.at(-1) !== latest.get(key)) {
-      // Even if nothing was shown, the next tail starts here.
-      await places.add(event.ref, event.latest);
-    }
-  };
-}
-
 /**
  * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message is
  * recorded when the next event is requested: the consumer has written it by then.
@@ -141,34 +107,28 @@ export async function* tail(
 ): AsyncGenerator<TailEvent, void, void> {
   const { once } = options;
   const follower = new Follower(deps, options);
-  const latest = new Map<string, string | undefined>();
   const followed: AsyncGenerator<SessionEvent, void, void>[] = [];
   for (const ref of sessions) {
     const ids = await places.read(ref);
-    latest.set(sessionKey(ref), ids.at(-1));
     if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
     followed.push(follower.follow(ref, resolveStart(start, ids)));
   }
-  const record = recordIn(places, once, latest);
   let unread = sessions.length;
   let wasRead = false;
   let incomplete: ShapeError | undefined;
-  try {
-    for await (const event of merge(followed, () => follower.stop())) {
-      const isCut = once && event.kind === 'gap' && event.isCertain;
-      if (isCut) incomplete ??= incompleteError(event.ref, event.evidence);
-      else yield event;
-      await record(event);
-      if (event.kind === 'caught-up') unread -= 1;
-      wasRead ||= ['message', 'polled', 'unknown-session'].includes(event.kind);
-    }
-  } catch (error) {
-    const hint = START_HINTS[start.from];
-    throw hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
+  for await (const event of merge(followed, () => follower.stop())) {
+    const isCut = once && event.kind === 'gap' && event.isCertain;
+    if (isCut) incomplete ??= incompleteError(event.ref, event.evidence);
+    else yield event;
+    // The next tail shows the whole text of a reply that is still being written.
+    const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
+    if (isWhole) await places.add(event.ref, [event.message.message_id]);
+    if (event.kind === 'caught-up') unread -= 1;
+    wasRead ||= ['message', 'polled', 'unknown-session'].includes(event.kind);
   }
   // Following that could read ends well at the time limit; a complete read does not.
   const isCutShort = once ? unread > 0 : !wasRead;
-  if (!deps.signal.aborted && isCutShort) throw timeoutError(wasRead, follower.health.lastError);
+  if (!deps.signal.aborted && isCutShort) throw timeoutError(follower.health.lastError);
   // Without following, a normal end would claim that the messages are complete.
   const failure = interruption(deps.signal) ?? incomplete;
   if (failure) throw failure;

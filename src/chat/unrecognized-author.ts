@@ -12,28 +12,21 @@ export function isUnrecognized({ role }: Message): boolean {
   return !KNOWN_ROLES.includes(role.toLowerCase());
 }
 
-/** Explains which messages have an unrecognized author, and which command settles it. Undefined without such messages. */
-export function explainUnrecognized(messages: readonly Message[], contract: Contract, toCommand: FormatCommand) {
-  const [first] = messages;
-  if (first === undefined) return undefined;
-  const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
+/** Explains that the author of a message is not recognized, and which command settles it. */
+export function explainUnrecognized({ role, raw }: Message, contract: Contract, toCommand: FormatCommand) {
   const set = (leaf: string, value: string) => toCommand(['contract', 'set', leaf, value]);
-  if (roles.length === 0) {
-    const field = fieldsOf(first.raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
+  if (role === 'unknown') {
+    const field = fieldsOf(raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
     return {
-      why: `A message came, but the tool cannot find its author: it is ${describeFields(first.raw)}.`,
+      why: `A message came, but the tool cannot find its author: it is ${describeFields(raw)}.`,
       hint: `Name the field that tells the author with: ${set('message.author', field)}`,
     };
   }
-  const setRole = (leaf: 'message.author.agent' | 'message.author.user', role: string) =>
+  const setRole = (leaf: 'message.author.agent' | 'message.author.user') =>
     set(leaf, [...contract.values(leaf), role].join(', '));
-  const lines = roles.flatMap((role) => [
-    `If ${JSON.stringify(role)} is the agent, run: ${setRole('message.author.agent', role)}`,
-    `If it is the user, run: ${setRole('message.author.user', role)}`,
-  ]);
-  const names = roles.map((role) => JSON.stringify(role)).join(', ');
+  const name = JSON.stringify(role);
   return {
-    why: `A message came from an author that the tool does not recognize: ${names}. It is ${describeFields(first.raw)}.`,
-    hint: lines.join('\n'),
+    why: `A message came from an author that the tool does not recognize: ${name}. It is ${describeFields(raw)}.`,
+    hint: `If ${name} is the agent, run: ${setRole('message.author.agent')}\nIf it is the user, run: ${setRole('message.author.user')}`,
   };
 }

@@ -1,7 +1,7 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
-import { NotFoundError, PartnerctlError, RefusedError, ShapeError, UsageError } from '../errors.ts';
+import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type ChatContext, followDeps, openPlaces } from './context.ts';
 import { Follower } from './follow.ts';
@@ -49,24 +49,17 @@ export function parseWatch({
   ...named
 }: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
   const intervalMs = checkInterval(interval);
-  if (!follow && interval !== undefined) throw new UsageError('--interval and --no-follow cannot be combined.');
   const isNamed = named.source !== undefined || named.agent !== undefined;
   return { once: !follow, intervalMs, source: isNamed ? parseSource(named) : undefined, space: named.space };
 }
 
 /** The sources of a space's agents. Warns of agents whose source the service does not show. */
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
-  const spaceId = await resolveSpaceId(http, parseReference(space));
   const sources = new Set<string>();
-  const unknown: string[] = [];
-  for await (const { agent_id, source_id } of listAgents(http, spaceId)) {
-    if (source_id === undefined) unknown.push(agent_id);
-    else if (source_id !== null) sources.add(source_id);
-  }
-  if (unknown.length > 0) {
-    await warn(
-      `The service shows no API chat source for ${unknown.join(', ')}, so their conversations are left out. Name them with --source.`,
-    );
+  for await (const { agent_id, source_id } of listAgents(http, await resolveSpaceId(http, parseReference(space)))) {
+    if (source_id === undefined)
+      await warn(`The service shows no API chat source for ${agent_id}. Name it with --source.`);
+    if (source_id) sources.add(source_id);
   }
   return sources;
 }

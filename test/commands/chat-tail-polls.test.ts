@@ -8,7 +8,6 @@ import {
   stallingClock,
   tailUntil,
 } from '../support/history-server.ts';
-import { fastClock } from '../support/run.ts';
 
 test('A single failure between good responses is not reported', async () => {
   const server = await historyServer();
@@ -79,19 +78,4 @@ test('A service that rejects all cursors but the newest has every message shown'
     return shown.ids.length === 4;
   });
   expect(ids).toEqual(idsFrom(1, 4));
-});
-
-test('The pauses between polls follow Retry-After', async () => {
-  const server = await historyServer();
-  const clock = fastClock();
-  const times: number[] = [];
-  server.behave(({ json }, wellBehaved) => {
-    times.push(clock.now());
-    server.add('s', 1);
-    if (times.length === 2) json(429, {}, { 'retry-after': '7' });
-    else json(200, wellBehaved(), { 'retry-after': '4' });
-  });
-  await tailUntil(server, ['--from-start', '--interval', '100ms'], ({ ids }) => ids.length >= 4, { clock });
-  const pauses = times.slice(1, 4).map((time, index) => Math.round((time - (times[index] ?? time)) / 100) / 10);
-  expect(pauses).toEqual([4, 7, 4]);
 });

@@ -45,7 +45,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     const column = '… half a wo'.length - 2;
     await expect.poll(cursor).toMatch(new RegExp(`^${column},`));
     await reply('**Good** morning');
-    const shown = await screen(/assistant\n {2}Good morning\n\n› half a wo$/);
+    const shown = await screen(/assistant: \*\*Good\*\* morning\n› half a wo$/);
     await expect.poll(cursor).toBe([column, shown.split('\n').length - 1].join(','));
     await keys('XYZ');
     await screen(/^› half a XYZwo$/m);
@@ -53,7 +53,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(await screen(/gone\?[\s\S]*^› half a XYZwo$/m)).toMatch(/\\x1b\[2J/);
     await keys('C-u');
     await reply(`${'x'.repeat(100_000)}\u001b[2J\rEND`);
-    await screen(/x\\x1b\[2J\\rEND\n\n› wo$/);
+    await screen(/x\\x1b\[2J\\rEND\n› wo$/);
     await keys('still here, ');
     await screen(/^› still here, wo$/m);
     expect(await title()).not.toBe('title');
@@ -122,7 +122,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('refused', 'Enter');
     await ways[0]?.held();
     await keys('C-d');
-    await screen(/Waiting until a message is registered\. Press Ctrl-C/);
+    await screen(/Waiting until all messages are registered\. Press Ctrl-C/);
     ways[0]?.release();
     await screen(/ended with 1$/);
     expect(await everything()).toMatch(/partnerctl chat send .*--external-id [-\w]+ refused$/m);
@@ -135,7 +135,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('another', 'Enter');
     await screen(/^. another$/m);
     await keys('C-d');
-    await screen(/Waiting until 2 messages are registered/);
+    await screen(/Waiting until all messages are registered/);
     await keys('C-c');
     await screen(/ended with 130/);
     const said = await everything();

@@ -19,16 +19,13 @@ export const open = () =>
     .action(
       run(async (context, { session: session_id = '', confirm, ...options }) => {
         const { openChat } = await import('../../chat/open.ts');
-        const { parseSource, sourceFlags } = await import('../../chat/source.ts');
+        const { parseSource } = await import('../../chat/source.ts');
         const { openChatPrompt } = await import('./shared/chat-prompt.ts');
         const { formatCause } = await import('./shared/messages.ts');
         const source = parseSource(options);
         await context.confirmWrite(confirm);
         if (!context.isInteractive) {
-          const send = ['chat', 'send', ...sourceFlags(options), '--session', session_id, '--wait'];
-          throw new UsageError('`chat open` needs a terminal.', {
-            hint: `In a script: ${context.command(send)} 'text'`,
-          });
+          throw new UsageError('`chat open` needs a terminal.', { hint: 'In a script, use `chat send --wait`.' });
         }
         const prompt = { openPrompt: () => openChatPrompt(context), describeError: formatCause };
         await openChat(context, source, session_id, prompt);

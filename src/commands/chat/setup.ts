@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { CHAT_DEFAULTS, type ChatDifference, chatDifferences, ROUTING_MODES } from '../../chat/chat-fields.ts';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
@@ -18,11 +18,6 @@ const COLUMNS: readonly Column<ChatSource>[] = [
   { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
   { header: 'STATUS', value: statusOf, tone: ({ created }) => (created ? 'good' : 'dim') },
 ];
-
-function noteOf(differences: readonly ChatDifference[]): string {
-  const list = differences.map(({ field, service, asked }) => `${field} is ${service}, not ${asked}`).join('; ');
-  return `note: the source differs from what you asked for: ${list}. An existing source is never changed.`;
-}
 
 export const setup = () =>
   leaf('setup', "Create or reuse an agent's API chat source", {
@@ -54,8 +49,6 @@ export const setup = () =>
         await context.confirmWrite(confirm);
         const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
         const source = await setUpChat(context, space, agent, asked);
-        const differences = chatDifferences(source, asked);
-        if (differences.length > 0) await context.notice(noteOf(differences));
         const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };
         return { ...objectResult(source, COLUMNS), json };
       }),

@@ -1,6 +1,5 @@
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { duration, integer } from '../../cli/options.ts';
-import { objectResult } from '../../output/command-result.ts';
 import {
   MAX_REPLIES,
   REPLIES_HELP,
@@ -30,18 +29,13 @@ export const wait = () =>
     .option('--settle <duration>', SETTLE_HELP, duration)
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
-        const { awaitEarlier, isForSeveral } = await import('../../chat/wait.ts');
-        const { joinTexts, toMessageJson, writeNotice } = await import('./shared/messages.ts');
-        const criteria = { replies, settle };
-        const target = { session_id, after_message_id, criteria };
-        const waited = await awaitEarlier(context, options, target, (event) => writeNotice(context, event));
-        const json = waited.replies.map((reply) => toMessageJson(waited, reply));
-        const several = isForSeveral(criteria) && { replies: json };
-        const ids = { source_id: waited.source_id, session_id, after_message_id };
-        return {
-          ...objectResult({ ...ids, reply: json[0] ?? null, ...several }, []),
-          text: joinTexts(waited.replies),
-          ...(waited.failure && { failure: waited.failure }),
-        };
+        const { findSource, parseSource } = await import('../../chat/source.ts');
+        const { showReplies } = await import('./shared/replies.ts');
+        const source = parseSource(options);
+        const http = await context.http();
+        const ref = { source_id: await findSource(http, source, context.command), session_id };
+        const ids = { after_message_id };
+        const target = { ...ref, ...ids, criteria: { replies, settle }, isJustRegistered: false, ids };
+        return await showReplies(context, http, target, { ...ref, ...ids });
       }),
     );

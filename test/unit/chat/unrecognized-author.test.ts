@@ -12,8 +12,8 @@ test('the error for an unknown author names the command for each side, with the 
   };
   const contract = new Contract({ override });
   const message = readMessage({ id: 'm0', text: 'Hi', message_type: 0 }, contract);
-  const doubt = explainUnrecognized([message], contract, (args) => ['partnerctl', ...args].map(shellQuote).join(' '));
-  expect(doubt?.hint).toBe(
+  const doubt = explainUnrecognized(message, contract, (args) => ['partnerctl', ...args].map(shellQuote).join(' '));
+  expect(doubt.hint).toBe(
     [
       `If "0" is the agent, run: partnerctl contract set message.author.agent 'assistant, 0'`,
       `If it is the user, run: partnerctl contract set message.author.user 'user, 0'`,

@@ -16,7 +16,7 @@ interface Label {
 }
 
 /** The sanitized text of a message, or its JSON if it has none. */
-function readableText({ text, raw }: Message): string {
+export function readableText({ text, raw }: Message): string {
   return sanitizeText(text ?? stringifyJson(raw));
 }
 
@@ -37,11 +37,6 @@ export function formatMessageLines(message: Message, { label, showTimestamp }: L
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {
   const { message_id, role, text, created_at, raw } = message;
   return { message_id, session_id, source_id, role, text, created_at, raw };
-}
-
-/** Joins the sanitized texts of messages, each ending with a newline. A message without text becomes its JSON. */
-export function joinTexts(messages: readonly Message[]): string {
-  return messages.map((message) => readableText(message).replace(/\n?$/, '\n')).join('');
 }
 
 /** A message as `chat tail` writes it. */
@@ -73,11 +68,11 @@ export function formatNotice(event: TailEvent | WatchEvent): string | undefined 
     case 'outage':
       return `connection lost: ${formatCause(event.error)} Retrying.`;
     case 'recovered': {
-      const missed = event.missed === 1 ? '1 message' : `${event.missed} messages`;
-      return `connection restored after ${ms(event.outageMs)}; ${missed} arrived meanwhile.`;
+      const { missed } = event;
+      return `connection restored after ${ms(event.outageMs)}; ${missed} message${missed === 1 ? '' : 's'} arrived meanwhile.`;
     }
     case 'unknown-session':
-      return `the service does not know session ${event.ref.session_id} yet${reasonOf(event.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
+      return `the service does not know session ${event.ref.session_id} yet${reasonOf(event.error)}; treating it as empty.`;
     case 'gap':
       return `the history of ${event.ref.session_id} may be incomplete: ${event.evidence}.`;
     case 'no-place':

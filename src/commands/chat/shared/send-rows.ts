@@ -36,37 +36,22 @@ const NONE = { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent:
 
 /** Rows as `chat send --rows` shows them. @param path the file */
 function rowBatch(path: string): Batch<RowResult> {
-  const labelOf = ({ line }: RowResult) => `${path === '-' ? '<stdin>' : path}:${line}`;
+  const name = path === '-' ? '<stdin>' : path;
   return {
     empty: 'No messages to send.',
-    json: ({ created, error, hasOwnId: _, index: __, ...result }) => {
+    json: ({ created, error, index: _, ...result }) => {
       return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
     },
-    item: (result) => ({ label: labelOf(result), outcome: STATUSES[result.status].outcome, error: result.error }),
+    item: ({ line, status, error }) => ({ label: `${name}:${line}`, outcome: STATUSES[status].outcome, error }),
     messages(results) {
-      const { planned, not_sent, ...others } = countByStatus(results, NONE);
-      const details = { ...others, not_sent };
-      const left = others.failed + others.unknown + not_sent;
-      const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
-      const again = `${count} Run the same command again: it sends only what is left.`;
-      const summary = results.length === 0 ? '' : formatCounts({ ...others, planned, 'not sent': not_sent });
+      const { not_sent, ...others } = countByStatus(results, NONE);
+      const again = 'Run the same command again: it sends only what is left.';
+      const summary = results.length === 0 ? '' : formatCounts({ ...others, 'not sent': not_sent });
       const message = `Not all messages were sent: ${summary}`;
+      const details = { ...others, not_sent };
       return { noun: 'messages', message, summary, details, resumeHint: again, fixHint: again };
     },
   };
-}
-
-/** Says how many messages the service knew under the id of their row, perhaps with another text. */
-async function* withNote(context: Context, rows: AsyncIterable<RowResult>): AsyncGenerator<RowResult> {
-  let known = 0;
-  for await (const result of rows) {
-    if (result.hasOwnId && result.created === false) known += 1;
-    yield result;
-  }
-  if (known === 0) return;
-  await context.notice(
-    `note: ${known} of the messages were registered under their external_message_id before, and the service kept their original text.`,
-  );
 }
 
 /**
@@ -75,9 +60,5 @@ async function* withNote(context: Context, rows: AsyncIterable<RowResult>): Asyn
  */
 export async function sendRows(context: Context, input: RowsInput): Promise<CommandResult> {
   if (input.path === '-') refuseTokenOnStdin(context.flags, 'rows');
-  if (input.path === '-' && context.io.stdin.isTTY) {
-    await context.notice('Reading standard input. Press Ctrl-D to finish.');
-  }
-  const rows = withNote(context, await prepareRows(context, input));
-  return batchResult(rows, COLUMNS, rowBatch(input.path), context.signals);
+  return batchResult(await prepareRows(context, input), COLUMNS, rowBatch(input.path), context.signals);
 }

@@ -13,8 +13,8 @@ import { formatNotice, toMessageJson, toStreamEvent, writeNotice } from './messa
 
 const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
 
-function unansweredSince({ unanswered }: Conversation): string | null {
-  return unanswered ? new Date(unanswered.since).toISOString() : null;
+function sinceOf({ unansweredSince }: Conversation): string | null {
+  return unansweredSince === undefined ? null : new Date(unansweredSince).toISOString();
 }
 
 /** The text of the last message on one line. */
@@ -28,20 +28,19 @@ const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
   { header: 'SESSION', value: ({ session_id }) => session_id },
   { header: 'STATUS', value: (each) => statusOf(each).replaceAll('_', ' '), tone: (each) => TONES[statusOf(each)] },
-  { header: 'SINCE', value: (each) => unansweredSince(each) ?? each.last?.created_at, isTime: true },
+  { header: 'SINCE', value: (each) => sinceOf(each) ?? each.last?.created_at, isTime: true },
   { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
 ];
 
 function toJson(conversation: Conversation) {
-  const { source_id, session_id, last, unanswered, space, agent } = conversation;
+  const { source_id, session_id, last, space, agent } = conversation;
   return {
     source_id,
     session_id,
     space: space ?? null,
     agent: agent ?? null,
     status: statusOf(conversation),
-    unanswered_since: unansweredSince(conversation),
-    unanswered_message_id: unanswered?.message_id ?? null,
+    unanswered_since: sinceOf(conversation),
     last_message_at: last?.created_at ?? null,
     last_message: last ? toMessageJson(conversation, last) : null,
   };
@@ -49,10 +48,8 @@ function toJson(conversation: Conversation) {
 
 function summaryOf(conversations: readonly Conversation[]): string {
   if (conversations.length === 0) return '';
-  const count = (status: string): number => conversations.filter((each) => statusOf(each) === status).length;
-  const subject = conversations.length === 1 ? '1 conversation' : `${conversations.length} conversations`;
-  const unreadable = count('cannot_be_read');
-  return `${subject}, ${count('unanswered')} unanswered${unreadable === 0 ? '' : `, ${unreadable} cannot be read`}.`;
+  const unanswered = conversations.filter((each) => statusOf(each) === 'unanswered').length;
+  return `${conversations.length} conversation${conversations.length === 1 ? '' : 's'}, ${unanswered} unanswered.`;
 }
 
 /** @param note follows the summary */
@@ -96,13 +93,10 @@ export async function* toScreens(
 ): AsyncGenerator<Screen, void, void> {
   let note: string | undefined;
   for await (const { event, conversations, hasChanged } of applied(events, context)) {
-    const notice = formatNotice(event);
-    note = notice ?? note;
-    if (!conversations.isComplete || (!hasChanged && notice === undefined)) continue;
+    note = formatNotice(event) ?? note;
+    if (!hasChanged) continue;
     context.progress.stop();
-    const list = conversations.list();
-    const waiting = list.length === 0 ? 'No conversation matches yet. Those that begin are shown.' : undefined;
-    yield { list: toList(list, note ?? waiting), now: context.clock.now() };
+    yield { list: toList(conversations.list(), note), now: context.clock.now() };
   }
 }
 
