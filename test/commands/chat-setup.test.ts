@@ -58,13 +58,13 @@ describe('chat setup', () => {
     expect(ran.json()).toMatchObject({ ...fields, created: false });
   });
 
-  test('exits with 4 for an unknown agent, lists similar names, and sends nothing', async () => {
+  test('exits with 4 for an unknown agent, lists the agents, and sends nothing', async () => {
     const it = await withAgents('Support EU', 'Sales');
     const ran = await setUp(it, ['ext:acme', 'name:support']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
     expect(ran.error()).toMatchObject({
       type: 'not_found',
-      details: { candidates: [it.ids[0]], why: expect.stringContaining(`${it.ids[0]} · Support EU · tmpl_support`) },
+      details: { why: expect.stringContaining(`${it.ids[0]} · Support EU`) },
       hint: `List all agents with: partnerctl agents list ${it.spaceId}`,
     });
     expect(await it.posts()).toEqual([]);
