@@ -53,14 +53,6 @@ describe('agents list', () => {
     expect(rows.stdout).toBe(`${agents[0].agent_id}\tSupport\ttmpl_support\n`);
   });
 
-  test('lists similar spaces if none matches', async () => {
-    const { env, admin } = await service();
-    await admin('POST', '/spaces', { count: 30, prefix: 'acme' });
-    const ran = await run(['agents', 'list', 'ext:ACME-7'], { env });
-    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('ext:acme-7\n') });
-    expect(ran.stderr).toContain('spaces list');
-  });
-
   test("an unknown id exits with 4 and shows the service's error", async () => {
     const { env } = await service();
     const ran = await run(['agents', 'list', 'spc_nowhere', '-o', 'json'], { env });

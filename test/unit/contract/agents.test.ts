@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readAgent } from '../../../src/contract/agents.ts';
 import { Contract } from '../../../src/contract/contract.ts';
-import type { JsonObject } from '../../../src/contract/json.ts';
 
-const read = (agent: JsonObject, override = {}) => readAgent({ agent_id: 'a', ...agent }, new Contract({ override }));
+const read = (agent: object) => readAgent({ agent_id: 'a', ...agent }, new Contract());
 
 describe('the source of a listed agent', () => {
   it.each([[{ source_id: 's' }], [{ integrations: { api_chat: { source_id: 's' } } }]])(
@@ -19,13 +18,5 @@ describe('the source of a listed agent', () => {
     expect(() => read(two)).toThrow(expect.objectContaining({ fix }));
     expect(read({ integrations: { api_chat: null } }).source_id).toBeNull();
     expect(read({}).source_id).toBeUndefined();
-  });
-
-  it.each<[JsonObject, string | null | undefined]>([
-    [{ chat: [{ id: 's' }] }, 's'],
-    [{ chat: null, id: 'a' }, undefined],
-    [{ source: { id: 'other' } }, undefined],
-  ])('is only at the path that is set for it: %j', (metadata, source_id) => {
-    expect(read(metadata, { 'agent.source_id': 'chat.id' }).source_id).toBe(source_id);
   });
 });

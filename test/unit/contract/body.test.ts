@@ -8,11 +8,7 @@ const read = (body: unknown, place?: readonly string[]) => readList(body, 'space
 describe('the list of a response', () => {
   it.each([
     ['a bare array', ITEMS],
-    ['results', { results: ITEMS, count: 2 }],
     ['its own name, in Pascal case', { Spaces: ITEMS }],
-    ['two levels down', { response: { result: { spaces: ITEMS } } }],
-    ['an embedded list of any name', { _embedded: { spaceResponseList: ITEMS }, _links: {}, page: { number: 0 } }],
-    ['edges with nodes', { data: { spaces: { edges: ITEMS.map((node) => ({ node, cursor: node.space_id })) } } }],
     ['the one array in an envelope', { Response: { TotalCount: 2, SpaceSet: ITEMS, RequestId: 'r' } }],
     ['next to an empty error', { data: { spaces: ITEMS }, error: {} }],
   ])('is recognized: %s', (_, body) => {
@@ -28,18 +24,12 @@ describe('the list of a response', () => {
     expect(read(body)).toEqual([]);
   });
 
-  it.each([
-    ['spaces'],
-    [{}],
-    [{ errors: [{ message: 'no' }] }],
-    [{ customers: [] }],
-    [{ agents: ITEMS }],
-    [{ _links: {}, page: { totalElements: 2 } }],
-    [['a', 'b']],
-    [{ results: [{ space_id: 'a' }, null] }],
-  ])('is refused with a description of the body: %j', (body) => {
-    expect(() => read(body)).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
-  });
+  it.each([['spaces'], [{}], [{ agents: ITEMS }], [['a', 'b']], [{ results: [{ space_id: 'a' }, null] }]])(
+    'is refused with a description of the body: %j',
+    (body) => {
+      expect(() => read(body)).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
+    },
+  );
 
   it.each([
     [{ mine: ITEMS, theirs: ITEMS }, 'mine'],

@@ -38,21 +38,9 @@ describe('an id', () => {
   it.each<[string, JsonObject]>([
     ['its own name before a plain id', { space_id: 's1', id: 'x' }],
     ['a plain id, where its own name is empty', { space_id: '', id: 's1' }],
-    ['an object id of MongoDB', { _id: { $oid: 's1' } }],
-    ['a common name before a plain word for it', { id: 's1', sid: 'x', identifier: 'y' }],
     ['at the top, whatever metadata holds', { id: 's1', metadata: { id: 'x' } }],
   ])('is found: %s', (_, object) => {
     expect(idOf('space.id', object)).toBe('s1');
-  });
-
-  it.each<[JsonObject]>([
-    [{ space_id: null, id: ' ' }],
-    [{ space_id: { value: 's1' }, id: true, uuid: 1.5 }],
-    [{ agent_id: 'a1' }],
-    [{ owner: { id: 'u1' }, metadata: { id: 's1' } }],
-  ])('is not in %j', (object) => {
-    expect(idOf('space.id', object)).toBeUndefined();
-    expect(refusalOf(() => fieldsFor('space.id', object).readId('space.id')).fix?.leaf).toBe('space.id');
   });
 });
 
@@ -82,7 +70,6 @@ it('an object that holds the fields is read for all of them once it is set', () 
   expect(refusalOf(() => fieldsFor('space.name', item).shownText('space.name')).fix).toEqual(fix);
   const at = { 'space.at': 'payload' };
   expect(textOf('space.name', item, at)).toBe('Acme');
-  expect(textOf('space.external_space_id', item, at)).toBe('acme');
   expect(idOf('space.id', item, at)).toBe('s1');
   expect(idOf('agent.id', { meta: { agent: { id: 'a1' } } }, { 'agent.at': 'meta.agent' })).toBe('a1');
 });
@@ -123,16 +110,6 @@ describe('a field', () => {
       },
     );
     fc.assert(property);
-  });
-
-  it.each<[JsonObject, FieldLeaf, string]>([
-    [{ name: 'a', agent: { name: 'b' } }, 'agent.name', 'name'],
-    [{ id: 'a', uuid: 'b' }, 'space.id', 'id'],
-  ])('is rejected if two equal candidates differ, until one is set: %j', (object, leaf, value) => {
-    const read = (override?: LeafValues) =>
-      leaf.endsWith('.id') ? idOf(leaf, object, override) : textOf(leaf, object, override);
-    expect(refusalOf(read).fix).toMatchObject({ leaf, value });
-    expect(read({ [leaf]: value })).toBe('a');
   });
 
   it('is read from a chosen path, whatever the spelling, and not from one that is chosen for another field', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
-import { buildRequest, readSlashRedirect } from '../../../src/contract/request.ts';
+import { buildRequest } from '../../../src/contract/request.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
 const withOverride = (override: LeafValues) => new Contract({ override });
@@ -54,21 +54,4 @@ describe('a request built from the contract', () => {
     });
     expect(buildRequest(new Contract(), 'sources.setup', { space_id: 's1', agent_id: 'a1' }).json).toEqual({});
   });
-
-  it.each([
-    ['always', 'GET /spaces', '/spaces/'],
-    ['never', 'GET /spaces/', '/spaces'],
-    ['never', 'GET /', '/'],
-  ])('ends with a slash %s: %s', (slash, operation, path) => {
-    const contract = withOverride({ 'paths.trailing_slash': slash, 'spaces.list': operation });
-    expect(buildRequest(contract, 'spaces.list').path).toBe(path);
-  });
-});
-
-it.each([
-  ['https://a.test/v1/x/', 'always'],
-  ['/v1/x/?q=1', 'always'],
-  ['/v1/y/', undefined],
-])('a redirect to %s asks for a slash: %s', (location, expected) => {
-  expect(readSlashRedirect({ status: 307, headers: { location } }, 'https://a.test/v1/x?q=1')).toBe(expected);
 });
