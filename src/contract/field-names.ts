@@ -48,10 +48,8 @@ export const RESOURCE_OF = {
   'cron_jobs.list': 'cron_job',
 } as const satisfies Record<OperationLeaf, Resource>;
 
-/** A resource that the service lists. */
 export type ListedResource = (typeof RESOURCE_OF)[ListLeaf];
 
-/** A resource that a write creates. */
 export type CreatedResource = (typeof RESOURCE_OF)[Exclude<OperationLeaf, ListLeaf>];
 
 /** Returns the normalized names under which an object nests a resource. */

@@ -5,14 +5,12 @@ import type { FieldLeaf } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
-/** A value of a field. */
 interface Found {
   /** An earlier rank wins; the values of one rank must agree. */
   readonly rank: number;
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-  /** The object that has the value. */
   readonly holder: JsonObject;
 }
 
@@ -62,7 +60,6 @@ export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  /** The object, and those nested in it that hold fields. */
   private readonly holders: readonly [Holder, ...Holder[]];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
@@ -101,10 +98,7 @@ export class Fields {
     return this.all(leaf).some(({ value }) => value === null) ? null : undefined;
   }
 
-  /**
-   * Returns a field that is a text, or a number as text; undefined if the service sent nothing or null.
-   * @throws UnknownShape if it is anything else, or as `value`
-   */
+  /** Returns a scalar as text; undefined for nothing and null. @throws UnknownShape for anything else, or as `value` */
   text(leaf: FieldLeaf): string | undefined {
     const value = this.value(leaf);
     if (value === null || value === undefined) return undefined;
@@ -124,10 +118,7 @@ export class Fields {
     return this.shownText(leaf) ?? (this.value(leaf) === null ? null : undefined);
   }
 
-  /**
-   * Returns the id of the resource. A specific name wins over a generic one; values that cannot be ids are skipped.
-   * @throws UnknownShape as `value`
-   */
+  /** Returns the id of the resource, without values that cannot be ids. @throws UnknownShape as `value` */
   id(leaf: FieldLeaf): string | undefined {
     return asId(this.first(leaf, ({ value }) => asId(value) !== undefined)?.value);
   }
@@ -202,7 +193,6 @@ export class Fields {
   }
 }
 
-/** Returns the paths of the texts in an object. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
@@ -214,7 +204,6 @@ function isSent(value: unknown, leaf: FieldLeaf): boolean {
   return (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
 }
 
-/** Reads an object of the service as a resource. */
 export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
   return new Fields(object, resource, contract);
 }

@@ -30,7 +30,6 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
-/** What a value says about the author: its name, and the side if it is recognized. */
 interface AuthorReading {
   readonly side?: 'assistant' | 'user' | undefined;
   readonly name?: string | undefined;

@@ -10,7 +10,6 @@ export interface PageResponse {
   readonly nextLink: string | undefined;
 }
 
-/** Where a value is. */
 interface Place {
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;

@@ -20,7 +20,6 @@ export interface Progress {
   readonly step: PageStep | undefined;
 }
 
-/** How a list may be read. */
 export interface PagingRule {
   readonly next: NextValue;
   /** Whether the user set `next`, and not a document. */
@@ -45,7 +44,6 @@ export type Verdict =
   /** There is more, and nothing says how to request it. */
   | { readonly kind: 'unexplained'; readonly signs: readonly string[] };
 
-/** Why a page is not the next one. */
 export type Failure = 'empty' | 'repeated' | 'rejected';
 
 /** A history may announce where it will continue, and send empty pages until then. */
@@ -79,7 +77,6 @@ export function decideNext(page: PageResponse, progress: Progress, rule: PagingR
   return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
 }
 
-/** Decides by the signs of a page alone. */
 function decideBySigns(
   signs: readonly Sign[],
   itemCount: number,
@@ -91,19 +88,19 @@ function decideBySigns(
   const [link] = ofKind(signs, 'link');
   const tokens = open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
   const announced = link ? [link] : tokens;
-  const full = isStated ? [] : fullSizes(signs, itemCount);
+  const isFull = !isStated && fullSizes(signs, itemCount).length > 0;
   // After a message, these may be the pages of the whole session: then the next one has nothing new.
   const further = isStated ? [] : ofKind(signs, 'pages').filter(({ value }) => value > progress.pages);
-  const isNumbered = itemCount > 0 && open.length + full.length + further.length > 0;
+  const isNumbered = itemCount > 0 && open.length + further.length > 0;
   const numbered = isNumbered ? numberSteps(signs, progress, itemCount) : [];
   const steps = announced.length > 0 ? announcedSteps(announced, progress) : numbered;
   if (steps.length > 0) {
     const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || sign.isNext);
-    const speaking = pathsOf(announced.length > 0 ? announced : full);
+    const speaking = pathsOf(announced);
     return { kind: 'next', steps, isCertain, signs: [...new Set([...speaking, ...open])] };
   }
   if (open.length > 0) return { kind: 'unexplained', signs: open };
-  return { kind: 'whole', isStated, mayContinue: isFirst && !isStated && (full.length > 0 || ROUND.has(itemCount)) };
+  return { kind: 'whole', isStated, mayContinue: isFirst && !isStated && (isFull || ROUND.has(itemCount)) };
 }
 
 /**

@@ -98,11 +98,7 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
 
 const REDIRECTS = new Set([301, 302, 307, 308]);
 
-/**
- * Returns which trailing slash a response asks for: `always` or `never` if it redirects to the same URL with or without one;
- * otherwise undefined.
- * @param url of the request
- */
+/** Returns which trailing slash a response asks for, if it redirects to the same URL with or without one. */
 export function readSlashRedirect(
   { status, headers: { location } }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   url: string,

@@ -8,13 +8,9 @@ import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 /** Names under which a response to a write may nest the resource that it is about, beside its own name. */
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
 
-/** Envelopes may be nested in each other. */
 const MAX_DEPTH = 4;
 
-/**
- * Returns the objects of a response to a write that may be the resource or an envelope of it, the outermost first. A list of
- * one item counts as the item.
- */
+/** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one item counts as the item. */
 export function layersOf(body: unknown, resource: Resource, depth = 0): readonly JsonObject[] {
   if (depth > MAX_DEPTH) return [];
   if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
@@ -44,10 +40,7 @@ function isOperation(object: JsonObject): boolean {
   return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
 }
 
-/**
- * Finds what has an id of its own name, or else a generic id.
- * @throws UnknownShape for two different ids, and for the id of an operation
- */
+/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two ids, or that of an operation */
 function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
   const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
@@ -95,8 +88,7 @@ export function readCreated(
 }
 
 /**
- * Reads the response to a write that has a Location header in place of a body. Its last segment is the id of the new
- * resource.
+ * Reads the Location header of a response to a write without a body: its last segment is the id of the new resource.
  * @param url of the request: the location must have the same origin
  * @returns a body with the id; undefined if the location is not that of such a resource
  */

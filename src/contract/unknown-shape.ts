@@ -29,9 +29,7 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
 
 /** A response that cannot be read as the contract says. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
-  /** A readable description of the response. */
   readonly seen: string;
-  /** What would make the response readable, if that is known. */
   readonly fix: ContractFix | undefined;
 
   constructor(message: string, seen: string, fix?: ContractFix) {

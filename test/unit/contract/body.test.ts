@@ -24,7 +24,7 @@ describe('the list of a response', () => {
     expect(read(body)).toEqual([]);
   });
 
-  it.each([['spaces'], [{}], [{ agents: ITEMS }], [['a', 'b']], [{ results: [{ space_id: 'a' }, null] }]])(
+  it.each([['spaces'], [{}], [['a', 'b']], [{ results: [{ space_id: 'a' }, null] }]])(
     'is refused with a description of the body: %j',
     (body) => {
       expect(() => read(body)).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));

@@ -34,7 +34,6 @@ describe('a page', () => {
     [{ has_more: true, last_id: 'c' }, ['token:last_id:after_id=c', 'token:last_id:after=c']],
     [{ cursor: 'c' }, ['token:cursor:cursor=c?', 'token:cursor:after=c?']],
     [{ page: { number: 0, size: 2, totalElements: 5 } }, ['page:page=1']],
-    [{ page: 1, page_size: 2 }, ['page:page=2?']],
   ])('leads to the next one by what it says: %j', (body, steps) => {
     expect(read(body)).toEqual(steps);
   });
