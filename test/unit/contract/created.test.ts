@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readAcknowledgement } from '../../../src/contract/messages.ts';
 import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
-import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.ts';
+import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 import { readUploadId } from '../../../src/contract/uploads.ts';
 
 /* What a write has created, in the envelopes of its responses. */
@@ -29,13 +29,6 @@ describe('the id of what was created', () => {
     [{ operation: { id: 'op_77' } }],
   ])('is not guessed in %j', (body) => {
     expect(() => attachmentIn(body)).toThrow(UnknownShape);
-  });
-
-  it.each<[unknown]>([
-    [{ id: 'req_1', success: false }],
-    [{ errors: [{ id: 'err_1' }], data: { file_attachment_id: 'a1' } }],
-  ])('is not taken from a report of a failure: %j', (body) => {
-    expect(() => attachmentIn(body)).toThrow(ErrorInBody);
   });
 
   it('is never that of the operation that creates it, unless the user says so', () => {

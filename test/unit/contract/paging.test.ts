@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseNext } from '../../../src/contract/leaf-value.ts';
 import type { PageResponse } from '../../../src/contract/page-signs.ts';
-import { decideNext, formatStep, isEnd, type PagingRule, type Progress } from '../../../src/contract/paging.ts';
+import { decideNext, formatStep, type PagingRule, type Progress } from '../../../src/contract/paging.ts';
 
 const FIRST: Progress = { items: 2, pages: 1, emptyPages: 0, step: undefined };
 const LIST: PagingRule = { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false };
@@ -111,23 +111,6 @@ describe('a contract that says how the next page is requested', () => {
     expect(read({ empty: '' }, by(value))).toEqual(expected);
   });
 });
-
-it.each([
-  ['nothing announced more, and an earlier page was found in the same way', false, 'repeated', 'page', {}, true],
-  ['nothing announced more, and the next page is empty', false, 'empty', undefined, {}, true],
-  ['nothing announced more, and the next page repeats the first', false, 'repeated', undefined, {}, false],
-  ['more was announced', true, 'empty', 'page', {}, false],
-  ['more was announced, and the user said how to request it', true, 'empty', 'page', { isOverride: true }, true],
-] as const)(
-  'a list after whose last page nothing new came is whole or not: %s',
-  (name, isCertain, failure, kind, more, expected) => {
-    const rule = { ...LIST, ...(name.includes(' said ') && { next: parseNext('page:page') }), ...more };
-    const step = kind && { kind, parameter: 'page', value: 2 };
-    expect(isEnd({ kind: 'next', steps: [], signs: [], isCertain }, [failure], { ...FIRST, step }, rule)).toBe(
-      expected,
-    );
-  },
-);
 
 it('property: a page that announces more among other keys, at any depth in an envelope, is never the whole list', () => {
   const announced = fc.constantFrom<object>(
