@@ -3,7 +3,7 @@ import { errorMessage } from '../platform/error-code.ts';
 import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { ReceivedRequest } from './receiver.ts';
 import { removeDelivery, saveDelivery } from './saved-delivery.ts';
-import { describeRefusal, isAccepted, type Target } from './target.ts';
+import type { Target } from './target.ts';
 import type { Verifier } from './verify.ts';
 
 /** A delivery, and what became of it. */
@@ -20,7 +20,7 @@ export interface HandledDelivery {
 interface IntakeDeps {
   readonly clock: Clock;
   /** Cancels the requests to the target. */
-  readonly signal: AbortSignal;
+  readonly abortSignal: AbortSignal;
   readonly verifier: Verifier;
   /** The header that identifies a delivery. */
   readonly idHeader: string;
@@ -28,8 +28,6 @@ interface IntakeDeps {
   readonly directory: string | undefined;
   /** Where to forward deliveries; undefined for nowhere. */
   readonly target: Target | undefined;
-  /** How many deliveries to accept; undefined for any number. */
-  readonly exitAfter: number | undefined;
   /** Changes a text that contains a secret of this tool. */
   redact(text: string): string;
   /** Called for each delivery, but not for repeats of an accepted one. */
@@ -53,8 +51,6 @@ export class Intake {
   private readonly answers = new Map<string, Promise<number>>();
   /** How many deliveries were accepted. */
   accepted = 0;
-  /** How many are being handled. */
-  private pending = 0;
 
   constructor(deps: IntakeDeps) {
     this.deps = deps;
@@ -62,7 +58,7 @@ export class Intake {
 
   /** Handles a request. @returns the status for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<number> {
-    const { clock, verifier, idHeader, exitAfter, redact, onDelivery, notice } = this.deps;
+    const { clock, verifier, idHeader, redact, onDelivery, notice } = this.deps;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
     const headers = sent.filter(([, value]) => redact(value) === value);
@@ -78,49 +74,38 @@ export class Intake {
       await notice(`Dropped a repeat of delivery ${delivery_id}.`);
       return await earlier;
     }
-    // One more would be cut off when the last of them ends the command. It comes again.
-    if (exitAfter !== undefined && this.accepted + this.pending >= exitAfter) return 503;
-    this.pending += 1;
-    const answer = this.accept(delivery);
+    const answer = this.accept(delivery).catch(() => 500);
     this.answers.set(delivery_id, answer);
     const [oldest] = this.answers.keys();
     if (this.answers.size > MAX_REMEMBERED && oldest !== undefined) this.answers.delete(oldest);
-    let isDone = false;
-    try {
-      const status = await answer;
-      isDone = status < 300;
-      return status;
-    } finally {
-      this.pending -= 1;
-      if (isDone) this.accepted += 1;
-      else this.answers.delete(delivery_id);
-    }
+    const status = await answer;
+    if (status < 300) this.accepted += 1;
+    else this.answers.delete(delivery_id);
+    return status;
   }
 
   private async accept(delivery: Delivery): Promise<number> {
-    const { directory, target, signal, onDelivery, warn } = this.deps;
+    const { directory, target, abortSignal, onDelivery, warn } = this.deps;
     const { delivery_id } = delivery;
     let saved: string | null = null;
     try {
       if (directory !== undefined) saved = await saveDelivery(directory, delivery);
     } catch (error) {
-      const reason = errorMessage(error);
-      await warn(`Delivery ${delivery_id} could not be saved, so the sender got a 500: ${reason}`);
+      await warn(`Delivery ${delivery_id} could not be saved, so the sender got a 500: ${errorMessage(error)}`);
       return 500;
     }
     if (!target) {
       onDelivery({ delivery, ...NOT_FORWARDED, saved });
       return 200;
     }
-    const result = await target.send(delivery, signal);
-    const forwarded = isAccepted(result);
-    // The sender's repeat is saved again.
-    if (!forwarded && saved !== null) await removeDelivery(saved);
-    const forwardStatus = result.kind === 'responded' ? result.status : null;
-    onDelivery({ delivery, forwarded, forwardStatus, saved: forwarded ? saved : null });
-    if (!forwarded) {
-      await warn(`Delivery ${delivery_id} was not forwarded: ${describeRefusal(result)}. The sender repeats it.`);
+    const { isAccepted, status, outcome } = await target.send(delivery, abortSignal);
+    if (!isAccepted) {
+      // The sender's repeat is saved again.
+      if (saved !== null) await removeDelivery(saved);
+      saved = null;
+      await warn(`Delivery ${delivery_id} was not forwarded: ${outcome}. The sender repeats it.`);
     }
-    return result.kind === 'responded' ? result.status : result.isTimeout ? 504 : 502;
+    onDelivery({ delivery, forwarded: isAccepted, forwardStatus: status, saved });
+    return status ?? 502;
   }
 }

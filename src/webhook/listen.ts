@@ -53,26 +53,16 @@ export type ListenEvent =
 /** Reads the options of `webhook listen`. @throws UsageError if they are invalid or contradict each other */
 export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
   if (path !== undefined && !/^\/[\w.~!$&'()*+,;=:@%/-]*$/.test(path)) {
-    throw new UsageError(`--path must begin with a slash, without a query: ${JSON.stringify(path)}.`, {
-      hint: 'For example: --path /webhooks',
-    });
+    throw new UsageError(`--path must begin with a slash, without a query: ${JSON.stringify(path)}.`);
   }
   const target = forwardTo === undefined ? undefined : parseTarget(forwardTo);
-  if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
-    throw new UsageError(`--forward-to and --port use the same port: ${port}.`, {
-      hint: 'Use another port for your program, or omit --port.',
-    });
-  }
   const { secretFile } = options;
   return { port, path, target, directory: save, exitAfter, secretFile, scheme: parseScheme(options) };
 }
 
 /** @throws UsageError if the scheme needs a secret and none is given, or it does not fit the scheme */
 async function openVerifier(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<Verifier> {
-  const { env, io, abortSignal, addSecret, warn } = context;
-  if (!scheme && env.PARTNER_WEBHOOK_SECRET) {
-    await warn('PARTNER_WEBHOOK_SECRET is set, but nothing is verified without --verify.');
-  }
+  const { env, io, abortSignal, addSecret } = context;
   if (!scheme) return createVerifier(scheme, []);
   const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
   if (!found) {
@@ -95,11 +85,7 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   const isMissing = accepted < exitAfter;
   if (reason instanceof InterruptedError && (isMissing || !isCtrlC(reason))) throw reason;
   if (!isMissing) return;
-  const wanted = exitAfter === 1 ? '1 delivery' : `${exitAfter} deliveries`;
-  throw new NoReplyError(`${accepted} of ${wanted} came within --timeout.`, {
-    hint: 'Allow more time with --timeout.',
-    details: { accepted },
-  });
+  throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
 /**
@@ -108,7 +94,7 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
  *   cannot be used; NoReplyError if too few deliveries came in time; InterruptedError
  */
 export async function* listen(context: ListenContext, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
-  const { env, clock, abortSignal, addSecret, notice } = context;
+  const { env, abortSignal, addSecret } = context;
   const { port, path, directory, target: url, scheme, exitAfter } = options;
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
@@ -119,42 +105,24 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
   const writer = handled.writable.getWriter();
   // The consumer has stopped reading.
   const ignore = (): void => undefined;
-  const over = new AbortController();
-  const signal = AbortSignal.any([abortSignal, over.signal]);
-  const target = url && (await openTarget(url, proxyFor(url.href, env), clock));
+  const target = url && (await openTarget(url, proxyFor(url.href, env)));
   const onDelivery = (delivery: HandledDelivery) => writer.write(delivery).catch(ignore);
-  const intake = new Intake({
-    ...context,
-    signal,
-    onDelivery,
-    verifier,
-    idHeader: idHeaderOf(scheme),
-    directory,
-    target,
-    exitAfter,
-  });
-  /** A wrong address at the sender repeats itself. */
-  const refused = new Set<number>();
+  const intake = new Intake({ ...context, onDelivery, verifier, idHeader: idHeaderOf(scheme), directory, target });
+  const full = new AbortController();
   const receiver = await startReceiver({
     port,
     path,
     async onDelivery(request) {
       const status = await intake.handle(request);
-      if (exitAfter !== undefined && intake.accepted >= exitAfter) over.abort();
+      if (exitAfter !== undefined && intake.accepted >= exitAfter) full.abort();
       return status;
-    },
-    onRefused(status) {
-      if (refused.has(status)) return;
-      refused.add(status);
-      void notice(
-        `A request was refused because of its path, method, or size (${status}). Further ones are not reported.`,
-      );
     },
   });
   const end = async (): Promise<void> => {
     await receiver.close();
     await writer.close().catch(ignore);
   };
+  const signal = AbortSignal.any([abortSignal, full.signal]);
   if (signal.aborted) void end();
   signal.addEventListener('abort', end, { once: true });
   try {
@@ -164,8 +132,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
     }
     checkEnd(abortSignal, intake.accepted, exitAfter);
   } finally {
-    over.abort();
-    await receiver.close();
     await target?.close();
+    await receiver.close();
   }
 }

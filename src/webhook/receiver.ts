@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { LocalError } from '../errors.ts';
-import { errorCode, errorMessage } from '../platform/error-code.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { HeaderList } from './delivery.ts';
 
 /** A POST request to the receiver's path. */
@@ -19,8 +19,6 @@ export interface ReceiverOptions {
   readonly path?: string | undefined;
   /** Returns the status of the response. The sender gets a 500 if it throws. */
   onDelivery(request: ReceivedRequest): Promise<number>;
-  /** Called for each request that is not a delivery, with the status it gets. */
-  onRefused?(status: number): void;
 }
 
 export interface Receiver {
@@ -66,10 +64,10 @@ async function listenOn(server: Server, port: number): Promise<number> {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   } catch (error) {
-    const isInUse = errorCode(error) === 'EADDRINUSE';
+    const hint = 'Use another port, or 0 for any free one.';
     throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
-      why: isInUse ? 'Another program uses it.' : errorMessage(error),
-      hint: 'Use another port, or 0 for any free one.',
+      why: errorMessage(error),
+      hint,
       cause: error,
     });
   }
@@ -82,7 +80,7 @@ async function listenOn(server: Server, port: number): Promise<number> {
  * gets a 404, 405, or 413.
  * @throws LocalError if the port cannot be used
  */
-export async function startReceiver({ port, onDelivery, onRefused, ...options }: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver({ port, onDelivery, ...options }: ReceiverOptions): Promise<Receiver> {
   const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
   const inProgress = new Set<Promise<unknown>>();
 
@@ -93,11 +91,7 @@ export async function startReceiver({ port, onDelivery, onRefused, ...options }:
     const isHere = request.url?.split('?')[0] === path;
     const isDelivery = isHere && request.method === 'POST';
     const body = isDelivery ? await readBody(request) : undefined;
-    if (!body) {
-      const status = isDelivery ? 413 : isHere ? 405 : 404;
-      onRefused?.(status);
-      return respond(response, status);
-    }
+    if (!body) return respond(response, isDelivery ? 413 : isHere ? 405 : 404);
     const handled = onDelivery({ headers: headerPairs(request), body }).catch(() => 500);
     inProgress.add(handled);
     respond(response, await handled);

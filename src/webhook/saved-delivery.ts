@@ -13,26 +13,14 @@ import type { Delivery } from './delivery.ts';
 /** The name of a `.json` file: the time of arrival, and a hash of the delivery's id. Names sort by time. */
 const DELIVERY_FILE = /^\d{8}T\d{9}Z-[0-9a-f]{24}\.json$/;
 
-const savedSchema = v.object({
-  delivery_id: v.string(),
-  received_at: v.string(),
-  verification: v.picklist(['verified', 'failed', 'unsigned', 'not-checked']),
-  reason: v.nullable(v.string()),
-  headers: v.array(v.tuple([v.string(), v.string()])),
-  bytes: v.number(),
-  sha256: v.string(),
-});
+const savedSchema = v.object({ delivery_id: v.string(), headers: v.array(v.tuple([v.string(), v.string()])) });
 
 /** Creates the directory of saved deliveries. @throws LocalError if that fails */
 export async function createDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new LocalError(`Cannot save deliveries in ${directory}.`, {
-      why: describeFileError(error),
-      hint: 'Name a directory that you can write to with --save.',
-      cause: error,
-    });
+    throw new LocalError(`Cannot save deliveries in ${directory}.`, { why: describeFileError(error), cause: error });
   }
 }
 
@@ -43,11 +31,10 @@ export async function createDirectory(directory: string): Promise<void> {
 export async function saveDelivery(directory: string, { body, ...rest }: Delivery): Promise<string> {
   const time = rest.received_at.replaceAll(/[-:.]/g, '');
   const path = join(directory, `${time}-${hash('sha256', rest.delivery_id, 'hex').slice(0, 24)}`);
-  const described = { ...rest, bytes: body.length, sha256: hash('sha256', body, 'hex') };
   try {
     const options = { flag: 'wx', mode: 0o600, flush: true };
     await writeFile(`${path}.body`, body, options);
-    await writeFile(`${path}.json`, `${JSON.stringify(described, null, 2)}\n`, options);
+    await writeFile(`${path}.json`, `${JSON.stringify(rest, null, 2)}\n`, options);
   } catch (error) {
     await removeDelivery(`${path}.body`);
     throw error;
@@ -60,23 +47,15 @@ export async function removeDelivery(bodyPath: string): Promise<void> {
   for (const path of [bodyPath.replace(/body$/, 'json'), bodyPath]) await rm(path, { force: true });
 }
 
-const HINT = 'Name a file or a directory that `webhook listen --save` wrote. Nothing was sent.';
-
-/**
- * Reads a saved delivery.
- * @param file the `.json` file
- * @throws InputError if a file cannot be read, or the bytes do not match the recorded size and SHA-256
- */
-export async function readDelivery(file: string): Promise<Delivery> {
+/** Reads a saved delivery. @param file the `.json` file @throws InputError if it cannot be read, or is none */
+export async function readDelivery(file: string): Promise<Pick<Delivery, 'delivery_id' | 'headers' | 'body'>> {
   try {
-    const { bytes, sha256, ...rest } = v.parse(savedSchema, JSON.parse(await readFile(file, 'utf8')));
-    const body = await readFile(file.replace(/json$/, 'body'));
-    if (body.length === bytes && hash('sha256', body, 'hex') === sha256) return { ...rest, body };
-    throw new Error('its .body file was changed: its size or its SHA-256 differs');
+    const saved = v.parse(savedSchema, JSON.parse(await readFile(file, 'utf8')));
+    return { ...saved, body: await readFile(file.replace(/json$/, 'body')) };
   } catch (error) {
     throw new InputError(`${file} is not a saved delivery.`, {
       why: describeFileError(error),
-      hint: HINT,
+      hint: 'Name a file or a directory that `webhook listen --save` wrote. Nothing was sent.',
       cause: error,
     });
   }
@@ -84,19 +63,19 @@ export async function readDelivery(file: string): Promise<Delivery> {
 
 /** Returns the `.json` files of a directory, the oldest first, or the file itself. */
 async function filesAt(path: string): Promise<readonly string[]> {
-  try {
-    if (!(await stat(path)).isDirectory()) return [path.replace(/\.body$/, '.json')];
-    const names = (await readdir(path)).filter((name) => DELIVERY_FILE.test(name)).sort();
-    return names.map((name) => join(path, name));
-  } catch (error) {
-    throw new InputError(`${path} cannot be read.`, { why: describeFileError(error), hint: HINT, cause: error });
-  }
+  const isDirectory = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isDirectory) return [path.replace(/\.body$/, '.json')];
+  const names = (await readdir(path)).filter((name) => DELIVERY_FILE.test(name)).sort();
+  return names.map((name) => join(path, name));
 }
 
 /**
  * Finds the `.json` files of saved deliveries.
  * @param paths of files, or of directories of them
- * @throws InputError if a path cannot be read, or if there are none
+ * @throws InputError if there are none
  */
 export async function findDeliveries(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Set((await Promise.all(paths.map(filesAt))).flat());

@@ -49,10 +49,7 @@ function parseSignedContent(template: string): readonly SignedPart[] {
     });
   });
   if (parsed.some(({ kind }) => kind === 'body')) return parsed;
-  throw new UsageError('--signed-content has no {body}.', {
-    why: 'A signature that does not cover the body proves nothing about it.',
-    hint: 'Write it as in {timestamp}.{body}',
-  });
+  throw new UsageError('--signed-content has no {body}, so the signature would prove nothing.');
 }
 
 /** Standard Webhooks (https://www.standardwebhooks.com). */
@@ -69,26 +66,18 @@ export const STANDARD_WEBHOOKS: Scheme = {
 export function parseScheme({ verify, secretFile, ...ofHmac }: SchemeOptions): Scheme | undefined {
   const { header, prefix = '', encoding = 'hex', algorithm = 'sha256', signedContent = '{body}' } = ofHmac;
   if (verify === 'hmac') {
-    if (header === undefined) {
-      const hint = '--verify hmac needs the name of the header with the signature.';
-      throw new UsageError('--header is missing.', { hint });
-    }
-    if (!HEADER_NAME.test(header)) {
-      throw new UsageError(`--header is not a valid header name: ${JSON.stringify(header)}.`);
+    if (header === undefined || !HEADER_NAME.test(header)) {
+      throw new UsageError('--verify hmac needs --header: the name of the header with the signature.');
     }
     const parts = parseSignedContent(signedContent);
     return { header, prefix, encoding, algorithm, signedContent: parts, hasEncodedKeys: false };
   }
-  const [unusable] = Object.entries(ofHmac).find(([, value]) => value !== undefined) ?? [];
-  if (unusable !== undefined) {
-    const flag = unusable === 'signedContent' ? 'signed-content' : unusable;
-    throw new UsageError(`--${flag} can only be used with --verify hmac.`);
+  if (Object.values(ofHmac).some((value) => value !== undefined)) {
+    throw new UsageError('--header, --prefix, --encoding, --algorithm, and --signed-content need --verify hmac.');
   }
   if (verify === 'standard-webhooks') return STANDARD_WEBHOOKS;
   if (secretFile === undefined) return undefined;
-  throw new UsageError('--secret-file needs --verify.', {
-    hint: 'Add --verify standard-webhooks, or --verify hmac with --header.',
-  });
+  throw new UsageError('--secret-file needs --verify standard-webhooks, or --verify hmac.');
 }
 
 /** Returns the header that identifies a delivery: the one that the scheme signs as its id, else webhook-id. */

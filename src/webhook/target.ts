@@ -1,20 +1,24 @@
 import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import { type Delivery, forwardedHeaders } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */
-export type SendResult =
-  | { readonly kind: 'responded'; readonly status: number }
-  /** The target may or may not have received it. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly isTimeout: boolean };
+export interface SendResult {
+  /** Whether the target responded with a 2xx. */
+  readonly isAccepted: boolean;
+  /** Null without a response: the target may or may not have received it. */
+  readonly status: number | null;
+  /** What happened, as a clause without a period. */
+  readonly outcome: string;
+}
 
 /** The program that deliveries are forwarded to. */
 export interface Target {
   /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Does not follow redirects. */
   send(delivery: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult>;
+  /** Ends the requests that are under way, too. */
   close(): Promise<void>;
 }
 
@@ -37,33 +41,17 @@ export function parseTarget(text: string): URL {
   if (url.protocol === 'http:' && !isLoopback(url)) {
     throw new UsageError(`--forward-to uses plain http: ${url.origin}`, {
       why: 'The deliveries would travel unencrypted. Plain http works only for this machine.',
-      hint: `Use https://${url.host}${url.pathname}`,
     });
   }
   return url;
 }
 
-function describeFailure(error: unknown): string {
-  const code = errorCode(error);
-  if (code === 'ECONNREFUSED') return 'it refused the connection';
-  if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'it closed the connection';
-  if (code === 'ENOTFOUND') return 'its host name is unknown';
-  if (error instanceof AggregateError) return describeFailure(error.errors[0]);
-  return errorMessage(error);
-}
-
 /** Opens the target at a URL. */
-export async function openTarget(url: URL, proxy: ProxySettings | undefined, clock: Clock): Promise<Target> {
+export async function openTarget(url: URL, proxy: ProxySettings | undefined): Promise<Target> {
   const { dispatcherOpener } = await import('../api/undici.ts');
   const dispatcher = await dispatcherOpener(url.origin, proxy)();
 
   async function send({ headers, body }: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult> {
-    const limit = new AbortController();
-    const done = new AbortController();
-    clock.sleep(TIMEOUT_MS, done.signal).then(
-      () => limit.abort(),
-      () => undefined,
-    );
     try {
       const { statusCode: status, body: response } = await dispatcher.request({
         origin: url.origin,
@@ -71,28 +59,15 @@ export async function openTarget(url: URL, proxy: ProxySettings | undefined, clo
         method: 'POST',
         headers: forwardedHeaders(headers).flat(),
         body,
-        signal: AbortSignal.any([limit.signal, signal]),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
       });
       // Only the status matters.
       await response.dump().catch(() => undefined);
-      return { kind: 'responded', status };
+      return { isAccepted: status >= 200 && status < 300, status, outcome: `it responded with ${status}` };
     } catch (error) {
-      const isTimeout = limit.signal.aborted;
-      const reason = isTimeout ? `it did not respond within ${TIMEOUT_MS / 1_000} seconds` : describeFailure(error);
-      return { kind: 'failed', reason, isTimeout };
-    } finally {
-      done.abort();
+      // The error of a host with several addresses has no message.
+      return { isAccepted: false, status: null, outcome: errorMessage(error) || String(errorCode(error)) };
     }
   }
   return { send, close: () => dispatcher.destroy() };
-}
-
-/** Whether the target accepted the delivery: any 2xx. */
-export function isAccepted(result: SendResult): boolean {
-  return result.kind === 'responded' && result.status >= 200 && result.status < 300;
-}
-
-/** Describes why the target did not accept a delivery, as a clause without a period. */
-export function describeRefusal(result: SendResult): string {
-  return result.kind === 'failed' ? result.reason : `it responded with ${result.status}`;
 }

@@ -1,7 +1,5 @@
-import type { Readable } from 'node:stream';
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
-import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
@@ -17,7 +15,7 @@ const deliverySchema = v.looseObject({
 
 const createdSchema = v.looseObject({ deliveries: v.tuple([deliverySchema]) });
 
-const errorSchema = v.object({ error: v.object({ code: v.optional(v.string()), message: v.string() }) });
+const errorSchema = v.object({ error: v.object({ message: v.string() }) });
 
 /** A delivery of the sandbox, as its admin API returns it. */
 export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
@@ -26,12 +24,9 @@ export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 export interface TriggerContext {
   readonly env: Environment;
   readonly clock: Clock;
-  readonly io: { readonly stdin: Readable };
   readonly abortSignal: AbortSignal;
   readonly progress: { start(text: string): void };
-  baseUrl(): Promise<string | undefined>;
   addSecret(text: string): void;
-  warn(text: string): Promise<void>;
 }
 
 /** What to deliver: a message that the sandbox adds to a session of the source; without a source, a made-up message. */
@@ -41,8 +36,6 @@ export interface TriggerOptions {
   readonly text?: string | undefined;
   /** Delivers to this URL only, not to the configured webhook. */
   readonly to?: string | undefined;
-  /** The file with the secret that signs a delivery to `to`. */
-  readonly secretFile?: string | undefined;
 }
 
 /** Longer than the sandbox waits for a receiver. */
@@ -51,45 +44,29 @@ const POLL_MS = 50;
 
 /**
  * Finds the admin API of the sandbox that the environment names: `http://127.0.0.1:4310/_sandbox`.
- * @param baseUrl of the configured service, if there is one
- * @throws UsageError if the environment names none, or if it is not the configured service
+ * @throws UsageError if the environment names none
  */
-function findSandbox(env: Environment, baseUrl: string | undefined): { readonly url: URL; readonly key: string } {
+function findSandbox(env: Environment): { readonly url: URL; readonly key: string } {
   const { PARTNER_SANDBOX_URL: address = '', PARTNER_SANDBOX_KEY: key } = env;
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol !== 'http:' || !isLoopback(url) || !key) {
-    throw new UsageError('webhook trigger works only with a sandbox on this machine.', {
-      why: 'PARTNER_SANDBOX_URL or PARTNER_SANDBOX_KEY is not set, or does not name one. A real service sends webhooks when an agent completes a message.',
-      hint: 'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.',
-    });
-  }
-  if (baseUrl !== undefined && new URL(baseUrl).origin !== url.origin) {
-    throw new UsageError(`The service ${baseUrl} is not the sandbox at ${url.origin}.`, {
-      why: 'webhook trigger works only with a sandbox. Nothing was sent.',
-      hint: `Set PARTNER_BASE_URL to ${url.origin}/v1, or set PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY to the sandbox at ${baseUrl}.`,
-    });
-  }
-  return { url, key };
+  if (url?.protocol === 'http:' && isLoopback(url) && key) return { url, key };
+  throw new UsageError('webhook trigger works only with a sandbox on this machine.', {
+    why: 'PARTNER_SANDBOX_URL or PARTNER_SANDBOX_KEY is not set, or does not name one.',
+    hint: 'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.',
+  });
 }
 
 function toError(status: number, body: unknown): PartnerctlError {
   const parsed = v.safeParse(errorSchema, body);
-  const { code, message } = parsed.success ? parsed.output.error : { message: `It responded with ${status}.` };
-  const info = { why: message, status };
+  const why = parsed.success ? parsed.output.error.message : undefined;
   if (status === 401) {
-    const hint = 'Set the key that the sandbox printed when it started.';
-    return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', { hint, status });
+    return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', { why, status });
   }
-  if (code === 'no_webhook') {
-    const hint =
-      'Set a webhook with `partnerctl sandbox start --webhook <url>`, or send to a URL of this machine: --to <url>';
-    return new UsageError('The sandbox sends no webhook.', { ...info, hint });
-  }
-  if (status >= 500) return new ServiceError('The sandbox failed.', info);
-  const Kind = status === 404 ? NotFoundError : UsageError;
-  return new Kind('The sandbox refused the delivery.', {
-    ...info,
-    hint: 'Correct --source, --session, --text, or --to.',
+  const Kind = status === 404 ? NotFoundError : status >= 500 ? ServiceError : UsageError;
+  return new Kind(`The sandbox did not send a webhook (${status}).`, {
+    why,
+    hint: 'Check --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
+    status,
   });
 }
 
@@ -123,30 +100,17 @@ async function callSandbox(
   throw toError(response.status, answer);
 }
 
-/** Reads the secret that signs a delivery to `to`. Warns if there is none. */
-async function readSecret({ env, io, abortSignal, addSecret, warn }: TriggerContext, secretFile: string | undefined) {
-  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
-  for (const secret of given?.secrets ?? []) addSecret(secret);
-  if (given) return given.secrets[0];
-  await warn('The delivery is not signed. Set PARTNER_WEBHOOK_SECRET or give --secret-file to sign it.');
-  return undefined;
-}
-
 /**
- * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds.
- * @throws UsageError if the options contradict each other, or the environment names no sandbox; else as `callSandbox`
+ * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds. A delivery to `to` is signed with
+ * PARTNER_WEBHOOK_SECRET, if it is set.
+ * @throws UsageError if the environment names no sandbox; else as `callSandbox`
  */
 export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
   const { env, clock, abortSignal, progress } = context;
-  const { source: source_id, session: session_id, text, to: url, secretFile } = options;
-  if (secretFile !== undefined && url === undefined) {
-    throw new UsageError('--secret-file is for a delivery to --to, which is missing.', {
-      hint: 'The configured webhook has a secret of its own. Add --to <url>, or remove --secret-file.',
-    });
-  }
-  const admin = findSandbox(env, await context.baseUrl());
-  context.addSecret(admin.key);
-  const secret = url === undefined ? undefined : await readSecret(context, secretFile);
+  const { source: source_id, session: session_id, text, to: url } = options;
+  const admin = findSandbox(env);
+  const secret = url === undefined ? undefined : env.PARTNER_WEBHOOK_SECRET?.trim().split('\n')[0];
+  for (const each of [admin.key, secret]) if (each) context.addSecret(each);
   progress.start('Waiting for the receiver');
   const message = { source_id, session_id, text, url, secret };
   const { deliveries } = v.parse(createdSchema, await callSandbox(admin, '/deliveries', abortSignal, message));
@@ -170,10 +134,8 @@ export function describeLatestAttempt({ attempts }: SandboxDelivery): string {
 export function deliveryFailure(delivery: SandboxDelivery): PartnerctlError | undefined {
   const { delivery_id, url, status, next_attempt_at } = delivery;
   if (status === 'delivered') return undefined;
-  const retry = next_attempt_at === null ? '' : ` The sandbox tries again at ${next_attempt_at}, by its own clock.`;
   return new ServiceError('The receiver did not accept the delivery.', {
     why: `${delivery_id} to ${url}: ${describeLatestAttempt(delivery)}`,
-    hint: `Check the receiver.${retry}`,
-    details: { deliveries: [delivery_id] },
+    hint: `Check the receiver. The next attempt of the sandbox is at: ${next_attempt_at ?? 'never'}`,
   });
 }

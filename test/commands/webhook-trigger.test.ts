@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { createChat } from '../support/chat.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { connectTo, write } from '../support/service.ts';
+import { connectTo } from '../support/service.ts';
 import { startReceiver, verify } from '../support/webhooks.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
@@ -42,16 +42,14 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
   expect(await chat.history({ session_id: 's7' })).toEqual([JSON.parse(receiver.received[1]?.body ?? '').data]);
 });
 
-test('webhook trigger --to delivers only there, signed with the given secret, or unsigned', async () => {
+test('webhook trigger --to delivers only there, signed with PARTNER_WEBHOOK_SECRET, or unsigned', async () => {
   const [general, own] = [await startReceiver(), await startReceiver()];
   const { trigger } = await startWith({ webhook: { url: general.url } });
   expect(await trigger(['--to', own.url], { PARTNER_WEBHOOK_SECRET: SECRET })).toMatchObject({ code: 0, stderr: '' });
-  expect((await trigger(['--to', own.url, '--secret-file', write('hook.key', SECRET)])).code).toBe(0);
-  const unsigned = await trigger(['--to', own.url]);
-  expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('The delivery is not signed.')]);
-  const [first, second, third] = own.received;
-  for (const each of [first, second]) expect(each && verify(each, SECRET)).toEqual(JSON.parse(each?.body ?? ''));
-  expect(third?.headers['webhook-signature']).toBeUndefined();
+  expect((await trigger(['--to', own.url])).code).toBe(0);
+  const [first, second] = own.received;
+  expect(first && verify(first, SECRET)).toEqual(JSON.parse(first?.body ?? ''));
+  expect(second?.headers['webhook-signature']).toBeUndefined();
   expect(general.received).toEqual([]);
 });
 
@@ -64,7 +62,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
   expect(ran.error()).toMatchObject({
     type: 'service',
     message: 'The receiver did not accept the delivery.',
-    hint: expect.stringMatching(/^Check the receiver\. The sandbox tries again at 20\d\d-/),
+    hint: expect.stringMatching(/^Check the receiver\. The next attempt of the sandbox is at: 20\d\d-/),
     details: { why: expect.stringContaining('The receiver responded with 500.') },
   });
 });
@@ -81,14 +79,11 @@ test('webhook trigger sends nothing without a webhook, to an address elsewhere, 
   }
 });
 
-test('webhook trigger requires that the configured service is a sandbox', async () => {
+test('webhook trigger requires a sandbox on this machine, and its key', async () => {
   const none = await run(['webhook', 'trigger', '-o', 'json']);
   expect(none.code).toBe(2);
   expect(none.error()).toMatchObject({ message: 'webhook trigger works only with a sandbox on this machine.' });
   const { trigger } = await startWith();
-  const other = await trigger([], { PARTNER_BASE_URL: 'https://api.example.com/v1' });
-  expect(other.code).toBe(2);
-  expect(other.error().message).toContain('The service https://api.example.com/v1 is not the sandbox at http://127');
   const elsewhere = await trigger([], { PARTNER_SANDBOX_URL: 'http://192.0.2.1/_sandbox' });
   expect(elsewhere.code).toBe(2);
   const wrong = await trigger([], { PARTNER_SANDBOX_KEY: 'sbadm_wrong' });

@@ -1,11 +1,41 @@
 import { leaf, run } from '../../cli/leaf.ts';
+import { type Batch, batchResult, countByStatus, formatCounts } from '../../output/batch-result.ts';
+import type { Column } from '../../output/command-result.ts';
+import { toErrorObject } from '../../output/error-object.ts';
+import type { ReplayResult } from '../../webhook/replay.ts';
+
+const STATUSES = {
+  sent: { tone: 'good', outcome: 'done' },
+  failed: { tone: 'bad', outcome: 'failed' },
+  skipped: { tone: 'dim', outcome: 'skipped' },
+} as const;
+
+const COLUMNS: readonly Column<ReplayResult>[] = [
+  { header: 'DELIVERY_ID', value: ({ delivery_id }) => delivery_id },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => STATUSES[status].tone },
+  { header: 'HTTP', value: ({ http_status }) => http_status },
+  { header: 'FILE', value: ({ file }) => file, fit: 'start' },
+];
+
+const BATCH: Batch<ReplayResult> = {
+  empty: 'Nothing to send.',
+  json: ({ file, delivery_id, status, http_status, error }) => {
+    return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
+  },
+  item: ({ file, status, error }) => ({ label: file, outcome: STATUSES[status].outcome, error }),
+  messages(results) {
+    const details = countByStatus(results, { sent: 0, failed: 0, skipped: 0 });
+    const hint = 'Run the command again with the files that were not sent.';
+    return { noun: 'deliveries', summary: formatCounts(details), details, resumeHint: hint, fixHint: hint };
+  },
+};
 
 export const replay = () =>
   leaf('replay', 'Send saved webhooks again', {
     description:
-      'Sends saved deliveries again, in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
+      'Sends saved deliveries again, once each and in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
     required: [{ oneOf: ['--forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
-    exits: ['notFound', 'service', 'partial'],
+    exits: ['service', 'partial'],
     examples: [
       'partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks  # everything that was saved',
     ],
@@ -15,8 +45,7 @@ export const replay = () =>
     .action(
       run(async (context, paths, { forwardTo = '' }) => {
         const { replayDeliveries } = await import('../../webhook/replay.ts');
-        const { toReplayList } = await import('./shared/replay-view.ts');
         const results = await replayDeliveries(context, paths, forwardTo);
-        return toReplayList(results, context);
+        return batchResult(results, COLUMNS, BATCH, context.signals);
       }),
     );

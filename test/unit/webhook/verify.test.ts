@@ -133,8 +133,6 @@ describe('the generic HMAC', () => {
     const time = NOW / 1000;
     const judged = (value: string) => judgeHmac(scheme, [['stripe-signature', value]], '{}');
     expect(judged(`t=${time},v1=${'0'.repeat(64)},v1=${hmac(`${time}.{}`)},v0=1`).verification).toBe('verified');
-    for (const at of [NOW, new Date(NOW).toISOString()])
-      expect(judged(`t=${at},v1=${hmac(`${at}.{}`)}`).verification).toBe('verified');
     for (const at of [time - 301, 'today'])
       expect(judged(`t=${at},v1=${hmac(`${at}.{}`)}`).verification).toBe('failed');
     expect(judged(`t=${time + 1},v1=${hmac(`${time}.{}`)}`).verification).toBe('failed');

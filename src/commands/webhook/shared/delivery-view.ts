@@ -14,14 +14,6 @@ const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   'not-checked': 'warn',
 };
 
-/** How many characters of a payload that is not a message people see. JSON output has all of it. */
-const MAX_SHOWN = 2_000;
-
-function shorten(text: string): string {
-  const more = text.length - MAX_SHOWN;
-  return more <= 0 ? text : `${text.slice(0, MAX_SHOWN)}… (${more} more characters; -o json shows them)`;
-}
-
 /** Continuation lines are indented, so that none looks like another delivery. */
 function indent(text: string): string {
   return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
@@ -42,7 +34,7 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
   const { delivery_id, received_at, verification, reason, headers } = delivery;
   const { body, message } = payload;
   const shown = typeof body === 'string' ? body : stringifyJson(body);
-  const line = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
+  const line = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shown))}\n`;
   const verdict = { text: describeOutcome(event), tone: TONES[verification] };
   const label = message?.session_id ?? undefined;
   const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
@@ -64,7 +56,7 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
       headers: redactHeaders(Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))),
       body,
     },
-    cells: [received_at, verification, delivery_id, session_id, message_id, role, text ?? shorten(shown)],
+    cells: [received_at, verification, delivery_id, session_id, message_id, role, text ?? shown],
     text: [
       verdict,
       { text: ' ' },
