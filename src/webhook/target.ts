@@ -5,7 +5,7 @@ import { errorCode, errorMessage } from '../platform/error-code.ts';
 import { type Delivery, forwardedHeaders } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */
-export interface SendResult {
+interface SendResult {
   /** Whether the target responded with a 2xx. */
   readonly isAccepted: boolean;
   /** Null without a response: the target may or may not have received it. */
