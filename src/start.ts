@@ -41,7 +41,6 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
         on: (signal, listener) => process.on(signal, listener),
         exit,
         // A terminal shows ^C behind the spinner.
-        write: (text) => process.getBuiltinModule('node:fs').writeSync(2, process.stderr.isTTY ? `\n${text}` : text),
       });
       return signals;
     },

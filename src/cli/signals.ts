@@ -11,20 +11,12 @@ export interface Signals {
   readonly interrupt: AbortSignal;
   /** Redirects signals to `listener`, such as to a child process. @returns a function that ends the redirection */
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
-  /**
-   * Writes a line to stderr before a second Ctrl-C exits immediately.
-   * @param describe returns the line, or undefined to write nothing
-   * @returns a function that ends this
-   */
-  beforeExit(describe: () => string | undefined): () => void;
 }
 
 /** The part of `process` that delivers signals. */
 interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;
-  /** Writes to stderr synchronously. */
-  write(text: string): void;
 }
 
 /**
@@ -34,17 +26,12 @@ interface SignalSource {
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;
-  let describeExit: (() => string | undefined) | undefined;
 
   function handle(signal: TerminationSignal): void {
     const exitCode = SIGNAL_EXIT_CODES[signal];
     if (owner) owner(signal);
     else if (!controller.signal.aborted) controller.abort(new InterruptedError('Interrupted.', exitCode));
-    else if (signal !== 'SIGHUP') {
-      const line = describeExit?.();
-      if (line !== undefined) source.write(`${line}\n`);
-      source.exit(exitCode);
-    }
+    else if (signal !== 'SIGHUP') source.exit(exitCode);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(signal, () => handle(signal));
 
@@ -54,12 +41,6 @@ export function createSignals(source: SignalSource): Signals {
       owner = listener;
       return () => {
         owner = undefined;
-      };
-    },
-    beforeExit(describe) {
-      describeExit = describe;
-      return () => {
-        describeExit = undefined;
       };
     },
   };

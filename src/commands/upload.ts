@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<UploadResult>[] = [
 export const upload = () =>
   leaf('upload', 'Upload files as attachments or documents, each once', {
     description:
-      'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files in a directory, and links that lead out of it, are left out unless they are named.',
+      'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
     scopes: [SCOPE.upload],
     exits: [...SERVICE_EXITS, 'unknown', 'partial'],
     examples: [
@@ -56,10 +56,10 @@ export const upload = () =>
         const { refuseTokenOnStdin } = await import('../cli/input.ts');
         const { warnIfUnshared } = await import('../cli/warn-unshared.ts');
         const { transfer } = await import('./upload/shared/transfer.ts');
-        const { fileBatch } = await import('./upload/shared/file-batch.ts');
+        const { FILE_BATCH } = await import('./upload/shared/file-batch.ts');
         if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         if (!dryRun) await warnIfUnshared(context, 'uploads');
         const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };
-        return batchResult(transfer(context, source, uploadOptions), COLUMNS, fileBatch(force), context.signals);
+        return batchResult(transfer(context, source, uploadOptions), COLUMNS, FILE_BATCH, context.signals);
       }),
     );

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { access, type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, isAbsolute, join, relative, sep } from 'node:path';
+import { access, type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { basename, join, relative, sep } from 'node:path';
 import type { FilePart } from '../api/form-body.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 
@@ -21,12 +21,12 @@ export interface FoundFiles {
   readonly files: readonly LocalFile[];
   /** How many hidden files and directories were left out below directories. */
   readonly hidden: number;
-  /** How many links that lead out of a directory were left out. */
-  readonly leaving: number;
+  /** How many links were left out below directories. */
+  readonly links: number;
 }
 
 /** What an argument, or an entry below it, is. `why`: it cannot be uploaded. */
-type Entry = LocalFile | { readonly file: string; readonly why: string } | 'hidden' | 'leaving';
+type Entry = LocalFile | { readonly file: string; readonly why: string } | 'hidden' | 'link';
 
 /** Returns the version of a file: see `LocalFile`. */
 export function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
@@ -56,38 +56,18 @@ async function createMatcher(patterns: readonly string[]): Promise<(path: string
   return (path) => tests.some((test) => test(path));
 }
 
-/** What a link below a directory stands for. @param root the directory, without links in its path */
-async function inspectLink(path: string, root: string): Promise<Entry> {
-  try {
-    const target = relative(root, await realpath(path));
-    const parts = target.split(sep);
-    if (isAbsolute(target) || parts[0] === '..') return 'leaving';
-    if (parts.some((part) => part.startsWith('.'))) return 'hidden';
-    const isDirectory = (await stat(path)).isDirectory();
-    return isDirectory ? { file: path, why: 'it is a link to a directory; skip it with --exclude' } : inspect(path);
-  } catch (error) {
-    return { file: path, why: `it is a link, and ${describeFileError(error)}` };
-  }
-}
-
-interface Tree {
-  /** Without links in its path. */
-  readonly root: string;
-  readonly isExcluded: (path: string) => boolean;
-}
-
 /** Inspects everything below a directory, by name. */
-async function walk(directory: string, tree: Tree): Promise<Entry[]> {
+async function walk(directory: string, isExcluded: (path: string) => boolean): Promise<Entry[]> {
   try {
     const found = await readdir(directory, { withFileTypes: true });
     const entries = found
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map(async (entry): Promise<Entry[]> => {
         const path = join(directory, entry.name);
-        if (tree.isExcluded(path)) return [];
+        if (isExcluded(path)) return [];
         if (entry.name.startsWith('.')) return ['hidden'];
-        if (entry.isDirectory()) return await walk(path, tree);
-        return [await (entry.isSymbolicLink() ? inspectLink(path, tree.root) : inspect(path))];
+        if (entry.isSymbolicLink()) return ['link'];
+        return entry.isDirectory() ? await walk(path, isExcluded) : [await inspect(path)];
       });
     return (await Promise.all(entries)).flat();
   } catch (error) {
@@ -99,15 +79,14 @@ async function inspectArgument(path: string, recursive: boolean, exclude: readon
   const isDirectory = recursive && (await stat(path).catch(() => undefined))?.isDirectory();
   if (!isDirectory) return [await inspect(path)];
   const isMatch = await createMatcher(exclude);
-  const isExcluded = (each: string): boolean => isMatch(relative(path, each).split(sep).join('/'));
-  const entries = await walk(path, { root: await realpath(path), isExcluded });
+  const entries = await walk(path, (each) => isMatch(relative(path, each).split(sep).join('/')));
   if (entries.some((entry) => typeof entry === 'object')) return entries;
   return [...entries, { file: path, why: 'it contains no file to upload' }];
 }
 
 /**
- * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links that lead
- * out of it are left out: nobody means to publish `.env` or `.git`.
+ * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links are left out:
+ * nobody means to publish `.env`, `.git`, or what a link leads to elsewhere.
  * @param paths as typed
  * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out there
  * @throws InputError that names every file that cannot be uploaded
@@ -119,17 +98,16 @@ export async function findFiles(
   const entries: Entry[] = [];
   for (const path of paths) entries.push(...(await inspectArgument(path, recursive, exclude)));
   const problems = entries.filter((entry) => typeof entry === 'object' && 'why' in entry);
-  if (problems.length === 0) {
-    const count = (kind: Entry): number => entries.filter((entry) => entry === kind).length;
-    const files = entries.filter((entry) => typeof entry === 'object' && 'version' in entry);
-    return { files, hidden: count('hidden'), leaving: count('leaving') };
+  if (problems.length > 0) {
+    throw new InputError('Some files cannot be uploaded.', {
+      why: problems.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
+      hint: 'Nothing was sent.',
+      details: { problems },
+    });
   }
-  const message = `${problems.length} files cannot be uploaded.`;
-  throw new InputError(problems.length === 1 ? 'A file cannot be uploaded.' : message, {
-    why: problems.map(({ file, why }) => `${file === '' ? '""' : file}: ${why}`).join('\n'),
-    hint: 'Nothing was sent.',
-    details: { problems },
-  });
+  const count = (kind: Entry): number => entries.filter((entry) => entry === kind).length;
+  const files = entries.filter((entry) => typeof entry === 'object' && 'version' in entry);
+  return { files, hidden: count('hidden'), links: count('link') };
 }
 
 /** Large enough that the overhead per chunk does not matter. */

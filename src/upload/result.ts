@@ -1,7 +1,6 @@
 import type { UploadKind } from '../contract/uploads.ts';
 import {
   InterruptedError,
-  isWithoutId,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
@@ -62,16 +61,9 @@ export function openError(file: string, open: readonly { readonly at: string }[]
 /** The error of a file that was sent, and whose response is lost or has no id. */
 export function lostError(file: string, error: unknown): OutcomeUnknownError {
   const info = error instanceof PartnerctlError ? error.info : {};
-  if (isWithoutId(error)) {
-    return new OutcomeUnknownError(`The service accepted ${file}, but its response has no id.`, {
-      ...info,
-      hint: 'Find the id at the service: partnerctl cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
-      cause: error,
-    });
-  }
   // A permanent cause, such as a redirect, needs its own fix.
   const fix = info.cause instanceof PartnerctlError && info.cause.info.permanent ? `${info.cause.info.hint}\n` : '';
-  const why = info.why ?? (error instanceof PartnerctlError ? error.message : undefined);
+  const why = info.why ?? errorMessage(error);
   return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...info, why, hint: fix + RETRY, cause: error });
 }
 
@@ -81,17 +73,14 @@ export function unrecordedError(file: string, id: string, cause: unknown): Partn
   const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
   return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
     why: [errorMessage(cause)].concat(reason).join('\n'),
-    hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again: later runs report it as unknown (exit code 9). Only --retry-unknown uploads it a second time, and records that copy.',
+    hint: 'Keep the id. Later runs report the file as unknown (exit code 9), and no run sends it again without --retry-unknown.',
     details: { id },
     cause,
   });
 }
 
-/** The error of a file that was not uploaded. @param isBlocked whether its reservation is still open */
-export function failedError(file: string, error: unknown, isBlocked = false): unknown {
-  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || error instanceof NotStarted)
-    return error;
-  const hint =
-    'It was not uploaded, but its reservation could not be removed from the state, so the next run reports it as unknown. To send it then, add --retry-unknown.';
-  return withHint(error, { ...(isBlocked && { hint }), details: { file } });
+/** The error of a file that was not uploaded. */
+export function failedError(file: string, error: unknown): unknown {
+  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
+  return withHint(error, { details: { file } });
 }

@@ -34,8 +34,9 @@ export function checkSource(
   if (!recursive && exclude.length > 0) throw new UsageError('--exclude needs --recursive.');
   if (exclude.includes('/')) throw new UsageError('--exclude takes a pattern such as *.tmp, not "/".');
   if (isStdin && filename === undefined) throw new UsageError('Standard input (-) needs --filename <name>.');
-  if (isStdin && recursive) throw new UsageError('--recursive can only be used with directories.');
-  if (isStdin && paths.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
+  if (isStdin && (recursive || paths.length > 1)) {
+    throw new UsageError('Standard input (-) cannot be uploaded together with files.');
+  }
   return filename;
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { UploadKind } from '../contract/uploads.ts';
-import { type PartnerctlError, provesNothingDone, stopsRun } from '../errors.ts';
+import { provesNothingDone, stopsRun } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
 import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
@@ -78,37 +78,47 @@ class UploadRun {
   private readonly limit: LimitFunction;
   /** What has no outcome yet. */
   private readonly pending = new Set<Upload>();
-  /** What another process reserved first. */
-  private taken: Upload[] = [];
   /** The reservations whose owners can no longer upload anything. */
   private readonly ended = new Set<string>();
-  /** The error that every further request would get. */
-  private stopped: PartnerctlError | undefined;
+  /** Aborts with an error that every further request would get. */
+  private readonly stop = new AbortController();
+  private readonly signal: AbortSignal;
 
   constructor(options: UploadOptions, deps: UploadDeps) {
     this.options = options;
     this.deps = deps;
     this.limit = pLimit(options.concurrency);
+    this.signal = AbortSignal.any([deps.signal, this.stop.signal]);
   }
 
   async run(files: readonly LocalFile[]): Promise<void> {
     await this.identify(files);
     let all = await this.readLog();
-    let left: readonly Upload[] = [...this.pending];
     try {
-      while (left.length > 0) {
-        left = await this.pass(left, all);
-        if (left.length > 0) all = await this.readLog();
+      while (this.pending.size > 0) {
+        await this.pass(all);
+        if (this.pending.size === 0) return;
+        all = await this.readLog();
+        const owners = [...this.pending].flatMap((upload) => this.ownersOf(upload, all));
+        const ids = new Set(owners.map(({ id }) => id));
+        // An owner that finishes has made a copy. One that has not within a lease never sends anything.
+        await waitOutLeases(this.deps, UPLOADS, ids, { skipUnknown: true, onWait: this.deps.onWait });
+        for (const id of ids) this.ended.add(id);
+        all = await this.readLog();
       }
     } catch (error) {
-      // Nothing more becomes of what another process reserved.
-      this.taken = [];
       for (const upload of this.pending) this.fail(upload, error);
     }
   }
 
   private async readLog(): Promise<Standings> {
     return standings(await this.deps.log.read(), UPLOADS);
+  }
+
+  /** The reservations of other processes that may still upload the file. */
+  private ownersOf({ data }: Upload, all: Standings) {
+    const { open } = standingOf(all, UPLOADS.keyOf(data));
+    return open.filter(({ id, isUnknown }) => !isUnknown && !this.ended.has(id));
   }
 
   /** Hashes the files. Reports those that cannot be read. */
@@ -134,50 +144,33 @@ class UploadRun {
     }
   }
 
-  /** Skips what exists, and uploads what no other process owns. @returns what to look at again, after the owners ended */
-  private async pass(uploads: readonly Upload[], all: Standings): Promise<readonly Upload[]> {
-    const [wanted, blocked]: [Upload[], Upload[]] = [[], []];
-    const owned = new Set<string>();
-    for (const upload of uploads) {
-      const standing = standingOf(all, UPLOADS.keyOf(upload.data));
-      const owners = standing.open.filter(({ id, isUnknown }) => !isUnknown && !this.ended.has(id));
-      const outcome = this.decide(upload, standing, owners.length > 0);
-      upload.replaces = standing.live;
-      if (outcome === 'create') wanted.push(upload);
-      else if (outcome !== 'blocked') this.settle(upload, outcome);
-      else {
-        blocked.push(upload);
-        for (const { id } of owners) owned.add(id);
-      }
+  /** Skips what exists, and uploads what no other process owns. That stays pending. */
+  private async pass(all: Standings): Promise<void> {
+    const wanted: Upload[] = [];
+    for (const upload of this.pending) {
+      const next = this.decide(upload, all);
+      if (next === 'create') wanted.push(upload);
+      else if (next !== 'wait') this.settle(upload, next);
     }
     await this.createAll(wanted);
-    if (owned.size > 0) {
-      // An owner that finishes has made a copy. One that has not within a lease never sends anything.
-      await waitOutLeases(this.deps, UPLOADS, owned, { skipUnknown: true, onWait: this.deps.onWait });
-      for (const id of owned) this.ended.add(id);
-    }
-    return [...this.taken.splice(0), ...blocked];
   }
 
-  private decide(
-    { file }: Upload,
-    { objects, open }: Standing<UploadIdentity>,
-    isOwned: boolean,
-  ): Outcome | 'create' | 'blocked' {
+  private decide(upload: Upload, all: Standings): Outcome | 'create' | 'wait' {
     const { force, retryUnknown, dryRun } = this.options;
+    const { objects, open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
+    upload.replaces = live;
     const existing = objects.at(-1);
     if (existing && !force) return { status: 'skipped', id: existing.object };
-    if (isOwned && !dryRun) return 'blocked';
-    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(file.label, open) };
+    if (!dryRun && this.ownersOf(upload, all).length > 0) return 'wait';
+    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(upload.file.label, open) };
     return dryRun ? { status: 'planned' } : 'create';
   }
 
   private async createAll(uploads: readonly Upload[]): Promise<void> {
     const small = uploads.filter(({ file }) => file.bytes <= MAX_BATCHED_BYTES);
-    const failure = await this.create(small, async (upload, { maySend, timeoutMs }) => {
-      this.throwIfStopped();
-      return await this.startRequest(upload, timeoutMs).finish(maySend);
-    });
+    const failure = await this.create(small, (upload, { maySend, timeoutMs }) =>
+      this.startRequest(upload, timeoutMs).finish(maySend),
+    );
     for (const upload of small) if (failure) this.fail(upload, failure.error);
     const large = uploads.filter(({ file }) => file.bytes > MAX_BATCHED_BYTES);
     await Promise.all(large.map((upload) => this.limit(() => this.createLarge(upload))));
@@ -185,8 +178,8 @@ class UploadRun {
 
   /** Reserves a file only once all but its end was sent, which may take longer than a lease. */
   private async createLarge(upload: Upload): Promise<void> {
-    if (this.stopped) {
-      this.fail(upload, new NotStarted(this.stopped));
+    if (this.stop.signal.aborted) {
+      this.fail(upload, this.stop.signal.reason);
       return;
     }
     const request = this.startRequest(upload);
@@ -204,10 +197,6 @@ class UploadRun {
     return startUpload(file, { ...this.deps, as, contentType }, timeoutMs);
   }
 
-  private throwIfStopped(): void {
-    if (this.stopped) throw new NotStarted(this.stopped);
-  }
-
   /**
    * @param options `isSent` whether they may have been uploaded already
    * @returns why those that are still pending are: nothing was sent for them
@@ -217,17 +206,13 @@ class UploadRun {
     act: Steps<UploadIdentity, Upload>['act'],
     { isSent } = { isSent: false },
   ): Promise<Failure | undefined> {
-    const signal = isSent ? new AbortController().signal : this.deps.signal;
+    const signal = isSent ? new AbortController().signal : this.signal;
     const deps = { ...this.deps, signal, concurrency: this.options.concurrency };
     return await failureOf(
       createOnce(deps, UPLOADS, uploads, {
-        prepare: async (batch) => {
-          if (!isSent) this.throwIfStopped();
-          return batch;
-        },
         act: (upload, options) =>
           act(upload, options).catch((error: unknown) => {
-            if (stopsRun(error)) this.stopped ??= error;
+            if (stopsRun(error)) this.stop.abort(error);
             throw error;
           }),
         settled: (upload, result) => this.settleResult(upload, result),
@@ -237,21 +222,24 @@ class UploadRun {
 
   private settleResult(upload: Upload, result: Result<UploadIdentity>): void {
     const { label } = upload.file;
-    if (result.kind === 'taken') this.taken.push(upload);
-    else if (result.kind === 'failed') this.fail(upload, result.error, result.unrecorded !== undefined);
-    else if (result.kind === 'unknown') {
+    if (result.kind === 'failed') {
+      this.settle(upload, { status: 'failed', error: failedError(label, result.error) });
+    } else if (result.kind === 'unknown') {
       this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
-    } else {
+    } else if (result.kind === 'created') {
       const { id, unrecorded } = result;
       const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
       this.settle(upload, { status: 'uploaded', id, error });
     }
   }
 
-  private fail(upload: Upload, error: unknown, isBlocked?: boolean): void {
-    if (!this.pending.has(upload) || this.taken.includes(upload)) return;
-    if (stopsRun(error) && !(error instanceof NotStarted)) this.stopped ??= error;
-    this.settle(upload, { status: 'failed', error: failedError(upload.file.label, error, isBlocked) });
+  /** Settles a file that was not sent, unless it is settled already. */
+  private fail(upload: Upload, error: unknown): void {
+    if (!this.pending.has(upload)) return;
+    const isStopped = stopsRun(error) && error === this.stop.signal.reason;
+    if (stopsRun(error)) this.stop.abort(error);
+    const reason = isStopped ? new NotStarted(error) : failedError(upload.file.label, error);
+    this.settle(upload, { status: 'failed', error: reason });
   }
 
   /** Reports what became of a file, and of its copies, which are not sent. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { createSignals } from '../../src/cli/signals.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createGate, json, type Step, startFakeService } from '../support/fake-service.ts';
 import { fasterClock, manualSignals, partnerctl, type Ran, tinyRandom } from '../support/run.ts';
@@ -52,29 +51,6 @@ test('Ctrl-C during chat send --rows says that the row in flight may have been s
   ]);
   expect(ran.error().message).toContain('1 unknown');
   expect(ran.error().hint).toContain('Run the same command again');
-});
-
-test('A second Ctrl-C during an upload names the files that may exist.', async () => {
-  const listeners = new Map<string, () => void>();
-  const written: string[] = [];
-  const signals = createSignals({
-    on: (signal, listener) => listeners.set(signal, listener),
-    exit(code) {
-      throw new Error(`exit ${code}`);
-    },
-    write: (text) => written.push(text),
-  });
-  const fake = await startFakeService({ 'POST *': stall });
-  const env = { PARTNER_STATE: write('state.jsonl', '') };
-  const options = { random: tinyRandom, clock: fasterClock(), signals, env };
-  const running = partnerctl(fake.baseUrl, ['upload', write('report.pdf', 'x')], options);
-  await fake.nextRequest();
-  listeners.get('SIGINT')?.();
-  expect(() => listeners.get('SIGINT')?.()).toThrow('exit 130');
-  expect(written).toEqual([
-    expect.stringMatching(/may or may not be uploaded: .*report\.pdf\. Run the same command again/),
-  ]);
-  await running;
 });
 
 test('An interrupt stops a read in the middle of its response, and SIGTERM exits with 143', async () => {

@@ -72,7 +72,6 @@ describe('a table that is longer than the terminal', () => {
     const signals = createSignals({
       on: (signal, listener) => listeners.set(signal, listener),
       exit,
-      write: () => undefined,
     });
     const ran = list([], `echo $$ > ${file}; exec sleep 100`, { signals });
     await expect.poll(paged).toMatch(/\n/);

@@ -118,7 +118,6 @@ export function manualSignals() {
     /** Sends the signal that ends a command with this exit code: SIGHUP, SIGINT, or SIGTERM. */
     end,
     takeOver: () => () => undefined,
-    beforeExit: () => () => undefined,
   };
 }
 

@@ -1,8 +1,5 @@
 import prettyBytes from 'pretty-bytes';
 import type { Context } from '../../../cli/context.ts';
-import { sanitizeLine } from '../../../output/sanitize.ts';
-import { nameSome } from '../../../output/sentences.ts';
-import { shorten } from '../../../output/wrap.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import { readStdin } from '../../../platform/input.ts';
 import { findFiles, type LocalFile } from '../../../upload/files.ts';
@@ -29,39 +26,27 @@ async function openSource(context: Context, { paths, filename, ...options }: Sou
     return { files: [file], close };
   }
   progress.start('Checking the files');
-  const { files, hidden, leaving } = await findFiles(paths, options);
-  const links = leaving === 1 ? 'link that leads' : 'links that lead';
-  const left = [hidden > 0 ? `${hidden} hidden` : [], leaving > 0 ? `${leaving} ${links} out of the directory` : []];
-  if (hidden + leaving > 0) await notice(`Left out: ${left.flat().join(', ')}. To upload one, name it.`);
+  const { files, hidden, links } = await findFiles(paths, options);
+  if (hidden + links > 0) await notice(`Left out: hidden (${hidden}), links (${links}). To upload one, name it.`);
   return { files, close: async () => undefined };
 }
 
 const BAR_WIDTH = 20;
-/** The spinner before the line, and the last column, which makes some terminals wrap. */
-const MARGIN = 3;
 
 /** One progress bar for all files, from the first byte that is sent. */
 class TransferProgress {
-  private readonly context: Context;
+  private readonly progress: Context['progress'];
   /** How much of each file that is being sent the connection has accepted. */
   private readonly inFlight = new Map<LocalFile, number>();
   private readonly files: number;
   private finished = 0;
   private bytes: number;
   private sentBytes = 0;
-  private startedAt: number | undefined;
 
-  constructor(context: Context, files: readonly LocalFile[]) {
-    this.context = context;
+  constructor(progress: Context['progress'], files: readonly LocalFile[]) {
+    this.progress = progress;
     this.files = files.length;
     this.bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  }
-
-  /** For a second Ctrl-C, which ends the program at once. */
-  describeInFlight(): string | undefined {
-    if (this.inFlight.size === 0) return undefined;
-    const names = sanitizeLine(nameSome([...this.inFlight.keys()].map(({ label }) => label)));
-    return `Ended while files were being sent, so they may or may not be uploaded: ${names}. Run the same command again: it names those that may be, and sends the others.`;
   }
 
   sent(file: LocalFile, bytes: number): void {
@@ -78,19 +63,13 @@ class TransferProgress {
     this.show();
   }
 
-  /** Shows `█████░░░░░ 1 of 3 files, 10 MB of 40 MB, 2 MB/s`. */
+  /** Shows `█████░░░░░ 1 of 3 files, 10 MB of 40 MB`. */
   private show(): void {
-    const { progress, clock, io } = this.context;
-    this.startedAt ??= clock.monotonic();
     const sent = [...this.inFlight.values()].reduce((sum, bytes) => sum + bytes, this.sentBytes);
     const full = Math.round(BAR_WIDTH * (this.bytes === 0 ? 1 : Math.min(1, sent / this.bytes)));
-    const rate = (sent * 1000) / Math.max(1, clock.monotonic() - this.startedAt);
-    const details = [
-      `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${this.finished} of ${this.files} ${this.files === 1 ? 'file' : 'files'}`,
-      `${prettyBytes(sent)} of ${prettyBytes(this.bytes)}`,
-      `${prettyBytes(rate)}/s`,
-    ];
-    progress.update(shorten(details.join(', '), Math.max(1, io.stderr.columns - MARGIN), 'end'));
+    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
+    const bytes = `${prettyBytes(sent)} of ${prettyBytes(this.bytes)}`;
+    this.progress.update(`${bar} ${this.finished} of ${this.files} files, ${bytes}`);
   }
 }
 
@@ -103,8 +82,7 @@ export async function* transfer(
   // Before standard input is read, which cannot be read again.
   const http = await context.http();
   const { files, close } = await openSource(context, source);
-  const progress = new TransferProgress(context, files);
-  const forgetInFlight = context.signals.beforeExit(() => progress.describeInFlight());
+  const progress = new TransferProgress(context.progress, files);
   const deps = {
     http,
     log: await context.log(),
@@ -123,7 +101,6 @@ export async function* transfer(
       return uploadFiles(files, options, { ...deps, onResult });
     });
   } finally {
-    forgetInFlight();
     context.progress.stop();
     await close();
   }
