@@ -12,15 +12,6 @@ export function joinSentences(text: string): string {
   });
 }
 
-/** How many things a message names. */
-const MAX_NAMED = 5;
-
-/** Names some things, and counts the others: `a, b, c, d, e, and 3 more` */
-export function nameSome(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : '';
-  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
-}
-
 /** Appends a reason, which may have several lines, to a message as a new sentence. */
 export function withReason(message: string, reason: string | undefined): string {
   if (!reason) return message;
