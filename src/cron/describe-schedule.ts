@@ -27,12 +27,8 @@ export async function nextRuns(schedule: CronSchedule, after: number, count: num
   // Loaded on demand, as cronstrue.
   const { Cron } = await import('croner');
   const { timezone } = schedule;
-  const isUtc = timezone === 'UTC';
-  // The data of time zones takes long to load.
-  const zone = isUtc ? { utcOffset: 0 } : { timezone };
-  const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, ...zone });
-  const runs = cron.nextRuns(count, new Date(after));
-  return runs.map(isUtc ? (time) => time.toISOString().replace('.000Z', '+00:00') : createTimeFormat(timezone));
+  const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, timezone });
+  return cron.nextRuns(count, new Date(after)).map(createTimeFormat(timezone));
 }
 
 /** A schedule in English: `At 09:00, Monday through Friday (Europe/Berlin)`. */

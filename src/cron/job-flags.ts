@@ -1,10 +1,8 @@
 import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
-import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
-import { ScheduleError } from './cron-field.ts';
-import { type CronSchedule, parseExpression, parseTimezone } from './schedule.ts';
+import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {
@@ -69,22 +67,21 @@ export interface TypedJob extends AgentInput {
   readonly schedule: CronSchedule;
 }
 
-function parseSchedule({ schedule = '', timezone = 'UTC' }: JobOptions): CronSchedule {
+function parseOption<Value>(option: string, parse: (text: string) => Value, text: string): Value {
   try {
-    return { ...parseExpression(schedule), timezone: parseTimezone(timezone) };
+    return parse(text);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    const option = error.field === 'timezone' ? 'timezone' : 'schedule';
-    const message = error.field === option ? error.detail : error.message;
-    const hint = error.hint && toSentenceCase(error.hint);
-    throw new UsageError(`--${option}: ${message}`, { hint, cause: error });
+    throw new UsageError(`${option}: ${error.message}`, { hint: error.hint, cause: error });
   }
 }
 
 /** Reads the options that describe one job. @throws UsageError that names the option and what it accepts */
 export function parseJobOptions(options: JobOptions): TypedJob {
-  const { name = '' } = options;
+  const { name = '', schedule: expression = '', timezone: zone = 'UTC' } = options;
   const problem = name.trim() === '' ? 'is empty' : identifierProblem(name);
   if (problem !== undefined) throw new UsageError(`--name ${problem}.`);
-  return { ...parseJobAgent(options), name, schedule: parseSchedule(options) };
+  const fields = parseOption('--schedule', parseExpression, expression);
+  const timezone = parseOption('--timezone', parseTimezone, zone);
+  return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
 }

@@ -1,18 +1,13 @@
 import { listJobs } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
-import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
-import type { JsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
-import { NoOperationError, PartnerctlError, withHint } from '../errors.ts';
 import { damageWarnings } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
-import { findOwnerAgents, type OwnerAgents } from './find-agent.ts';
+import { type AgentIds, findOwnerAgents } from './find-agent.ts';
 import type { AgentOptions } from './job-flags.ts';
 import { JOBS, type JobReservation, type RecordedJob } from './recorded-job.ts';
 import { type JobRow, joinRows, type KnownJobs, toLocalRows } from './rows.ts';
-import { JOB_LIST } from './service-jobs.ts';
 
 /** What a listing needs besides. */
 export interface ListHooks {
@@ -20,20 +15,6 @@ export interface ListHooks {
   readonly readSpaces: (records: readonly LogRecord[], origin: string | undefined) => KnownJobs['spaces'];
   /** Called with the number of jobs whose agent the service does not tell, unless it is 0, after the last row. */
   readonly onLeftOut: (count: number) => Promise<void>;
-}
-
-/** Reads the service's list. If there is none, the error says how to see what the state records. */
-async function* readList(http: Http, command: CronContext['command']): AsyncGenerator<JsonObject> {
-  try {
-    yield* listJobs(http);
-  } catch (error) {
-    const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: false });
-    const isAbsent = failure instanceof ListUnavailable && failure.isAbsent;
-    if (!(error instanceof PartnerctlError) || !(isAbsent || error instanceof NoOperationError)) throw error;
-    throw withHint(error, {
-      hint: `To list the jobs that the state records, run: ${command(['cron', 'list', '--local'])}`,
-    });
-  }
 }
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
@@ -51,17 +32,16 @@ async function readKnownJobs(context: CronContext, origin: string | undefined, h
   };
 }
 
-/** Selects the rows of some agents. */
-async function* rowsOfAgents(
+/** Selects the rows of some agents; all of them without. */
+async function* selectRows(
   rows: AsyncIterable<JobRow>,
-  { ids, external_space_id }: OwnerAgents,
+  agents: AgentIds | undefined,
   { onLeftOut }: ListHooks,
 ): AsyncGenerator<JobRow> {
   let leftOut = 0;
   for await (const row of rows) {
     const { agent_id, agent_text = '' } = row;
-    const isOfSpace = external_space_id !== undefined && row.external_space_id === external_space_id;
-    if (isOfSpace || ids.has(comparableAgent(agent_id ?? agent_text))) yield row;
+    if (!agents || agents.has(comparableAgent(agent_id ?? agent_text))) yield row;
     else if (agent_id === undefined) leftOut += 1;
   }
   if (leftOut > 0) await onLeftOut(leftOut);
@@ -70,20 +50,19 @@ async function* rowsOfAgents(
 /** Lists the jobs of the service, joined with the state. @param agents whose jobs are meant; all jobs without them */
 export async function listJobsOf(
   context: CronContext,
-  agents: OwnerAgents | undefined,
+  agents: AgentIds | undefined,
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {
   const http = await context.http();
   context.progress.start('Reading the jobs');
   const known = await readKnownJobs(context, http.baseUrl, hooks);
-  const items = readList(http, context.command);
-  const rows = joinRows({ items, contract: http.contract }, known, context.clock.now());
-  return agents ? rowsOfAgents(rows, agents, hooks) : rows;
+  const listed = { items: listJobs(http), contract: http.contract };
+  return selectRows(joinRows(listed, known, context.clock.now()), agents, hooks);
 }
 
 /**
  * Lists the jobs of an agent or a space, or all of them.
- * @param local whether to list what the state records, without calling the service
+ * @param options `local`: list what the state records, without calling the service
  * @throws as `findOwnerAgents`; as the rows are read, as `listJobs`
  */
 export async function listJobRows(
@@ -91,9 +70,8 @@ export async function listJobRows(
   { local = false, ...owner }: AgentOptions & { readonly local?: boolean | undefined },
   hooks: ListHooks,
 ): Promise<AsyncIterable<JobRow>> {
-  const agents = await findOwnerAgents(owner, context.progress, local ? undefined : () => context.http());
+  const agents = await findOwnerAgents(context, { ...owner, local });
   if (!local) return await listJobsOf(context, agents, hooks);
   const known = await readKnownJobs(context, await context.baseUrl(), hooks);
-  const rows = toLocalRows(known, context.clock.now());
-  return agents ? rowsOfAgents(rows, agents, hooks) : rows;
+  return selectRows(toLocalRows(known, context.clock.now()), agents, hooks);
 }

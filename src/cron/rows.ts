@@ -1,6 +1,5 @@
 import type { Contract } from '../contract/contract.ts';
-import { normalizeName } from '../contract/field-names.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
 import { describeSchedule, nextRuns } from './describe-schedule.ts';
@@ -15,7 +14,7 @@ export interface JobRow {
   /** What the service lists in place of an agent_id: the id or the name of the agent. */
   readonly agent_text?: string | undefined;
   readonly name: string | undefined;
-  /** Of the space of the agent: as the service lists it, or else as the state knows it. */
+  /** Of the space of the agent, as the state knows it. */
   readonly external_space_id: string | undefined;
   /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
@@ -48,15 +47,6 @@ async function describeTimes(
   return { description: await describeSchedule(schedule), next };
 }
 
-const EXTERNAL_ID = normalizeName('external_space_id');
-
-/** The space that the service names for a job itself. */
-function listedExternalId(item: JsonObject): string | undefined {
-  const [, id] = Object.entries(item).find(([name]) => normalizeName(name) === EXTERNAL_ID) ?? [];
-  if (typeof id === 'string') return id;
-  return isJsonObject(item.space) ? listedExternalId(item.space) : undefined;
-}
-
 async function toListedRow(
   item: JsonObject,
   contract: Contract,
@@ -67,7 +57,7 @@ async function toListedRow(
   const { cron_job_id, agent_text, schedule } = listed;
   const { key, data } = jobs.get(cron_job_id) ?? {};
   const agent_id = listed.agent_id ?? data?.agent_id;
-  const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
+  const external_space_id = spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
   const times = await describeTimes(completeSchedule(schedule), now);
   return {
     cron_job_id,

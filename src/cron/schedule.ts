@@ -1,6 +1,6 @@
-import { suggest } from '../platform/suggest.ts';
+import { CronPattern } from 'croner';
+import { errorMessage } from '../platform/error-code.ts';
 import { quoted } from '../yaml/quote.ts';
-import { type FieldName, type Piece, parseField, SCHEDULE_FIELDS, ScheduleError } from './cron-field.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
 export interface CronFields {
@@ -14,12 +14,28 @@ export interface CronSchedule extends CronFields {
   readonly timezone: string;
 }
 
+type FieldName = keyof CronFields;
 export type SchedulePart = keyof CronSchedule;
 
 /** A schedule of which some parts may be unknown, as a service shows it. */
 export type ScheduleParts = { readonly [Part in SchedulePart]?: string | undefined };
 
-export const SCHEDULE_PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
+export const SCHEDULE_PARTS = ['minute', 'hour', 'day_of_week', 'timezone'] as const;
+
+/** A schedule that is invalid or that the service does not support. The message quotes the text. */
+export class ScheduleError extends Error {
+  override readonly name = 'ScheduleError';
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+const SHAPE =
+  'Write minute, hour, day of month, month, and day of week, such as "0 9 * * mon-fri" or "*/30 8-18 * * *"; or @hourly, @daily, or @weekly.';
+const ZONE_HINT = 'Use a place, such as Europe/Berlin, or UTC.';
 
 const SHORT_FORMS = new Map([
   ['@hourly', '0 * * * *'],
@@ -27,16 +43,58 @@ const SHORT_FORMS = new Map([
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
-const SHAPE =
-  'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`; or @hourly, @daily, or @weekly';
+const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-function requireAny(piece: Piece, what: string): void {
-  if (piece.text === '*' || piece.text === '?') return;
-  const only = 'schedules of the service have only minute, hour, and day_of_week';
-  throw new ScheduleError('schedule', `is a ${what}, but must be *: ${only}`, {
-    piece,
-    hint: 'run it daily, and let the instructions say on which dates there is something to do',
-  });
+/** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
+export function formatExpression({ minute, hour, day_of_week }: CronFields): string {
+  return `${minute} ${hour} * * ${day_of_week}`;
+}
+
+/** Replaces the names of days: Sunday is 0, and 7 at the end of a range. */
+function toNumbers(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/-sun\b/g, '-7')
+    .replace(/\b[a-z]+\b/g, (name) => (DAYS.includes(name) ? String(DAYS.indexOf(name)) : name));
+}
+
+/** The values that a field selects, ascending, and whether they are all. @throws TypeError, RangeError as croner does */
+function selectValues(field: FieldName, text: string) {
+  const fields = { minute: '*', hour: '*', day_of_week: '*', [field]: text };
+  const { minute, hour, dayOfWeek } = new CronPattern(formatExpression(fields), 'UTC', { mode: '5-part' });
+  const flags = { minute, hour, day_of_week: dayOfWeek }[field];
+  const values = [...flags.keys()].filter((value) => flags[value]);
+  return { values, isAll: values.length === { minute: 60, hour: 24, day_of_week: 7 }[field] };
+}
+
+/**
+ * Parses one field of a schedule (spec §2): `*`, lists, ranges, and steps of numbers or names of days.
+ * @returns `text` as it is sent: with numbers for names, without leading zeros, and with 0 for Sunday
+ * @throws ScheduleError
+ */
+export function parseField(field: FieldName, written: string) {
+  const text = (field === 'day_of_week' ? toNumbers(written) : written).trim().replace(/\b0+(?=\d)/g, '');
+  try {
+    // Croner reads more than the service's documentation shows: 1#2, 5L, and ?.
+    if (!/^[\d*,/-]+$/.test(text))
+      throw new TypeError('only *, numbers, lists, ranges, steps, and mon to sun are supported');
+    const selected = selectValues(field, text);
+    const hasSeven = field === 'day_of_week' && /7/.test(text);
+    return { ...selected, text: hasSeven ? selected.values.join(',') : text };
+  } catch (error) {
+    const reason = errorMessage(error).replace('CronPattern: ', '');
+    throw new ScheduleError(`${field} ${quoted(written)} is not valid: ${reason}`, SHAPE);
+  }
+}
+
+function mapFields(fields: CronFields, map: (field: FieldName, text: string) => string): CronFields {
+  const { minute, hour, day_of_week } = fields;
+  return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
+}
+
+/** Parses the fields of a schedule. @throws ScheduleError */
+export function parseFields(fields: CronFields): CronFields {
+  return mapFields(fields, (field, text) => parseField(field, text).text);
 }
 
 /**
@@ -46,33 +104,19 @@ function requireAny(piece: Piece, what: string): void {
  */
 export function parseExpression(text: string): CronFields {
   const expression = SHORT_FORMS.get(text.trim().toLowerCase()) ?? text;
-  const pieces = [...expression.matchAll(/\S+/g)].map(({ 0: field, index }) => ({ text: field, offset: index }));
-  const [minute, hour, day, month, dayOfWeek] = pieces;
-  if (!minute || !hour || !day || !month || !dayOfWeek || pieces.length > 5) {
-    const count = pieces.length === 1 ? '1 field' : `${pieces.length} fields`;
-    const piece = { text: text.trim(), offset: minute?.offset ?? 0 };
-    throw new ScheduleError('schedule', `has ${count}, not five`, { piece, hint: SHAPE });
+  const [minute, hour, day, month, day_of_week, ...more] = expression.trim().split(/\s+/);
+  if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) {
+    throw new ScheduleError(`${quoted(text)} does not have five fields`, SHAPE);
   }
-  requireAny(day, 'day of the month');
-  requireAny(month, 'month');
-  return {
-    minute: parseField('minute', minute.text, minute.offset).text,
-    hour: parseField('hour', hour.text, hour.offset).text,
-    day_of_week: parseField('day_of_week', dayOfWeek.text, dayOfWeek.offset).text,
-  };
+  for (const each of [day, month]) {
+    if (each === '*' || each === '?') continue;
+    throw new ScheduleError(
+      `${quoted(text)} must have * as the day of the month and as the month: the service has only minute, hour, and day_of_week`,
+      'Run it daily, and let the instructions say on which dates there is something to do.',
+    );
+  }
+  return parseFields({ minute, hour, day_of_week });
 }
-
-function mapFields(fields: CronFields, map: (field: FieldName, text: string) => string): CronFields {
-  const { minute, hour, day_of_week } = fields;
-  return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
-}
-
-/** Parses the fields of a schedule. @throws ScheduleError; its position is relative to the text of the field */
-export function parseFields(fields: CronFields): CronFields {
-  return mapFields(fields, (field, text) => parseField(field, text).text);
-}
-
-const ZONE_HINT = 'use a place, such as Europe/Berlin, or UTC';
 
 /** The three-letter IANA names. Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. */
 const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'.split(' ');
@@ -92,35 +136,17 @@ function resolveZone(name: string): string | undefined {
   }
 }
 
-/** The zone whose city is closest to a mistyped name. */
-function suggestZone(text: string): string | undefined {
-  const city = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
-  const zones = Intl.supportedValuesOf('timeZone');
-  const near = suggest(city(text.replace(/\s+/g, '_')), zones.map(city));
-  return zones.find((zone) => city(zone) === near);
-}
-
 /**
  * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata` stay as
  * typed, so that the service gets the name that the user knows.
  * @throws ScheduleError for an offset, an abbreviation, or a name that this Node.js does not know
  */
 export function parseTimezone(text: string): string {
-  const piece = { text: text.trim(), offset: text.length - text.trimStart().length };
-  const name = piece.text;
+  const name = text.trim();
   const resolved = resolveZone(name);
-  if (resolved === undefined) {
-    const near = suggestZone(name);
-    const hint = near ? `did you mean ${quoted(near)}?` : ZONE_HINT;
-    throw new ScheduleError('timezone', 'is not an IANA time zone name', { piece, hint });
-  }
+  if (resolved === undefined) throw new ScheduleError(`${quoted(name)} is not an IANA time zone name`, ZONE_HINT);
   const isAliasAsTyped = /^[A-Z]/.test(name) && name.toLowerCase() !== resolved.toLowerCase();
   return isAliasAsTyped ? name : resolved;
-}
-
-/** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
-export function formatExpression({ minute, hour, day_of_week }: CronFields): string {
-  return `${minute} ${hour} * * ${day_of_week}`;
 }
 
 function normalizeField(field: FieldName, text: string): string {
@@ -152,8 +178,8 @@ export function completeSchedule(parts: ScheduleParts | null | undefined): CronS
 }
 
 /**
- * Normalizes a part of a schedule so that equal meanings give equal texts. Compare only within one run: the name of a time zone
- * is that of this version of Node.js.
+ * Normalizes a part of a schedule so that equal meanings give equal texts. Compare only within one run: the name of a time
+ * zone is that of this version of Node.js.
  * @returns undefined if it cannot be read
  */
 export function normalizePart(part: SchedulePart, text: string): string | undefined {

@@ -1,5 +1,5 @@
 import { toNfc } from '../cron/job.ts';
-import { checkSchedule, checkUniqueName } from '../cron/job-schema.ts';
+import { checkUniqueName } from '../cron/job-schema.ts';
 import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { YamlDocument } from '../yaml/document.ts';
@@ -34,11 +34,7 @@ function checkAgents(document: YamlDocument<Manifest>): void {
 function checkJobs(document: YamlDocument<Manifest>): void {
   for (const [index, { cron = [] }] of document.value.agents.entries()) {
     const names = new Map<string, string>();
-    for (const number of cron.keys()) {
-      const path = ['agents', index, 'cron', number];
-      checkSchedule(document, path);
-      checkUniqueName(document, path, '', names);
-    }
+    for (const number of cron.keys()) checkUniqueName(document, ['agents', index, 'cron', number], '', names);
   }
 }
 

@@ -5,7 +5,7 @@ import type { ListedAgent } from '../contract/agents.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
-import type { OwnerAgents } from '../cron/find-agent.ts';
+import type { AgentIds } from '../cron/find-agent.ts';
 import { listJobsOf } from '../cron/list.ts';
 import type { JobRow } from '../cron/rows.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
@@ -23,12 +23,10 @@ export interface SpaceView {
   readonly agents: readonly AgentView[];
   /** All of them, in the order of the list; undefined if they cannot be listed. */
   readonly jobs: readonly JobRow[] | undefined;
-  /** Those of agents that are not in the space. */
-  readonly otherJobs: readonly JobRow[];
 }
 
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
-async function readJobs(context: CronContext, agents: OwnerAgents): Promise<readonly JobRow[] | undefined> {
+async function readJobs(context: CronContext, agents: AgentIds): Promise<readonly JobRow[] | undefined> {
   const onLeftOut = (count: number) =>
     context.warn(`The service does not say which agent runs ${count} of the jobs: they are not shown.`);
   const jobs: JobRow[] = [];
@@ -54,11 +52,10 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   const http = await context.http();
   context.progress.start('Reading the space');
   const space = await findSpace(http, parseReference(typed));
-  const { space_id, external_space_id } = space;
   const agents: ListedAgent[] = [];
-  for await (const agent of listAgents(http, space_id)) agents.push(agent);
+  for await (const agent of listAgents(http, space.space_id)) agents.push(agent);
   const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
-  const jobs = await readJobs(context, { ids, ...(external_space_id && { external_space_id }) });
+  const jobs = await readJobs(context, ids);
   const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);
   return {
     space,
@@ -67,6 +64,5 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
       return { ...agent, jobs: jobs?.filter((job) => agentOf(job) === own) ?? [] };
     }),
     jobs,
-    otherJobs: jobs?.filter((job) => !ids.has(agentOf(job))) ?? [],
   };
 }

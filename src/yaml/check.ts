@@ -56,7 +56,9 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
   const variables = document.variables(path);
   const subject = describePath(path);
   const actual = describeValue(value, variables);
-  if (issue.kind === 'validation' || issue.type === 'never') document.report(path, `${subject} ${issue.message}`);
+  // Its message quotes the value.
+  if (issue.type === 'raw_check' && variables.length > 0) document.report(path, `${subject} is not valid: ${actual}`);
+  else if (issue.kind === 'validation' || issue.type === 'never') document.report(path, `${subject} ${issue.message}`);
   else if (issue.type === 'picklist') {
     const choices = choicesIn(issue.expected);
     const meant = typeof value === 'string' && variables.length === 0 ? suggest(value, choices) : undefined;

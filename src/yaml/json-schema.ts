@@ -12,7 +12,7 @@ export function jsonSchema(schema: DocumentSchema): object {
     target: 'draft-07',
     typeMode: 'input',
     // Checks in code have no counterpart in JSON Schema.
-    ignoreActions: ['check'],
+    ignoreActions: ['check', 'raw_check'],
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
       valibotSchema.type === 'boolean' || valibotSchema.type === 'picklist'
         ? { anyOf: [converted, VARIABLE] }

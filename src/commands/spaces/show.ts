@@ -24,7 +24,7 @@ function jobLine({ name, cron_job_id, description, next, state }: JobRow): Repor
 }
 
 /** The lines of a space: its agents, and below each of them its jobs. */
-function toLines({ space, agents, jobs, otherJobs }: SpaceView): readonly ReportLine[] {
+function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
   return [
     { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },
     ...agents.flatMap((agent) => [
@@ -32,8 +32,6 @@ function toLines({ space, agents, jobs, otherJobs }: SpaceView): readonly Report
       ...agent.jobs.map(jobLine),
     ]),
     ...(agents.length === 0 ? [{ indent: 2, text: 'no agents' }] : []),
-    ...(otherJobs.length === 0 ? [] : [{ indent: 2, text: 'jobs of agents that are not in the space' }]),
-    ...otherJobs.map(jobLine),
     ...(jobs === undefined ? [{ indent: 2, text: 'jobs: not known' }] : []),
   ];
 }
