@@ -22,7 +22,7 @@ export type ScheduleParts = { readonly [Part in SchedulePart]?: string | undefin
 
 export const SCHEDULE_PARTS = ['minute', 'hour', 'day_of_week', 'timezone'] as const;
 
-/** A schedule that is invalid or that the service does not support. The message quotes the text. */
+/** A schedule that is invalid or that the service does not support. The message follows the name of the value, and quotes it. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
   readonly hint: string;
@@ -43,6 +43,7 @@ const SHORT_FORMS = new Map([
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
+const EVERY_MINUTE = { minute: '*', hour: '*', day_of_week: '*' };
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
@@ -50,51 +51,45 @@ export function formatExpression({ minute, hour, day_of_week }: CronFields): str
   return `${minute} ${hour} * * ${day_of_week}`;
 }
 
-/** Replaces the names of days: Sunday is 0, and 7 at the end of a range. */
+/** Replaces the names of days, of which Sunday is 0, and 7 at the end of a range; and removes leading zeros. */
 function toNumbers(text: string): string {
   return text
+    .trim()
     .toLowerCase()
     .replace(/-sun\b/g, '-7')
-    .replace(/\b[a-z]+\b/g, (name) => (DAYS.includes(name) ? String(DAYS.indexOf(name)) : name));
+    .replace(/\b[a-z]+\b/g, (name) => (DAYS.includes(name) ? String(DAYS.indexOf(name)) : name))
+    .replace(/\b0+(?=\d)/g, '');
 }
 
-/** The values that a field selects, ascending, and whether they are all. @throws TypeError, RangeError as croner does */
-function selectValues(field: FieldName, text: string) {
-  const fields = { minute: '*', hour: '*', day_of_week: '*', [field]: text };
-  const { minute, hour, dayOfWeek } = new CronPattern(formatExpression(fields), 'UTC', { mode: '5-part' });
-  const flags = { minute, hour, day_of_week: dayOfWeek }[field];
-  const values = [...flags.keys()].filter((value) => flags[value]);
-  return { values, isAll: values.length === { minute: 60, hour: 24, day_of_week: 7 }[field] };
-}
-
-/**
- * Parses one field of a schedule (spec §2): `*`, lists, ranges, and steps of numbers or names of days.
- * @returns `text` as it is sent: with numbers for names, without leading zeros, and with 0 for Sunday
- * @throws ScheduleError
- */
-export function parseField(field: FieldName, written: string) {
-  const text = (field === 'day_of_week' ? toNumbers(written) : written).trim().replace(/\b0+(?=\d)/g, '');
+/** The values that each field selects, ascending. @throws ScheduleError */
+function selectValues(fields: CronFields): Readonly<Record<FieldName, readonly number[]>> {
   try {
     // Croner reads more than the service's documentation shows: 1#2, 5L, and ?.
-    if (!/^[\d*,/-]+$/.test(text))
-      throw new TypeError('only *, numbers, lists, ranges, steps, and mon to sun are supported');
-    const selected = selectValues(field, text);
-    const hasSeven = field === 'day_of_week' && /7/.test(text);
-    return { ...selected, text: hasSeven ? selected.values.join(',') : text };
+    const other = Object.values(fields).find((text) => !/^[\d*,/-]+$/.test(text));
+    if (other !== undefined)
+      throw new TypeError(`only *, numbers, lists, ranges, steps, and sun to sat, not ${quoted(other)}`);
+    const { minute, hour, dayOfWeek } = new CronPattern(formatExpression(fields), 'UTC', { mode: '5-part' });
+    const valuesOf = (flags: readonly number[]) => [...flags.keys()].filter((value) => flags[value]);
+    return { minute: valuesOf(minute), hour: valuesOf(hour), day_of_week: valuesOf(dayOfWeek) };
   } catch (error) {
-    const reason = errorMessage(error).replace('CronPattern: ', '');
-    throw new ScheduleError(`${field} ${quoted(written)} is not valid: ${reason}`, SHAPE);
+    throw new ScheduleError(`is not valid: ${errorMessage(error).replace('CronPattern: ', '')}`, SHAPE);
   }
 }
 
-function mapFields(fields: CronFields, map: (field: FieldName, text: string) => string): CronFields {
-  const { minute, hour, day_of_week } = fields;
-  return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
+/**
+ * Parses fields (spec §2): `*`, lists, ranges, and steps of numbers or names of days.
+ * @returns them as they are sent: with numbers for names, without leading zeros, and with 0 for Sunday
+ * @throws ScheduleError
+ */
+export function parseFields({ minute, hour, day_of_week }: CronFields): CronFields {
+  const fields = { minute: toNumbers(minute), hour: toNumbers(hour), day_of_week: toNumbers(day_of_week) };
+  const values = selectValues(fields);
+  return fields.day_of_week.includes('7') ? { ...fields, day_of_week: values.day_of_week.join(',') } : fields;
 }
 
-/** Parses the fields of a schedule. @throws ScheduleError */
-export function parseFields(fields: CronFields): CronFields {
-  return mapFields(fields, (field, text) => parseField(field, text).text);
+/** Parses one field. @throws ScheduleError */
+export function parseField(field: FieldName, text: string): string {
+  return parseFields({ ...EVERY_MINUTE, [field]: text })[field];
 }
 
 /**
@@ -106,12 +101,12 @@ export function parseExpression(text: string): CronFields {
   const expression = SHORT_FORMS.get(text.trim().toLowerCase()) ?? text;
   const [minute, hour, day, month, day_of_week, ...more] = expression.trim().split(/\s+/);
   if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) {
-    throw new ScheduleError(`${quoted(text)} does not have five fields`, SHAPE);
+    throw new ScheduleError(`does not have five fields: ${quoted(text)}`, SHAPE);
   }
   for (const each of [day, month]) {
     if (each === '*' || each === '?') continue;
     throw new ScheduleError(
-      `${quoted(text)} must have * as the day of the month and as the month: the service has only minute, hour, and day_of_week`,
+      'must have * as the day of the month and as the month: the service has only minute, hour, and day of week',
       'Run it daily, and let the instructions say on which dates there is something to do.',
     );
   }
@@ -144,19 +139,16 @@ function resolveZone(name: string): string | undefined {
 export function parseTimezone(text: string): string {
   const name = text.trim();
   const resolved = resolveZone(name);
-  if (resolved === undefined) throw new ScheduleError(`${quoted(name)} is not an IANA time zone name`, ZONE_HINT);
+  if (resolved === undefined) throw new ScheduleError(`is not an IANA time zone name: ${quoted(name)}`, ZONE_HINT);
   const isAliasAsTyped = /^[A-Z]/.test(name) && name.toLowerCase() !== resolved.toLowerCase();
   return isAliasAsTyped ? name : resolved;
 }
 
-function normalizeField(field: FieldName, text: string): string {
-  const { values, isAll } = parseField(field, text);
-  return isAll ? '*' : values.join(',');
-}
-
 /** Normalizes each field to the list of its values, or `*` for all of them. @throws ScheduleError */
 export function normalizeFields(fields: CronFields): CronFields {
-  return mapFields(fields, normalizeField);
+  const { minute, hour, day_of_week } = selectValues(parseFields(fields));
+  const write = (values: readonly number[], size: number) => (values.length === size ? '*' : values.join(','));
+  return { minute: write(minute, 60), hour: write(hour, 24), day_of_week: write(day_of_week, 7) };
 }
 
 function orUnreadable<Value>(read: () => Value): Value | undefined {
@@ -184,7 +176,9 @@ export function completeSchedule(parts: ScheduleParts | null | undefined): CronS
  */
 export function normalizePart(part: SchedulePart, text: string): string | undefined {
   return orUnreadable(() =>
-    part === 'timezone' ? (resolveZone(parseTimezone(text)) ?? text) : normalizeField(part, text),
+    part === 'timezone'
+      ? (resolveZone(parseTimezone(text)) ?? text)
+      : normalizeFields({ ...EVERY_MINUTE, [part]: text })[part],
   );
 }
 

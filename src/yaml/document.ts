@@ -90,18 +90,12 @@ export class YamlDocument<Value = unknown> {
     return `${this.content.source.name}:${positionAt(this.content.source, this.find(path).range[0]).line}`;
   }
 
-  /**
-   * Reports a problem with a value: at the start of a list or a mapping, under any other value.
-   * @param part start and end of what is wrong within a value that is text
-   */
-  report(path: Path, message: string, hint?: string, part?: Range): void {
+  /** Reports a problem with a value: at the start of a list or a mapping, under any other value. */
+  report(path: Path, message: string, hint?: string): void {
     const value = this.get(path);
     const [start, end] = this.find(path).range;
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);
-    // Escapes and folded lines shift the parts of a text.
-    const at = part && typeof value === 'string' ? this.written(path).indexOf(value) : -1;
-    const shown: Range = part && at !== -1 ? [start + at + part[0], start + at + part[1]] : [start, end];
-    this.content.problems.add(isHolder ? [start, start] : shown, message, hint);
+    this.content.problems.add([start, isHolder ? start : end], message, hint);
   }
 
   /** Reports a problem with a key of a mapping. */

@@ -142,21 +142,6 @@ describe('cron list with --agent or --space', () => {
     expect(await service.received()).toEqual([]);
   });
 
-  test('shows the jobs of an agent that left the space, too, where the service names the space', async () => {
-    const service = await startFakeService({
-      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
-      'GET /automation/spaces/s1/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
-      'GET /automation/partner-cron-jobs/': json([
-        { cron_job_id: 'c1', agent_id: 'a1', name: 'one' },
-        { cron_job_id: 'c2', agent_id: 'a2', name: 'two', external_space_id: 'acme' },
-        { cron_job_id: 'c3', agent_id: 'a3', name: 'three' },
-      ]),
-    });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    const { stdout } = await run(['cron', 'list', '--space', 'ext:acme', '--query', '[].name'], { env });
-    expect(stdout).toBe('one\ntwo\n');
-  });
-
   test('knows agents from the state where the service does not list them, and counts the rest', async () => {
     const listed = [
       { cron_job_id: 'c1', name: 'one' },
@@ -191,19 +176,4 @@ test('cron list names the space of each job whose agent the state knows from pro
   }
   const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
   expect(table.stdout).toMatch(/^NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
-});
-
-test('cron list says what to run if the service has no list of jobs', async () => {
-  const service = await startFakeService((_, response) =>
-    response.writeHead(405, { 'content-type': 'text/plain', allow: 'POST' }).end('Method Not Allowed\n'),
-  );
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-  const list = () => run(['cron', 'list', '-o', 'json'], { env });
-  const refused = await list();
-  expect(refused.code).toBe(1);
-  expect(refused.error().hint).toContain('run: partnerctl cron list --local');
-  await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
-  const absent = await list();
-  expect(absent.code).toBe(2);
-  expect(absent.error().hint).toContain('run: partnerctl cron list --local');
 });

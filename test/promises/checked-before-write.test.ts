@@ -293,7 +293,7 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
     [
       'a job of a hundred has a schedule out of range',
       'cron create -f {jobs.yaml}',
-      '{jobs.yaml}:100:68: ',
+      '{jobs.yaml}:100:65: ',
       { 'jobs.yaml': HUNDRED_JOBS.with(99, LATE).join('') },
     ],
     [
@@ -311,7 +311,7 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
     [
       'a job of a manifest has a schedule out of range',
       'provision {two.yaml}',
-      '{two.yaml}:14:61: ',
+      '{two.yaml}:14:58: ',
       { 'two.yaml': `${GOOD('a')}---\n${SCHEDULED}` },
     ],
     [

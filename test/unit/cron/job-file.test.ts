@@ -70,10 +70,10 @@ test('every mistake in agents, schedules, and time zones is reported at its posi
     ),
   ).toEqual([
     expect.stringContaining('a.yaml:4:19 "jobs[0].instructions" must be the text itself'),
-    expect.stringContaining('a.yaml:5:15 "jobs[0].schedule" hour "25" is not valid'),
-    'a.yaml:6:15 "jobs[0].timezone" "Europe/Berln" is not an IANA time zone name',
-    expect.stringContaining('a.yaml:9:25 "jobs[1].schedule.minute" minute "75" is not valid'),
-    expect.stringContaining('a.yaml:9:51 "jobs[1].schedule.day_of_week" day_of_week "fri-mon" is not valid'),
+    expect.stringContaining('a.yaml:5:15 "jobs[0].schedule" is not valid: Invalid value for hour: 25'),
+    'a.yaml:6:15 "jobs[0].timezone" is not an IANA time zone name: "Europe/Berln"',
+    expect.stringContaining('a.yaml:9:25 "jobs[1].schedule.minute" is not valid'),
+    expect.stringContaining('a.yaml:9:51 "jobs[1].schedule.day_of_week" is not valid'),
     'a.yaml:9:60 unknown key "month"',
     expect.stringContaining('"jobs[2].schedule" must be text, not empty'),
   ]);
