@@ -21,7 +21,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const OLD_BOOLEANS = new Map(Object.entries({ yes: true, on: true, no: false, off: false }));
 
 /** A path as people write it, in quotes: `"agents[1].name"`. */
-export function describePath(path: Path): string {
+function describePath(path: Path): string {
   if (path.length === 0) return 'this document';
   const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
   return quoted(text.replace(/^\./, ''));
