@@ -4,8 +4,8 @@ import type { SourceNames, WatchEvent } from './watch.ts';
 
 /** The state of a watched session. */
 export interface Conversation extends SessionRef, Partial<SourceNames> {
-  /** Whether its history has been read. */
-  readonly isRead: boolean;
+  /** Whether its history cannot be read. */
+  readonly isUnreadable: boolean;
   readonly last: Message | undefined;
   /**
    * When the first message of the customer after the last reply was created or, if the service does not say, first seen
@@ -14,15 +14,14 @@ export interface Conversation extends SessionRef, Partial<SourceNames> {
   readonly unansweredSince: number | undefined;
 }
 
-/** `cannot_be_read`: the history was not read so far. */
 export type ConversationStatus = 'unanswered' | 'answered' | 'cannot_be_read' | 'empty';
 
 const ORDER: readonly ConversationStatus[] = ['unanswered', 'cannot_be_read', 'answered', 'empty'];
 
-export function statusOf({ isRead, last, unansweredSince }: Conversation): ConversationStatus {
+export function statusOf({ isUnreadable, last, unansweredSince }: Conversation): ConversationStatus {
   if (unansweredSince !== undefined) return 'unanswered';
   if (last) return 'answered';
-  return isRead ? 'empty' : 'cannot_be_read';
+  return isUnreadable ? 'cannot_be_read' : 'empty';
 }
 
 /** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
@@ -56,9 +55,10 @@ export class Conversations {
       return true;
     }
     const key = sessionKey(event.ref);
-    const before = this.all.get(key) ?? { ...event.ref, isRead: false, last: undefined, unansweredSince: undefined };
+    const isUnreadable = event.kind === 'unreadable';
+    const before = this.all.get(key) ?? { ...event.ref, isUnreadable, last: undefined, unansweredSince: undefined };
     if (event.kind === 'message') this.all.set(key, addMessage(before, event.message, now));
-    else this.all.set(key, { ...before, isRead: before.isRead || event.kind === 'caught-up' });
+    else if (event.kind === 'caught-up' || isUnreadable) this.all.set(key, before);
     return event.kind === 'message' ? !event.isBacklog : event.kind !== 'polled';
   }
 

@@ -32,8 +32,6 @@ interface OpenParts {
   readonly http: Http;
   readonly places: Places;
   readonly prompt: ChatPrompt;
-  /** An error as one sentence. */
-  readonly describeError: (error: PartnerctlError) => string;
 }
 
 const HELP =
@@ -149,7 +147,7 @@ class OpenChat {
     this.unsent.set(message, error);
     if (this.hasLeft || this.signal.aborted) return;
     const next = 'When you leave, the command that sends it again is shown; it is registered once.';
-    this.parts.prompt.say(`Not confirmed: ${this.parts.describeError(error)}\n${next}`);
+    this.parts.prompt.say(`Not confirmed: ${error.message}\n${next}`);
   }
 
   private async follow(): Promise<void> {
@@ -182,7 +180,7 @@ export async function openChat(
   context: ChatContext,
   source: SourceInput,
   session_id: string,
-  { openPrompt, describeError }: Pick<OpenParts, 'describeError'> & { readonly openPrompt: () => Promise<ChatPrompt> },
+  openPrompt: () => Promise<ChatPrompt>,
 ): Promise<void> {
   const http = await context.http();
   const session = { source_id: await findSource(http, source, context.command), session_id };
@@ -190,5 +188,5 @@ export async function openChat(
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);
-  await new OpenChat({ context, http, places, prompt, describeError }, session).run();
+  await new OpenChat({ context, http, places, prompt }, session).run();
 }

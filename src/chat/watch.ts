@@ -19,8 +19,6 @@ export interface SourceNames {
 
 export type WatchEvent =
   | SessionEvent
-  /** A session to watch: one that is known at the start, or that began since. */
-  | { readonly kind: 'session'; readonly ref: SessionRef }
   /** The session is not watched anymore. */
   | { readonly kind: 'unreadable'; readonly ref: SessionRef; readonly error: PartnerctlError }
   | { readonly kind: 'named'; readonly source_id: string; readonly names: SourceNames }
@@ -119,13 +117,12 @@ export async function* watch(
   const events: AsyncGenerator<WatchEvent, void, void>[] = [];
 
   /** Starts to follow the sessions that are not followed yet. */
-  async function* findSessions(): AsyncGenerator<WatchEvent, void, void> {
+  async function findSessions(): Promise<void> {
     const known = await places.list();
     const found = known.filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
     for (const ref of found) {
       watched.add(sessionKey(ref));
       events.push(watchSession(follower, ref, clock));
-      yield { kind: 'session', ref };
     }
     const unnamed = [...new Set(found.map(({ source_id }) => source_id))].filter((id) => !named.has(id));
     for (const id of unnamed) named.add(id);
@@ -136,11 +133,11 @@ export async function* watch(
     for (let ticks = 1; !follower.signal.aborted && remainingMs() > 0; ticks += 1) {
       await clock.sleep(Math.min(TICK_MS, remainingMs()), follower.signal).catch(() => undefined);
       yield { kind: 'tick' };
-      if (ticks % TICKS_BETWEEN_SEARCHES === 0) yield* findSessions();
+      if (ticks % TICKS_BETWEEN_SEARCHES === 0) await findSessions();
     }
   }
 
-  yield* findSessions();
+  await findSessions();
   if (!once) events.push(tick());
   yield* merge(events, () => follower.stop());
   const failure = interruption(signal);

@@ -167,8 +167,8 @@ describe('invalid rows', () => {
     const path = write('rows.ndjson', lines({ session_id: 'a', text: 'b' }));
     for (const [args, message] of [
       [['/nowhere/rows.ndjson'], /cannot be read from \/nowhere\/rows\.ndjson[\s\S]*no such file/],
-      [[path, 'Hello!'], /--rows and a message cannot be combined[\s\S]*"text"/],
-      [[path, '--wait'], /--rows and --wait cannot be combined[\s\S]*chat tail/],
+      [[path, 'Hello!'], /--rows cannot be combined with a message[\s\S]*"text"/],
+      [[path, '--wait'], /--rows cannot be combined[\s\S]*chat tail/],
       [[path, '--concurrency', '0'], /--concurrency takes a whole number from 1 to 32/],
     ] as const) {
       const ran = await run(['chat', 'send', '--source', 'src_1', '--rows', ...args]);

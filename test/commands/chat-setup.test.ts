@@ -38,14 +38,6 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject(Array(3).fill({ path, body }));
   });
 
-  test('shows the source, its routing, and whether it was created or reused in the table', async () => {
-    const it = await withAgents('Support');
-    const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
-    expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +created\n$/);
-    const found = await setUp(it, ['ext:acme', 'name:Support'], 'tsv');
-    expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\treused\n$/);
-  });
-
   test('sends the values of the flags, and shows an existing source as it is', async () => {
     const it = await withAgents('Support');
     const flags = ['--name', 'Web chat', '--no-reply-capable', '--routing-mode', 'session_workflow'];

@@ -43,17 +43,6 @@ describe('a tail of several sessions', () => {
     expect((await tail('--session', 'anna', '--no-follow', '--resume', '-o', 'json')).stdout).toBe('');
   });
 
-  test('reads each of 20 sessions once', async () => {
-    const { service, tail } = await twoSessions();
-    await service.forget();
-    const ids = Array.from({ length: 18 }, (_, index) => ['--session', `s${index}`]);
-    const ran = await tail(...BOTH, ...ids.flat(), '--no-follow', '-o', 'json');
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(linesOf(ran.stdout)).toEqual(['anna for anna', 'ben for ben']);
-    // Two requests for a session with messages, because a page may be incomplete.
-    expect((await service.received()).length).toBeLessThanOrEqual(22);
-  });
-
   test('ends with the error of one, also while it follows the others', async () => {
     const { service, tail } = await twoSessions();
     await service.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}`, skip: 4 });

@@ -21,14 +21,12 @@ export const open = () =>
         const { openChat } = await import('../../chat/open.ts');
         const { parseSource } = await import('../../chat/source.ts');
         const { openChatPrompt } = await import('./shared/chat-prompt.ts');
-        const { formatCause } = await import('./shared/messages.ts');
         const source = parseSource(options);
         await context.confirmWrite(confirm);
         if (!context.isInteractive) {
           throw new UsageError('`chat open` needs a terminal.', { hint: 'In a script, use `chat send --wait`.' });
         }
-        const prompt = { openPrompt: () => openChatPrompt(context), describeError: formatCause };
-        await openChat(context, source, session_id, prompt);
+        await openChat(context, source, session_id, () => openChatPrompt(context));
         return { kind: 'none' };
       }),
     );

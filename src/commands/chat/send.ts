@@ -23,15 +23,6 @@ const META: Meta = {
   ],
 };
 
-const ROWS_HINT =
-  'Each row has its own "text", and may have an "external_message_id". Read the replies with `chat tail`.';
-
-/** @throws UsageError for an option that has a value, although it cannot be combined with --rows, or needs it */
-function refuseOthers(options: Readonly<Record<string, unknown>>, problem: (name: string) => UsageError): void {
-  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? [];
-  if (given !== undefined) throw problem(given);
-}
-
 export const send = () =>
   sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', META)
     .argument('[text]', 'the message, quoted as one argument; - reads standard input, and sends it unchanged')
@@ -55,25 +46,17 @@ export const send = () =>
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
         const { parseSource } = await import('../../chat/source.ts');
         if (rows === undefined) {
-          const ofRows = { '--concurrency': concurrency, '--dry-run': dryRun };
-          refuseOthers(ofRows, (name) => new UsageError(`${name} can only be used with --rows.`));
+          if (concurrency !== undefined || dryRun) throw new UsageError('--concurrency and --dry-run need --rows.');
           const from = parseSource({ source, agent, space });
           await context.confirmWrite(confirm);
           const { sendOne } = await import('./shared/send-one.ts');
           return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
         }
-        const { textFile, externalId, wait, replies, settle } = message;
-        refuseOthers(
-          {
-            'a message': text,
-            '--text-file': textFile,
-            '--external-id': externalId,
-            '--wait': wait,
-            '--replies': replies,
-            '--settle': settle,
-          },
-          (name) => new UsageError(`--rows and ${name} cannot be combined.`, { hint: ROWS_HINT }),
-        );
+        if (text !== undefined || Object.values(message).some((value) => value !== undefined)) {
+          throw new UsageError('--rows cannot be combined with a message and its options.', {
+            hint: 'Each row has its own "text", and may have an "external_message_id". Read the replies with `chat tail`.',
+          });
+        }
         const isNamed = source !== undefined || agent !== undefined || space !== undefined;
         const from = isNamed ? parseSource({ source, agent, space }) : undefined;
         if (!dryRun) await context.confirmWrite(confirm);

@@ -45,10 +45,18 @@ export const setup = () =>
     .action(
       run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
         if (name?.trim() === '') throw new UsageError('--name is empty.');
-        const { setUpChat } = await import('../../chat/set-up-chat.ts');
+        const { setUpChatSource } = await import('../../api/calls.ts');
+        const references = await import('../../api/references.ts');
+        const [ofSpace, ofAgent] = [references.parseReference(space), references.parseAgentReference(agent)];
         await context.confirmWrite(confirm);
+        // A write is refused while the address of the state is invalid, although this one keeps nothing there.
+        await context.stateLocation();
+        const http = await context.http();
+        context.progress.start('Setting up the chat');
+        const spaceId = await references.resolveSpaceId(http, ofSpace);
+        const agentId = await references.resolveAgentId(http, spaceId, ofAgent);
         const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
-        const source = await setUpChat(context, space, agent, asked);
+        const source = await setUpChatSource(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
         const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };
         return { ...objectResult(source, COLUMNS), json };
       }),

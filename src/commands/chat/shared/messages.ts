@@ -58,7 +58,7 @@ function reasonOf({ info }: PartnerctlError): string {
 }
 
 /** An error as one sentence. */
-export function formatCause(error: PartnerctlError): string {
+function formatCause(error: PartnerctlError): string {
   return `${withoutPeriod(error.message)}${reasonOf(error)}.`;
 }
 

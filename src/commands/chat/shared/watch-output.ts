@@ -46,19 +46,9 @@ function toJson(conversation: Conversation) {
   };
 }
 
-function summaryOf(conversations: readonly Conversation[]): string {
-  if (conversations.length === 0) return '';
-  const unanswered = conversations.filter((each) => statusOf(each) === 'unanswered').length;
-  return `${conversations.length} conversation${conversations.length === 1 ? '' : 's'}, ${unanswered} unanswered.`;
-}
-
-/** @param note follows the summary */
-function toList(conversations: readonly Conversation[], note?: string): ListResult {
-  return listResult(conversations, COLUMNS, {
-    empty: 'No conversation matches.',
-    json: toJson,
-    summary: () => [summaryOf(conversations), note].filter(Boolean).join(' '),
-  });
+/** @param note is shown below */
+function toList(conversations: readonly Conversation[], note = ''): ListResult {
+  return listResult(conversations, COLUMNS, { empty: 'No conversation matches.', json: toJson, summary: () => note });
 }
 
 /** Applies the events one by one. Without those that do not matter here: messages missing at the beginning of a history. */
