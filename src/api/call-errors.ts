@@ -136,6 +136,11 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
   }
 }
 
+/** Whether an Allow header names methods, and not this one. */
+function isMissing(method: string, allow = ''): boolean {
+  return allow !== '' && !allow.toUpperCase().split(/\W+/).includes(method);
+}
+
 function responseInfo(
   { status, headers }: HttpResponse,
   { code, message, fields, fromGateway }: ErrorBody,
@@ -147,8 +152,8 @@ function responseInfo(
     status,
     code,
     requestId: headers['x-request-id'] ?? call.requestId,
-    // Gateways that fail do not say which methods there are.
-    fromGateway: status === 405 && headers.allow ? undefined : fromGateway,
+    // Gateways that fail do not say which methods there are, or name the one that they refuse.
+    fromGateway: status === 405 && isMissing(call.method, headers.allow) ? undefined : fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
       operation: call.operation.name,

@@ -98,8 +98,7 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
   if (place) return atPath(body, place, leaf);
   if (Array.isArray(body)) return toItems(body, leaf);
   if (!isJsonObject(body)) throw noList(body, leaf, '<path>');
-  const own = listNames(RESOURCE_OF[leaf]);
-  const candidates = findCandidates(body, own);
+  const candidates = findCandidates(body, listNames(RESOURCE_OF[leaf]));
   const [list, second] = candidates;
   if (list === undefined) {
     // HAL omits empty lists.
@@ -108,11 +107,9 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
     throw noList(body, leaf, isEmptyObject(body) ? listedName(leaf) : '<path>');
   }
   if (second !== undefined) {
-    const best = candidates.find(({ name }) => own.includes(name)) ?? list;
     const places = candidates.map(({ path }) => path).join(', ');
     const message = `The response may contain the list of ${listedName(leaf)} in several places: ${places}. Only one list is read.`;
-    const condition = `${best.path} holds all ${listedName(leaf)}`;
-    throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, best.path), condition });
+    throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, list.path), other: second.path });
   }
   return toItems(list.items, leaf);
 }

@@ -9,8 +9,6 @@ export interface ContractFix {
   readonly value: string;
   /** Another value that is as likely, so that the operator must choose. */
   readonly other?: string;
-  /** When the value is right, if only the operator can tell. */
-  readonly condition?: string;
 }
 
 /** Returns the command that sets leaves. */
@@ -19,12 +17,10 @@ export function setCommand(...settings: readonly Pick<ContractFix, 'leaf' | 'val
 }
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */
-export function describeFix({ leaf, value, other, condition }: ContractFix): string {
-  if (other !== undefined) {
-    const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand({ leaf, value: each })}`);
-    return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
-  }
-  return `${condition === undefined ? 'To change that' : `If ${condition}`}, run: ${setCommand({ leaf, value })}`;
+export function describeFix({ leaf, value, other }: ContractFix): string {
+  if (other === undefined) return `To change that, run: ${setCommand({ leaf, value })}`;
+  const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand({ leaf, value: each })}`);
+  return `The documentation of the service says which one is right.\n${choices.join('\n')}`;
 }
 
 /** A response that cannot be read as the contract says. The API client turns it into an error for the user. */

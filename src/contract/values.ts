@@ -32,11 +32,12 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left === right;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const UUID = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 
-/** An id as it is compared: services accept a UUID in either case. What is sent stays as typed. */
+/** An id as it is compared: services spell a UUID in either case, without hyphens, or in braces. What is sent stays as typed. */
 export function canonicalId(id: string): string {
-  return UUID.test(id) ? id.toLowerCase() : id;
+  const [, ...parts] = UUID.exec(id) ?? [];
+  return parts.length === 0 ? id : parts.join('-').toLowerCase();
 }
 
 /** An agent's id as it is compared: services may list the address of an agent as its id. */

@@ -125,7 +125,7 @@ class Proposer {
 
   /** Proposes the setting of a refusal; asks if it does not know it. @returns whether there is a new proposal */
   private adopt({ message, fix }: UnknownShape, where: string): boolean {
-    if (fix === undefined || fix.other !== undefined || fix.condition !== undefined || /[<>]/.test(fix.value)) {
+    if (fix === undefined || fix.other !== undefined || /[<>]/.test(fix.value)) {
       const choice = fix?.other === undefined ? '' : ` Set ${fix.leaf} to ${fix.value} or ${fix.other}.`;
       this.questions.push(`${where}: ${message}${choice}`);
       return false;

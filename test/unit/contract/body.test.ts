@@ -33,7 +33,7 @@ describe('the list of a response', () => {
 
   it.each([
     [{ mine: ITEMS, theirs: ITEMS }, 'mine'],
-    [{ archived: ITEMS, spaces: [] }, 'spaces'],
+    [{ spaces: [], archived: ITEMS }, 'spaces'],
     [{ data: { workspaces: null, archived: ITEMS } }, 'data.workspaces'],
   ])('is refused beside a second one with the names of both and the command: %j', (body, value) => {
     const fix = expect.objectContaining({ leaf: 'spaces.list.items', value });
