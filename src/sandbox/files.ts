@@ -1,13 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, type FileHandle, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Upload } from './resources.ts';
 
 const OWNER_FILE = 'sandbox.pid';
 const UPLOADS_DIRECTORY = 'sandbox-uploads';
-
-const OWN_NAMES = [OWNER_FILE, UPLOADS_DIRECTORY, 'journal.jsonl'];
 
 /** Whether an error has this system error code. */
 export function hasErrorCode(error: unknown, code: string): boolean {
@@ -30,16 +28,10 @@ function isAlive(owner: string): boolean {
  * Claims a data directory for this process, and takes over the claim of one that no longer runs. The directory is created if
  * it is missing; only its owner can access it.
  * @returns a function that releases the claim
- * @throws Error when a running process holds the claim, or when the directory holds only other files
+ * @throws Error when a running process holds the claim
  */
 export async function claimDirectory(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const names = await readdir(directory);
-  // The sandbox must not change the mode of a directory of something else.
-  if (names.length > 0 && !names.some((name) => OWN_NAMES.includes(name))) {
-    throw new Error(`The data directory ${directory} is not empty and holds no sandbox data.`);
-  }
-  await chmod(directory, 0o700);
   const path = join(directory, OWNER_FILE);
   const owner = await readFile(path, 'utf8').catch(() => '');
   if (isAlive(owner)) {
@@ -64,7 +56,7 @@ export class Files {
   }
 
   /** Writes a file as its bytes arrive. It is on disk when this resolves, and removed when this rejects. */
-  async write(id: string, chunks: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Pick<Upload, 'bytes' | 'sha256'>> {
+  async write(id: string, chunks: AsyncIterable<Uint8Array>): Promise<Pick<Upload, 'bytes' | 'sha256'>> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const file = await open(join(this.#directory, id), 'wx', 0o600);
     const hash = createHash('sha256');

@@ -93,7 +93,7 @@ export interface Operation {
   readonly query?: v.ObjectSchema<v.ObjectEntries, undefined>;
   /** The JSON body. */
   readonly body?: v.GenericSchema;
-  /** Whether the body may be a form with a file. */
+  /** Whether the body is a form with a file. */
   readonly takesFile?: boolean;
   readonly returns: v.GenericSchema;
   /** Whether the response is a page of a list; the history is a list without `count`. */

@@ -183,7 +183,7 @@ async function recover(path: string, tables: Readonly<Record<string, Pick<Table<
 
 /**
  * Opens the store of a data directory, and creates the directory if it is missing.
- * @throws Error when another running sandbox uses the directory, it holds only other files, or its journal is damaged
+ * @throws Error when another running sandbox uses the directory, or its journal is damaged
  */
 export async function openStore(dataDir: string): Promise<Store> {
   const directory = resolve(dataDir);

@@ -2,14 +2,11 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
-import * as v from 'valibot';
 import type { Files } from './files.ts';
-import { invalidInput, nonBlank, Problem, readBody } from './input.ts';
+import { invalidInput, Problem } from './input.ts';
 import { pageOf } from './pages.ts';
 import { attachmentSchema, documentSchema, type Upload } from './resources.ts';
-import { createId, type Operation, type Service, type ServiceContext, timestamp } from './service.ts';
-
-const documentBody = v.strictObject({ name: nonBlank, content: v.string() });
+import { createId, type Operation, timestamp } from './service.ts';
 
 type ReceivedUpload = Pick<Upload, 'filename' | 'content_type' | 'fields' | 'bytes' | 'sha256'>;
 
@@ -55,21 +52,6 @@ async function receiveForm(incoming: IncomingMessage, files: Files, id: string):
   }
 }
 
-async function receive({ store }: Service, c: ServiceContext, as: Upload['as'], id: string): Promise<ReceivedUpload> {
-  const { incoming } = c.env;
-  if (/^multipart\/form-data\s*(;|$)/i.test(incoming.headers['content-type'] ?? '')) {
-    const received = await receiveForm(incoming, store.files, id);
-    await c.get('onBodyReceived')?.();
-    return received;
-  }
-  if (as === 'file_attachment') {
-    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: multipart/form-data.');
-  }
-  const { name, content } = await readBody(c, documentBody);
-  const stored = await store.files.write(id, [Buffer.from(content)]);
-  return { filename: name, content_type: 'text/plain; charset=utf-8', fields: [], ...stored };
-}
-
 /** A document or a file attachment as the service returns it. */
 export function toPublicUpload({ upload_id, as, filename, ...file }: Upload) {
   if (as === 'document') return { document_id: upload_id, name: filename, ...file };
@@ -98,11 +80,15 @@ function operationsOf(as: Upload['as'], path: string): readonly Operation[] {
       scope: `${as}s.write`,
       summary: `Uploads a ${words}. The same file again creates another one.`,
       takesFile: true,
-      ...(isDocument && { body: documentBody }),
       returns,
       handle: async (service, c) => {
         const upload_id = createId(isDocument ? 'doc' : 'att');
-        const received = await receive(service, c, as, upload_id);
+        const { incoming } = c.env;
+        if (!/^multipart\/form-data\s*(;|$)/i.test(incoming.headers['content-type'] ?? '')) {
+          throw new Problem(415, 'unsupported_media_type', 'The body must be sent as multipart/form-data.');
+        }
+        const received = await receiveForm(incoming, service.store.files, upload_id);
+        await c.get('onBodyReceived')?.();
         const entry = c.get('entry');
         if (entry) entry.body = { bytes: received.bytes, sha256: received.sha256 };
         const upload: Upload = { upload_id, as, ...received, created_at: timestamp(service) };
@@ -116,7 +102,7 @@ function operationsOf(as: Upload['as'], path: string): readonly Operation[] {
 
 /**
  * Documents and file attachments (spec §4, endpoints 7 and 8). The spec leaves them open (§4.7): here the file comes as the form
- * field `file`, other fields are stored as given, and a document may also be JSON. Creation is not idempotent: the same file again
+ * field `file`, and other fields are stored as given. Creation is not idempotent: the same file again
  * creates another one.
  */
 export const UPLOAD_OPERATIONS: readonly Operation[] = [

@@ -27,11 +27,12 @@ export interface LogDriver {
   close(): Promise<void>;
 }
 
-/** A line of a log. Line numbers start at 1, as in editors. Empty lines have no entry. */
+/**
+ * A line of a log. Line numbers start at 1, as in editors. Empty lines have no entry, nor has a repeat of an earlier record,
+ * which a repeated write or a merge of two copies leaves.
+ */
 export type LogEntry =
   | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord; readonly text: string }
-  /** A repeat of an earlier record, which a repeated write or a merge of two copies leaves. Ignored. */
-  | { readonly kind: 'duplicate'; readonly line: number }
   /** What a killed writer left. Ignored. */
   | { readonly kind: 'torn'; readonly line: number }
   /** Stops every write: it may be the record of something that exists. */
@@ -106,7 +107,7 @@ export class Log {
       const decoded = decode(text);
       if (decoded.kind !== 'record') return [{ line, ...decoded }];
       const { record } = decoded;
-      if (ids.has(record.id)) return [{ kind: 'duplicate', line }];
+      if (ids.has(record.id)) return [];
       ids.add(record.id);
       return [{ kind: 'record', line, record, text }];
     });

@@ -7,8 +7,6 @@ export interface Verified {
   readonly exists: boolean;
   /** How many records there are of each type. */
   readonly records: Readonly<Record<string, number>>;
-  /** Lines that repeat an earlier one. Each record counts once. */
-  readonly duplicates: readonly number[];
   /** Lines that a killed run left incomplete. Nothing was sent on their account. */
   readonly torn: readonly number[];
   readonly damaged: readonly { readonly line: number; readonly why: string }[];
@@ -19,7 +17,6 @@ export interface Verified {
 export async function verify(log: Log): Promise<Verified> {
   const read = await log.inspect();
   const entries = read ?? [];
-  const linesOf = (kind: string) => entries.filter((entry) => entry.kind === kind).map(({ line }) => line);
   const counts = new Map<string, number>();
   for (const entry of entries) {
     if (entry.kind === 'record') counts.set(entry.record.type, (counts.get(entry.record.type) ?? 0) + 1);
@@ -30,8 +27,7 @@ export async function verify(log: Log): Promise<Verified> {
     exists: read !== undefined,
     // Object.fromEntries, because a type may be called `__proto__`.
     records: Object.fromEntries(counts),
-    duplicates: linesOf('duplicate'),
-    torn: linesOf('torn'),
+    torn: entries.filter(({ kind }) => kind === 'torn').map(({ line }) => line),
     damaged,
     sound: damaged.length === 0,
   };
@@ -41,7 +37,7 @@ export async function verify(log: Log): Promise<Verified> {
 export function damageError({ path, damaged, sound }: Verified): LocalError | undefined {
   if (sound) return undefined;
   return new LocalError(`The state has lines that cannot be used: ${path}`, {
-    why: `${damaged.length} ${damaged.length === 1 ? 'line' : 'lines'} cannot be used. Nothing is created until they are repaired.`,
+    why: `Lines: ${damaged.length}. Nothing is created until they are repaired.`,
     hint: [...new Set(damaged.map(({ why }) => repairHint(why)))].join('\n'),
     details: { damaged },
   });

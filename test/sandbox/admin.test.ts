@@ -9,18 +9,6 @@ test('The settings have defaults, and a change keeps the others', async () => {
   expect((await admin('PATCH', '/settings', { page_size: 2 })).json).toEqual({ ...defaults, page_size: 2 });
 });
 
-test('Settings that are not valid are refused, and the field named', async () => {
-  const { admin } = await service();
-  for (const [body, message] of [
-    [{ page_size: 0 }, 'page_size must be >=1, not 0'],
-    [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds is required'],
-    [{ color: 'red' }, 'color is not a known field'],
-  ] as const) {
-    const { status, json } = await admin('PATCH', '/settings', body);
-    expect([status, json.error.message]).toEqual([422, `Invalid input: ${message}.`]);
-  }
-});
-
 test('The log has each partner request with its body, but never the token; it can be cleared', async () => {
   const { admin, partner, token } = await service();
   const body = provisionBody('acme');
@@ -34,14 +22,6 @@ test('The log has each partner request with its body, but never the token; it ca
   expect(logged.text).not.toContain(token);
   expect((await admin('DELETE', '/requests')).status).toBe(204);
   expect((await admin('GET', '/requests')).json).toEqual({ requests: [] });
-});
-
-test('The script can be replaced, and an invalid one is refused', async () => {
-  const { admin } = await service();
-  const rules = [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
-  expect((await admin('PUT', '/script', { rules })).json).toEqual({ rules });
-  expect((await admin('GET', '/script')).json).toEqual({ rules });
-  expect((await admin('PUT', '/script', { rules: [{ pattern: 'x' }] })).status).toBe(422);
 });
 
 test('Added messages get no reply, and need a source', async () => {

@@ -63,15 +63,6 @@ describe('a delivery', () => {
     }
   });
 
-  test('needs a webhook, a known source, and a secret of Standard Webhooks', async () => {
-    const { admin } = await service();
-    expect((await admin('POST', '/deliveries', {})).json.error.code).toBe('no_webhook');
-    expect((await admin('POST', '/deliveries', { source_id: 'src_none' })).status).toBe(404);
-    expect((await admin('GET', '/deliveries/dlv_none')).status).toBe(404);
-    const { json } = await admin('POST', '/webhooks', { url: 'http://127.0.0.1:1/', secret: 'hush' });
-    expect(json.error.fields[0].path).toBe('secret');
-  });
-
   test('is made at least once, even over a restart, and not again once it was accepted', async () => {
     const dataDir = join(tempDirectory(), 'data');
     const receiver = await startReceiver([204, 500, 204]);

@@ -10,9 +10,8 @@ function formatRecordCounts({ exists, records }: Verified): string {
 
 /** The lines of the report, with the numbers of the lines of the state in order. */
 function reportLines(verified: Verified): readonly string[] {
-  const { path, duplicates, torn, damaged, sound } = verified;
+  const { path, torn, damaged, sound } = verified;
   const lines = [
-    ...duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' })),
     ...torn.map((line) => ({ line, why: 'left incomplete by a run that was killed; it is ignored' })),
     ...damaged,
   ].toSorted((a, b) => a.line - b.line);
@@ -27,7 +26,7 @@ function reportLines(verified: Verified): readonly string[] {
 export const verify = () =>
   leaf('verify', 'Check every line of the state', {
     description:
-      'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated, or that a killed run left incomplete, are harmless.',
+      'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a killed run left incomplete are harmless.',
     exits: STATE_EXITS,
     examples: [
       'partnerctl state verify  # check the state',
