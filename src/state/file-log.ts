@@ -7,7 +7,7 @@ import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
-const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK, X_OK } = constants;
+const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK } = constants;
 
 const HINT =
   'The file must be yours to write (a run under sudo may have created it), on a disk with free space. Or name another with --state or PARTNER_STATE.';
@@ -40,19 +40,10 @@ async function openToAppend(path: string): Promise<FileHandle> {
   return file;
 }
 
-/** Handles the error that there is no such file. */
-function ifMissing<Value>(act: () => Value): (error: unknown) => Value {
-  return (error) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    return act();
-  };
-}
-
-/** The nearest directory that exists. */
-async function existingParent(path: string): Promise<string> {
-  const parent = dirname(path);
-  const exists = await stat(parent).catch(() => undefined);
-  return exists || parent === path ? parent : existingParent(parent);
+/** The path, or the nearest directory above it that exists. */
+async function nearestExisting(path: string): Promise<string> {
+  const exists = await stat(path).catch(() => undefined);
+  return exists || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
 /** Explains failures of the file system. Other errors are bugs, or explained already. */
@@ -105,7 +96,9 @@ export function fileLog(path: string): LogDriver {
     label: path,
     load: () =>
       explained(path, 'read', async () => {
-        const file = await openFile(path, O_RDONLY).catch(ifMissing(() => undefined));
+        const file = await openFile(path, O_RDONLY).catch((error: unknown) => {
+          if (errorCode(error) !== 'ENOENT') throw error;
+        });
         try {
           return (await file?.readFile('utf8'))?.split(/\r?\n/);
         } finally {
@@ -115,10 +108,7 @@ export function fileLog(path: string): LogDriver {
     // Begins with a line feed, to end what a killed writer may have left.
     write: (lines) => explained(path, 'written', () => append(Buffer.from(`\n${lines.join('\n')}\n`))),
     prepare: () => explained(path, 'written', async () => void (await (await openToAppend(path)).close())),
-    check: () =>
-      explained(path, 'written', () =>
-        access(path, R_OK | W_OK).catch(ifMissing(async () => access(await existingParent(path), W_OK | X_OK))),
-      ),
+    check: () => explained(path, 'written', async () => access(await nearestExisting(path), R_OK | W_OK)),
     async close() {
       await held?.close();
       held = undefined;

@@ -73,7 +73,7 @@ export function unrecordedError(file: string, id: string, cause: unknown): Partn
   const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
   return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
     why: [errorMessage(cause)].concat(reason).join('\n'),
-    hint: 'Keep the id. Later runs report the file as unknown (exit code 9), and no run sends it again without --retry-unknown.',
+    hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again without --retry-unknown: later runs report it as unknown (exit code 9).',
     details: { id },
     cause,
   });

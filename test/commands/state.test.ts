@@ -102,8 +102,7 @@ test('state verify exits with 0 if every line can be used, also if a merge repea
   const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, OTHER.slice(0, 30)].join('\n'));
   const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  const records = { space: 1, 'cron.reserved': 1, 'cron.created': 1 };
-  expect(ran.json()).toEqual({ path, exists: true, records, torn: [5], damaged: [], sound: true });
+  expect(ran.json()).toEqual({ path, exists: true, records: 3, torn: [5], damaged: [], sound: true });
 });
 
 test('state verify exits with 1 for a damaged file, names every line that is no record, and says how to repair it', async () => {
@@ -119,7 +118,7 @@ test('state verify exits with 1 for a damaged file, names every line that is no 
   const people = await run(['state', 'verify', '--state', path], { columns: 80 });
   expect(people.stdout.trimEnd().split('\n')).toEqual([
     path,
-    '3 records: 1 space, 1 cron.reserved, 1 cron.created',
+    'records: 3',
     ...LINES.flatMap(([, why], index) => (why === undefined ? [] : [`line ${index + 1}: ${why}`])),
     'not all lines can be used',
   ]);

@@ -1,23 +1,16 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import type { Verified } from '../../state/verify.ts';
 
-function formatRecordCounts({ exists, records }: Verified): string {
-  if (!exists) return 'there is no state yet';
-  const types = Object.entries(records).map(([type, count]) => `${count} ${type}`);
-  const all = Object.values(records).reduce((sum, count) => sum + count, 0);
-  return `${all} ${all === 1 ? 'record' : 'records'}${types.length > 0 ? `: ${types.join(', ')}` : ''}`;
-}
-
 /** The lines of the report, with the numbers of the lines of the state in order. */
 function reportLines(verified: Verified): readonly string[] {
-  const { path, torn, damaged, sound } = verified;
+  const { path, exists, records, torn, damaged, sound } = verified;
   const lines = [
     ...torn.map((line) => ({ line, why: 'left incomplete by a run that was killed; it is ignored' })),
     ...damaged,
   ].toSorted((a, b) => a.line - b.line);
   return [
     path,
-    formatRecordCounts(verified),
+    exists ? `records: ${records}` : 'there is no state yet',
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
     sound ? 'all lines can be used' : 'not all lines can be used',
   ];
