@@ -55,8 +55,8 @@ function rangeOf(line: string, key: string): Range {
 /** Parses one line. Adds its mistakes to `found`. */
 function parseLine(line: string, defaults: RowDefaults, found: ProblemList): TypedRow | undefined {
   const parsed = parseJsonText(line);
-  if ('at' in parsed) {
-    found.add([parsed.at, parsed.at], parsed.message, ROW_HINT);
+  if ('message' in parsed) {
+    found.add([0, 0], parsed.message, ROW_HINT);
     return undefined;
   }
   if (!isJsonObject(parsed.value)) {
@@ -119,6 +119,6 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
     problems.push(...found.sorted());
     if (problems.length >= MAX_PROBLEMS) break;
   }
-  if (problems.length > 0) throw problemsError(problems.slice(0, MAX_PROBLEMS), 'nothing was sent', MAX_PROBLEMS);
+  if (problems.length > 0) throw problemsError(problems.slice(0, MAX_PROBLEMS));
   return rows;
 }

@@ -21,14 +21,10 @@ async function readData(data: TextSource, type: string, context: Context): Promi
   if (!/json/i.test(type)) return text;
   const parsed = parseJsonText(text.replace(/^\ufeff/, ''));
   if ('value' in parsed) return text;
-  const before = text.slice(0, parsed.at).split('\n');
-  throw new InputError(
-    `The data has ${parsed.message} (line ${before.length}, column ${(before.at(-1) ?? '').length + 1}).`,
-    {
-      why: 'Nothing was sent.',
-      hint: "Correct it, or set its type if it is not JSON: -H 'Content-Type: text/plain'",
-    },
-  );
+  throw new InputError(`The data has ${parsed.message}.`, {
+    why: 'Nothing was sent.',
+    hint: "Correct it, or set its type if it is not JSON: -H 'Content-Type: text/plain'",
+  });
 }
 
 /** Refuses to create a job without the guard against duplicates; with --unguarded, only warns. @throws UsageError */

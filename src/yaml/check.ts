@@ -17,8 +17,11 @@ const EXPECTED: Readonly<Record<string, string>> = {
   strict_object: 'a mapping',
 };
 
-/** Booleans of YAML 1.1, which are text in YAML 1.2. */
-const OLD_BOOLEANS = new Map(Object.entries({ yes: true, on: true, no: false, off: false }));
+const HINTS: Readonly<Record<string, string>> = {
+  'string for boolean': 'write true or false without quotes',
+  'number for string': 'put quotes around it',
+  'boolean for string': 'put quotes around it',
+};
 
 /** A path as people write it, in quotes: `"agents[1].name"`. */
 function describePath(path: Path): string {
@@ -34,15 +37,6 @@ function describeValue(value: unknown, variables: readonly string[]): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a mapping';
   return typeof value === 'string' ? quoted(value) : String(value);
-}
-
-function booleanHint(value: unknown, variables: readonly string[]): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  if (variables.length > 0) return 'use the variable alone and without quotes, with the value true or false';
-  const word = value.toLowerCase();
-  const meant = OLD_BOOLEANS.get(word);
-  if (meant !== undefined) return `write ${meant}`;
-  return word === 'true' || word === 'false' ? `write ${word} without quotes` : undefined;
 }
 
 /** The values of a picklist; an issue names them only as `("a" | "b")`. */
@@ -65,10 +59,7 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
     const hint = meant && `did you mean ${quoted(meant)}?`;
     document.report(path, `${subject} must be ${choices.join(' or ')}, not ${actual}`, hint);
   } else {
-    const isUnquoted = issue.type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
-    const quoteHint = isUnquoted ? `put quotes around it: ${quoted(document.written(path))}` : undefined;
-    const emptyHint = issue.type === 'strict_object' && value === null ? 'write an empty one as {}' : quoteHint;
-    const hint = issue.type === 'boolean' ? booleanHint(value, variables) : emptyHint;
+    const hint = HINTS[`${typeof value} for ${issue.type}`];
     document.report(path, `${subject} must be ${EXPECTED[issue.type] ?? issue.expected}, not ${actual}`, hint);
   }
 }
@@ -114,20 +105,6 @@ function pathOf({ path }: Issue): Path {
   return (path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
 }
 
-/** Converts bare variables to booleans where the schema expects one. @returns whether it converted any */
-function convertBooleans(issues: readonly Issue[], document: YamlDocument): boolean {
-  const isTrueOrFalse = (path: Path) => ['true', 'false'].includes(String(document.get(path)));
-  const paths = issues.filter(({ type }) => type === 'boolean').map(pathOf);
-  const convertible = paths.filter((path) => document.isBareVariable(path) && isTrueOrFalse(path));
-  for (const path of convertible) {
-    const [parent, key] = [document.get(path.slice(0, -1)), path.at(-1)];
-    if (typeof parent === 'object' && parent !== null && key !== undefined) {
-      Reflect.set(parent, key, document.get(path) === 'true');
-    }
-  }
-  return convertible.length > 0;
-}
-
 /** Checks a document against a schema, and reports every mistake once. @returns undefined if it does not fit */
 function checkDocument<S extends DocumentSchema>(
   schema: S,
@@ -147,9 +124,7 @@ function checkDocument<S extends DocumentSchema>(
     }
   }
 
-  const parse = () => v.safeParse(schema, document.value, { abortPipeEarly: true });
-  let result = parse();
-  if (!result.success && convertBooleans(result.issues, document)) result = parse();
+  const result = v.safeParse(schema, document.value, { abortPipeEarly: true });
   for (const issue of result.issues ?? []) {
     const path = pathOf(issue);
     if (issue.path?.at(-1)?.origin === 'key') reportMissing(path);
@@ -177,7 +152,7 @@ interface ReadDocument<Value> {
 
 /**
  * Reads YAML documents from several sources and checks each one. Never throws, whatever the text is. A document is
- * checked in steps (syntax; keys, aliases, and variables; schema; review), and its problems are those of the first step
+ * checked in steps (syntax; aliases and variables; schema; review), and its problems are those of the first step
  * that finds any.
  * @returns the valid documents in order, and the problems by source, line, and column
  */

@@ -2,10 +2,8 @@ import { quoted } from './quote.ts';
 
 export type Lookup = (name: string) => string | undefined;
 
-/** A `${…}` that has no value. */
+/** Why a `${…}` has no value. */
 interface Fault {
-  /** As it is written: `${NAME}`; `${` if it is not closed. */
-  readonly written: string;
   readonly message: string;
   readonly hint: string;
 }
@@ -15,8 +13,6 @@ interface Interpolated {
   readonly faults: readonly Fault[];
   /** The names of the variables in the text, in order. */
   readonly names: readonly string[];
-  /** Whether the text is one substitution and nothing else. */
-  readonly isSingle: boolean;
 }
 
 /** `$${`, or `${` with what follows up to its end. */
@@ -26,15 +22,12 @@ const BODY = /^(?<name>[A-Za-z_]\w*)(?::-(?<fallback>.*))?$/s;
 /** Credentials never go into a file that is sent to the service. */
 const REFUSED = 'PARTNER_TOKEN';
 
-const ESCAPE_HINT = 'write $${ for a plain ${';
-
-function resolve(body: string, lookup: Lookup): { name: string; value: string } | Omit<Fault, 'written'> {
-  const { name, fallback } = BODY.exec(body)?.groups ?? {};
-  if (name === undefined) {
+function resolve(written: string, body: string | undefined, lookup: Lookup): { name: string; value: string } | Fault {
+  const { name, fallback } = (body !== undefined && BODY.exec(body)?.groups) || {};
+  if (name === undefined || fallback?.includes('${')) {
     const hint = 'write ${NAME} or ${NAME:-default}, or $${ for a plain ${';
-    return { message: `${quoted(`\${${body}}`)} is not a variable`, hint };
+    return { message: `${quoted(written)} is not a variable`, hint };
   }
-  if (fallback?.includes('${')) return { message: 'the default of a variable cannot contain "${"', hint: ESCAPE_HINT };
   if (name === REFUSED) {
     return { message: `${REFUSED} cannot be used in a file`, hint: 'each request carries the token already' };
   }
@@ -53,15 +46,13 @@ export function interpolate(text: string, lookup: Lookup): Interpolated {
   const names: string[] = [];
   const replaced = text.replace(SUBSTITUTION, (written: string, body: string | undefined) => {
     if (written === '$${') return '${';
-    const resolved =
-      body === undefined ? { message: '"${" has no closing "}"', hint: ESCAPE_HINT } : resolve(body, lookup);
+    const resolved = resolve(written, body, lookup);
     if ('message' in resolved) {
-      faults.push({ written, ...resolved });
+      faults.push(resolved);
       return '';
     }
     names.push(resolved.name);
     return resolved.value;
   });
-  const isSingle = names.length === 1 && /^\$\{[^}]*\}$/.test(text);
-  return { text: replaced, faults, names, isSingle };
+  return { text: replaced, faults, names };
 }

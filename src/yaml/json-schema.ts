@@ -5,7 +5,7 @@ const VARIABLE = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}
 
 /**
  * The JSON Schema (draft 7, as YAML language servers expect it) of documents before variables are replaced: a variable
- * may stand for true or false and for fixed values.
+ * may stand for one of fixed values.
  */
 export function jsonSchema(schema: DocumentSchema): object {
   return toJsonSchema(schema, {
@@ -14,8 +14,6 @@ export function jsonSchema(schema: DocumentSchema): object {
     // Checks in code have no counterpart in JSON Schema.
     ignoreActions: ['check', 'raw_check'],
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
-      valibotSchema.type === 'boolean' || valibotSchema.type === 'picklist'
-        ? { anyOf: [converted, VARIABLE] }
-        : undefined,
+      valibotSchema.type === 'picklist' ? { anyOf: [converted, VARIABLE] } : undefined,
   });
 }

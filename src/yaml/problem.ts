@@ -47,8 +47,6 @@ export interface Problem {
   readonly hint?: string;
   /** The source line with its number, and a line of carets below it; safe for a terminal. */
   readonly excerpt: string;
-  /** How much of the source is meant, in UTF-16 units; absent where something is missing. */
-  readonly length?: number;
 }
 
 /** More than a person corrects before the next run. */
@@ -57,23 +55,16 @@ export const MAX_PROBLEMS = 1_000;
 const MAX_EXCERPT_WIDTH = 120;
 const MAX_BEFORE_CARET = 60;
 
-/**
- * The source line of a range with its number, and a line of carets under the range. A long line is clipped around the
- * carets; a range of several lines is underlined up to the end of its first one.
- */
+/** The source line of a range with its number, clipped around a line of carets under the range's part of it. */
 export function formatExcerpt(source: SourceText, [start, end]: Range): string {
-  const { text } = source;
   const { line, column } = positionAt(source, start);
-  const lineStart = start - column + 1;
-  const newline = text.indexOf('\n', lineStart);
-  const rest = text.slice(lineStart, newline === -1 ? undefined : newline);
-  const lineEnd = lineStart + (rest.endsWith('\r') ? rest.length - 1 : rest.length);
-  const caret = Math.min(start, lineEnd);
-  const from = caret - lineStart > MAX_BEFORE_CARET ? caret - MAX_BEFORE_CARET : lineStart;
-  const to = Math.min(lineEnd, from + MAX_EXCERPT_WIDTH);
-  const before = `${from > lineStart ? '…' : ''}${printable(text.slice(from, caret))}`;
-  const after = `${printable(text.slice(caret, to))}${to < lineEnd ? '…' : ''}`;
-  const underlined = printable(text.slice(caret, Math.min(to, Math.max(end, start + 1))));
+  const [written = ''] = /^[^\r\n]*/.exec(source.text.slice(start - column + 1)) ?? [];
+  const at = Math.min(column - 1, written.length);
+  const from = Math.max(0, at - MAX_BEFORE_CARET);
+  const to = from + MAX_EXCERPT_WIDTH;
+  const before = `${from > 0 ? '…' : ''}${printable(written.slice(from, at))}`;
+  const after = `${printable(written.slice(at, to))}${to < written.length ? '…' : ''}`;
+  const underlined = printable(written.slice(at, Math.min(to, at + end - start)));
   const number = String(line).padStart(4);
   const gap = ' '.repeat(stringWidth(before));
   const carets = '^'.repeat(Math.max(1, stringWidth(underlined)));
@@ -102,7 +93,6 @@ export class ProblemList {
       message,
       ...(hint !== undefined && { hint }),
       excerpt: formatExcerpt(this.source, range),
-      ...(range[1] > range[0] && { length: range[1] - range[0] }),
     });
   }
 
@@ -115,25 +105,15 @@ export class ProblemList {
 /** More than a screen shows: the heading has scrolled away. */
 const MANY_PROBLEMS = 5;
 
-function formatProblem({ source, line, column, message, hint, excerpt: lines }: Problem): string {
-  return [`${source}:${line}:${column}: ${message}`, lines, ...(hint === undefined ? [] : [`  hint: ${hint}`])].join(
-    '\n',
-  );
+function formatProblem({ source, line, column, message, hint, excerpt }: Problem): string {
+  const advice = hint === undefined ? '' : `\n  hint: ${hint}`;
+  return `${source}:${line}:${column}: ${message}\n${excerpt}${advice}`;
 }
 
-/**
- * The error that shows every problem with its place and its source line.
- * @param consequence what the mistakes prevented
- * @param limit of how many problems the search stopped
- */
-export function problemsError(
-  problems: readonly Problem[],
-  consequence = 'nothing was sent',
-  limit: number = MAX_PROBLEMS,
-): InputError {
-  const number = `${problems.length < limit ? '' : 'at least '}${problems.length}`;
-  const count = problems.length === 1 ? '' : `: ${number} mistakes`;
-  return new InputError(`Invalid input${count}; ${consequence}.`, {
+/** The error that shows every problem with its place and its source line. */
+export function problemsError(problems: readonly Problem[]): InputError {
+  const count = problems.length === 1 ? '' : `: ${problems.length} mistakes`;
+  return new InputError(`Invalid input${count}; nothing was sent.`, {
     why: problems.map(formatProblem).join('\n\n'),
     ...(problems.length > MANY_PROBLEMS && { hint: `Correct all of the ${problems.length} mistakes above.` }),
     details: { problems },

@@ -56,7 +56,7 @@ describe('the body of an api call', () => {
   test('must be JSON unless a header names another content type', async () => {
     const { api, fake } = await setUp(json({}));
     const refused = await api(['POST', '/x', '-d', '{\n "a": }']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('line 2, column 7') });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('The data has invalid JSON') });
     expect(fake.requests).toHaveLength(0);
     const sent = await api(['PUT', '/x', '-d', 'a,b', '-H', 'Content-Type: text/csv', '-H', 'X-Extra: yes']);
     expect(sent.code).toBe(0);

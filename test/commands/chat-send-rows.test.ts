@@ -129,7 +129,7 @@ describe('invalid rows', () => {
   test('are reported together, with file, line, and column, and nothing is sent', async () => {
     const { fake, send } = await answering(acknowledged);
     const mistakes = [
-      ['{"session_id": "a", "text": }', 29, /invalid JSON/],
+      ['{"session_id": "a", "text": }', 1, /invalid JSON/],
       ['[{"session_id": "a", "text": "b"}]', 1, /a row must be a JSON object/],
       [' {"text": "a"}', 1, /"session_id" is missing[\s\S]*--session/],
       ['{"session_id": "a", "text": "b", "txt": "c"}', 34, /"txt" is not a key of a row/],

@@ -15,7 +15,7 @@ describe('keys', () => {
 
   test.each([
     ['1: x', 'a.yaml:7:1 unknown key "1"'],
-    ['? [a]\n: x', 'a.yaml:7:3 a key must be text'],
+    ['? [a]\n: x', 'a.yaml:7:3 invalid YAML: With stringKeys, all keys must be strings'],
     ['${KEY}: x', 'a.yaml:7:1 variables can be used in values, not in keys'],
   ])('must be plain text: %s', (line, message) => {
     expect(problemLines(read(`${VALID}${line}\n`))).toEqual([message]);
@@ -24,9 +24,14 @@ describe('keys', () => {
 
 describe('values', () => {
   test.each<[string, string, string, string?]>([
-    ['acme-001', '007', '1:20 "external_space_id" must be text, not 7', 'put quotes around it: "007"'],
+    ['acme-001', '007', '1:20 "external_space_id" must be text, not 7', 'put quotes around it'],
     ['acme-001', '" a"', '1:20 "external_space_id" must not start or end with white space, or contain a line break'],
-    ['Acme', 'A\n  is_org_wide: yes', '4:16 "space.is_org_wide" must be true or false, not "yes"', 'write true'],
+    [
+      'Acme',
+      'A\n  is_org_wide: yes',
+      '4:16 "space.is_org_wide" must be true or false, not "yes"',
+      'write true or false without quotes',
+    ],
     [
       'Support',
       'S\n    api_chat_routing_mode: agentinbox',
