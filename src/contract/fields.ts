@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { type FieldNames, normalizeName, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
+import { type FieldLeaf, isLeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
@@ -156,8 +156,8 @@ export class Fields {
   }
 
   /**
-   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`), or
-   * to a value with a suspicious name at the top, or in an object. Undefined if nothing looks like the field.
+   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`), the
+   * path to a value with a suspicious name, or the object one level below that has the field.
    */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
@@ -166,11 +166,19 @@ export class Fields {
     const [top, other] = this.suspectsIn(leaf, this.object, '', (key) => names.isSuspect(leaf, key));
     if (top !== undefined) return { leaf, value: top, ...(other !== undefined && { other }) };
     const nested = Object.entries(this.object).flatMap(([key, value]) =>
-      isJsonObject(value) && names.mayNest(leaf, key, value)
-        ? this.suspectsIn(leaf, value, `${key}.`, (each) => names.isSuspect(leaf, each) || names.accepts(leaf, each))
-        : [],
+      isJsonObject(value) && names.mayNest(leaf, key, value) ? [{ key, value }] : [],
     );
-    return nested[0] === undefined ? undefined : { leaf, value: nested[0] };
+    const isAccepted = (key: string) => names.accepts(leaf, key);
+    const holder = nested.find(({ value }) => this.suspectsIn(leaf, value, '', isAccepted).length > 0);
+    const at = `${names.resource}.at`;
+    // It probably has other fields, too. The objects that were read before stay.
+    if (holder && isLeafName(at)) {
+      const known = this.holders.slice(1).map(({ path }) => path);
+      return { leaf: at, value: [...known, holder.key].join(', ') };
+    }
+    const isSuspect = (key: string) => isAccepted(key) || names.isSuspect(leaf, key);
+    const [inner] = nested.flatMap(({ key, value }) => this.suspectsIn(leaf, value, `${key}.`, isSuspect));
+    return inner === undefined ? undefined : { leaf, value: inner };
   }
 
   private suspectsIn(leaf: FieldLeaf, object: JsonObject, prefix: string, isSuspect: (key: string) => boolean) {

@@ -29,7 +29,6 @@ describe('a listed job', () => {
     ['another type', { ...WIRE, type: 'interval' }],
     ['a missing day', { ...WIRE, data: { minute: '0', hour: '9' } }],
     ['a limited month', { ...WIRE, data: { ...DATA, month: 6 } }],
-    ['a text with a day of the month', '0 9 1 * *'],
   ])('has no schedule if it is uncertain: %s', (_, schedule) => {
     expect(readJob({ ...JOB, schedule, timezone: 'UTC' })).toEqual({ ...READ, schedule: undefined });
   });

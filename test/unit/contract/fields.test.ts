@@ -64,9 +64,9 @@ describe('the command for a missing id', () => {
   });
 });
 
-it('an object that holds the fields is read for all of them once it is set', () => {
+it('an object that holds the fields is named by the error, and read for all of them once it is set', () => {
   const item = { id: 's1', payload: { name: 'Acme', external_space_id: 'acme' } };
-  const fix = { leaf: 'space.name', value: 'payload.name' };
+  const fix = { leaf: 'space.at', value: 'payload' };
   expect(refusalOf(() => fieldsFor('space.name', item).shownText('space.name')).fix).toEqual(fix);
   const at = { 'space.at': 'payload' };
   expect(textOf('space.name', item, at)).toBe('Acme');
@@ -80,11 +80,6 @@ describe('a field', () => {
     expect(textOf('agent.name', { title: 'Dr.', name: 5 })).toBe('5');
     expect(fieldsFor('agent.name', { name: null }).value('agent.name')).toBeNull();
     expect(fieldsFor('space.is_org_wide', { is_org_wide: false }).value('space.is_org_wide')).toBe(false);
-  });
-
-  it('is rejected if it is not text, because it would be shown as if nothing was sent', () => {
-    const refusal = refusalOf(() => textOf('agent.name', { name: { en: 'Support' } }));
-    expect(refusal).toMatchObject({ fix: { value: 'name.en' }, seen: 'an object with name.en (string)' });
   });
 
   const spellings = [
