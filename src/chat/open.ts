@@ -15,7 +15,6 @@ import { findSource, type SourceInput } from './source.ts';
 export interface ChatPrompt {
   /** What the person enters. Ends when they leave. */
   readonly entries: AsyncIterable<string>;
-  /** Shows a text of ours, which may quote the service. */
   say(text: string): void;
   show(message: Message): void;
   /** Shows an event, if it says something to people. */
@@ -44,49 +43,43 @@ const EARLIER_MESSAGES = 10;
 class OpenChat {
   private readonly parts: OpenParts;
   private readonly session: SessionRef;
-  /** Aborts at an interrupt, and when the time of the command is up. */
-  private readonly signal: AbortSignal;
   private readonly follower: Follower;
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
   private sending: Promise<void> = Promise.resolve();
   /** Messages that are not known to be registered, with the error of those that failed. */
   private readonly unsent = new Map<NewMessage, PartnerctlError | undefined>();
-  private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
   constructor(parts: OpenParts, session: SessionRef) {
     const { context, http } = parts;
     this.parts = parts;
     this.session = session;
-    this.signal = context.abortSignal;
-    this.follower = new Follower({ ...followDeps(context, http), signal: this.signal });
+    this.follower = new Follower({ ...followDeps(context, http), signal: context.abortSignal });
   }
 
   /** @throws what ended the conversation, or kept messages from being sent */
   async run(): Promise<void> {
-    const { signal } = this;
-    const { prompt } = this.parts;
+    const { prompt, context } = this.parts;
+    const { abortSignal } = context;
     const close = (): void => prompt.close();
-    signal.addEventListener('abort', close, { once: true });
-    if (signal.aborted) close();
+    abortSignal.addEventListener('abort', close, { once: true });
+    if (abortSignal.aborted) close();
     const following = this.follow();
     try {
       for await (const entry of prompt.entries) {
         if (/^\/quit(?!\S)/.test(entry)) break;
         this.handle(entry);
       }
-      this.hasLeft = true;
       await this.finishSending();
     } finally {
       this.follower.stop();
       prompt.close();
-      signal.removeEventListener('abort', close);
       await following;
     }
     this.throwFailure();
     // Ctrl-C is a normal way to leave.
-    if (signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
+    if (abortSignal.aborted && !isCtrlC(abortSignal.reason)) throw abortSignal.reason;
   }
 
   /** Waits until every message is sent or has failed, or until the person leaves a second time. */
@@ -103,11 +96,11 @@ class OpenChat {
 
   /** @throws what ended the conversation or kept messages from being sent, with the commands that send them again */
   private throwFailure(): void {
-    const messages = [...this.unsent.keys()];
     const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
     if (error === undefined) return;
-    if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
-    const commands = messages.map((message) => resendCommand(this.parts.context.command, message)).join('\n');
+    if (this.unsent.size === 0 || !(error instanceof PartnerctlError)) throw error;
+    const { command } = this.parts.context;
+    const commands = [...this.unsent.keys()].map((message) => resendCommand(command, message)).join('\n');
     throw withHint(error, { hint: `To send what is not confirmed, without duplicates:\n${commands}` });
   }
 
@@ -130,44 +123,42 @@ class OpenChat {
   }
 
   private async sendNow(message: NewMessage): Promise<void> {
+    const { context, http, places, prompt } = this.parts;
     try {
-      const { message_id } = await postMessage(this.parts.http, message);
+      const { message_id } = await postMessage(http, message);
       this.unsent.delete(message);
       this.ownIds.add(message_id);
       this.follower.wake();
-      await this.parts.places.remember(message);
+      await places.remember(message);
     } catch (error) {
-      this.parts.prompt.setAwaiting(false);
-      if (error instanceof PartnerctlError) this.handleUnsent(message, error);
-      else this.failure ??= { error };
+      prompt.setAwaiting(false);
+      if (!(error instanceof PartnerctlError)) this.failure ??= { error };
+      else {
+        this.unsent.set(message, error);
+        if (context.abortSignal.aborted) return;
+        prompt.say(`Not confirmed: ${error.message} When you leave, the command that sends it again is shown.`);
+      }
     }
   }
 
-  private handleUnsent(message: NewMessage, error: PartnerctlError): void {
-    this.unsent.set(message, error);
-    if (this.hasLeft || this.signal.aborted) return;
-    const next = 'When you leave, the command that sends it again is shown; it is registered once.';
-    this.parts.prompt.say(`Not confirmed: ${error.message}\n${next}`);
-  }
-
   private async follow(): Promise<void> {
-    const { prompt } = this.parts;
+    const { prompt, places } = this.parts;
     try {
       for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
-        if (event.kind === 'message') await this.handleMessage(event);
-        else prompt.showEvent(event);
+        if (event.kind !== 'message') {
+          prompt.showEvent(event);
+          continue;
+        }
+        const { message, isBacklog } = event;
+        if (message.isReply) prompt.setAwaiting(false);
+        const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
+        if (!isOwn || isBacklog) prompt.show(message);
+        await places.remember(event.ref);
       }
     } catch (error) {
       this.failure = { error };
       prompt.close();
     }
-  }
-
-  private async handleMessage({ ref, message, isBacklog }: Extract<SessionEvent, { kind: 'message' }>): Promise<void> {
-    if (message.isReply) this.parts.prompt.setAwaiting(false);
-    const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
-    if (!isOwn || isBacklog) this.parts.prompt.show(message);
-    await this.parts.places.remember(ref);
   }
 }
 

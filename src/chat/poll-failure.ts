@@ -20,14 +20,9 @@ export function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
 
 /** The error for a 404 that does not say that the session was not found. */
 export function noHistoryError(error: NotFoundError, baseUrl: string): NotFoundError {
-  return new NotFoundError('The service has no history of this session, or reads histories in another way (404).', {
-    ...error.info,
-    hint: [
-      `If the session has messages, say how a history is read: partnerctl contract import ${shellQuote(baseUrl)}`,
-      "Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /sessions/{session_id}/messages/",
-    ].join('\n'),
-    cause: error,
-  });
+  const hint = `If the session has messages, say how a history is read: partnerctl contract import ${shellQuote(baseUrl)}
+Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /sessions/{session_id}/messages/`;
+  return new NotFoundError(error.message, { ...error.info, hint, cause: error });
 }
 
 /** The error to end with after an outage of `maxOutageMs`. @param last the failure of the last poll */

@@ -38,14 +38,7 @@ interface TypedTail {
 /** `no-place`: there is no earlier tail to continue, so the session is shown from its first message on. */
 export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
 
-const MIN_INTERVAL_MS = 100;
 const DEFAULT_TAIL = 10;
-
-/** Checks --interval. @throws UsageError if it is too short */
-export function checkInterval(interval: number | undefined): number | undefined {
-  if (interval === undefined || interval >= MIN_INTERVAL_MS) return interval;
-  throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
-}
 
 function parseStart({ session, after, tail: count, fromStart, resume }: TypedTail): TailStart {
   const typed = Object.entries({ after, tail: count, 'from-start': fromStart, resume });
@@ -61,8 +54,8 @@ function parseStart({ session, after, tail: count, fromStart, resume }: TypedTai
 
 /** Reads the options of `chat tail`. @throws UsageError if they contradict each other */
 export function parseTail(typed: TypedTail): TailOptions {
-  const { follow, interval, maxOutage: maxOutageMs } = typed;
-  return { start: parseStart(typed), once: !follow, intervalMs: checkInterval(interval), maxOutageMs };
+  const { follow, interval: intervalMs, maxOutage: maxOutageMs } = typed;
+  return { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
 }
 
 /** The error of following that was ended by a signal other than Ctrl-C. */

@@ -9,7 +9,7 @@ import type { SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
-import { checkInterval, interruption } from './tail.ts';
+import { interruption } from './tail.ts';
 
 /** The names of a source's customer and agent. */
 export interface SourceNames {
@@ -43,10 +43,9 @@ const TICKS_BETWEEN_SEARCHES = 2;
 /** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
 export function parseWatch({
   follow,
-  interval,
+  interval: intervalMs,
   ...named
 }: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
-  const intervalMs = checkInterval(interval);
   const isNamed = named.source !== undefined || named.agent !== undefined;
   return { once: !follow, intervalMs, source: isNamed ? parseSource(named) : undefined, space: named.space };
 }

@@ -215,16 +215,6 @@ describe('rows that fail', () => {
     expect(sent()).toEqual(['bad', '3']);
   });
 
-  test('are all reported with the exit code of their failure if none was sent', async () => {
-    const { send } = await answering(json({ detail: 'no such source' }, 404));
-    const ran = await send(lines({ session_id: 'a', text: '1' }, { session_id: 'a', text: '2' }));
-    expect(ran.code).toBe(4);
-    expect(ran.error()).toMatchObject({
-      message: expect.stringMatching(/rows\.ndjson:1: /),
-      hint: expect.stringMatching(/chat setup[\s\S]*Run the same command again/),
-    });
-  });
-
   test.each([
     [401, 3],
     [402, 6],

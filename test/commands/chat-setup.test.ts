@@ -86,5 +86,5 @@ test.each([
   const ask = (format: string) =>
     run(['chat', 'setup', 's1', 'a1', '-o', format], { env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x' } });
   expect((await ask('json')).json()).toEqual(printed);
-  expect((await ask('tsv')).stdout).toBe(`s-7\t\t\t${word}\n`);
+  expect((await ask('tsv')).stdout).toBe(`s-7\t\t\t${word}\t\n`);
 });

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Chat, createChat, HISTORY, parseLines } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
-import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock, manualSignals, run, tinyRandom } from '../support/run.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { runUntilPolled } from './polls.ts';
@@ -69,7 +68,6 @@ describe('a tail starts', () => {
       ['--after', 'x', '--from-start'],
       ['--tail', '3', '--resume'],
       ['--after', 'x', '--session', 's2'],
-      ['--interval', '1ms'],
     ];
     for (const args of mistakes) expect((await run([...of, ...args], { env })).code, `${args}`).toBe(2);
     expect(await service.received()).toEqual([]);
@@ -149,20 +147,5 @@ describe('a tail exits', () => {
     await service.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
-  });
-
-  test('with 8 at its time limit if a page of an existing history could not be read', async () => {
-    const clock = stallingClock();
-    const server = await historyServer();
-    server.add('s', 4);
-    server.behave((request, wellBehaved) => {
-      if (server.requests.length > 1) void clock.stall(request);
-      else request.json(200, { results: wellBehaved().slice(0, 2), next: nextPath(request.url, 'page', 2) });
-    });
-    const of = ['chat', 'tail', '--source', 'src', '--session', 's', '--from-start', '--no-follow', '-o', 'json'];
-    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-1' };
-    const ran = await run([...of, '--timeout', '10s'], { env, clock });
-    expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('before all messages were read') });
-    expect(parseLines(ran.stdout)).toHaveLength(2);
   });
 });

@@ -17,6 +17,7 @@ const COLUMNS: readonly Column<ChatSource>[] = [
   { header: 'NAME', value: ({ name }) => name },
   { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
   { header: 'STATUS', value: statusOf, tone: ({ created }) => (created ? 'good' : 'dim') },
+  { header: 'REPLIES', value: ({ reply_capable }) => reply_capable },
 ];
 
 export const setup = () =>
