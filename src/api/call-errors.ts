@@ -15,7 +15,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { addressHint, parameterHint } from './refusal-hints.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
@@ -111,18 +111,12 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
         `The ${token} is not allowed to do this (403).`,
         hinted("Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address."),
       );
-    case 404:
+    case 404: {
       // A code that says what is unknown also says that the path exists.
-      return new NotFoundError(
-        'The service does not know this resource (404).',
-        hinted(
-          /[a-z]_not_found$/.test(info.code ?? '')
-            ? `Check the id, and that it belongs to this service: ${baseUrl}.`
-            : `Check the id and the base URL ${baseUrl}. ${addressHint(call, status)}`,
-        ),
-      );
-    case 405:
-      return new RefusedError('The service does not take this method here (405).', hinted(addressHint(call, status)));
+      const more = /[a-z]_not_found$/.test(said.code ?? '') ? undefined : contractHint(call, status);
+      const hint = [`Check the id and the base URL ${baseUrl}.`, more].filter(Boolean).join('\n');
+      return new NotFoundError('The service does not know this resource (404).', hinted(hint));
+    }
     case 429:
       return new RateLimitError(
         `The rate limit of the service is reached${afterAttempts(call)} (429).`,
@@ -132,13 +126,25 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
         ),
       );
     default:
-      return new RefusedError(`The service refused the call (${status}).`, hinted(parameterHint(call, said)));
+      return new RefusedError(`The service refused the call (${status}).`, hinted(contractHint(call, status)));
   }
 }
 
 /** Whether an Allow header names methods, and not this one. */
 function isMissing(method: string, allow = ''): boolean {
   return allow !== '' && !allow.toUpperCase().split(/\W+/).includes(method);
+}
+
+/** Returns the commands that help if the service takes a call otherwise than the contract says. */
+function contractHint({ operation: { leaf }, baseUrl, url }: CallFacts, status: number): string | undefined {
+  if (leaf === undefined) return undefined;
+  const slash = new URL(url).pathname.endsWith('/') ? 'never' : 'always';
+  const lines = [
+    `If the service takes this call otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`,
+    `Or set it with: partnerctl contract set ${leaf} '<METHOD> <path>'`,
+    `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
+  ];
+  return (status === 404 || status === 405 ? lines : lines.slice(0, 2)).join('\n');
 }
 
 function responseInfo(

@@ -11,9 +11,8 @@ export interface ContractFix {
   readonly other?: string;
 }
 
-/** Returns the command that sets leaves. */
-export function setCommand(...settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  return `partnerctl contract set ${settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`).join(' ')}`;
+function setCommand({ leaf, value }: Pick<ContractFix, 'leaf' | 'value'>): string {
+  return `partnerctl contract set ${leaf} ${shellQuote(value)}`;
 }
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */

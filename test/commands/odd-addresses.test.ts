@@ -40,13 +40,14 @@ test.each([
   expect(service.requests.length).toBe(1);
 });
 
-test.each<[number, object, string]>([
-  [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
-  [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
-])('a rejection with %i and %j names the command that settles it', async (status, body, fix) => {
+test.each([
+  [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }],
+  [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }],
+])('a rejection with %i names the commands that settle it', async (status, body) => {
   const service = await startFakeService({ 'GET *': json([]), 'POST *': json(body, status) });
-  const ran = await run(CREATE_DAILY, at(service));
-  expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
+  const { hint } = (await run(CREATE_DAILY, at(service))).error();
+  expect(hint).toContain(`partnerctl contract import ${service.baseUrl}`);
+  expect(hint).toContain("partnerctl contract set cron_jobs.create '<METHOD> <path>'");
   expect(service.posts().length).toBe(1);
 });
 

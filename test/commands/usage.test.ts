@@ -102,6 +102,6 @@ test('The hint for an id that the service names as unknown is to check the id, n
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's', '--no-follow'], { env });
   expect(ran.code).toBe(4);
   expect(ran.stderr).toContain('error: The service does not know this resource (404).\n');
-  expect(ran.stderr).toContain(`hint: Check the id, and that it belongs to this service: ${env.PARTNER_BASE_URL}.\n`);
+  expect(ran.stderr).toContain(`hint: Check the id and the base URL ${env.PARTNER_BASE_URL}.\n`);
   expect(ran.stderr).not.toContain('contract set');
 });
