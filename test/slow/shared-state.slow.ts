@@ -33,7 +33,7 @@ async function shared(): Promise<Shared> {
     run: (service, args, options = {}) =>
       run([...args, '--state', address, '-o', 'json'], {
         random: tinyRandom,
-        clock: fasterClock(100),
+        clock: fasterClock(20),
         ...options,
         env: { PATH: process.env.PATH, PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' },
       }),
