@@ -22,20 +22,13 @@ function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings)
   });
 }
 
-/** Says on stderr which settings win: all with -v, else the variables that override a profile chosen by name. */
+/** Says on stderr which settings win, with -v. */
 async function explain(settings: ServiceSettings, context: BaseContext): Promise<void> {
-  const { baseUrl, token, shadowed, overridingVariables: names, profile } = settings;
-  const { flags } = context;
-  if (flags.verbose || flags.debug) {
-    await writeLine(
-      context,
-      `* service ${baseUrl.value} from ${baseUrl.from}, ${token ? `token from ${token.from}` : 'no token'}`,
-    );
-    for (const line of shadowed) await writeLine(context, `* ${line}`);
-  }
-  if (flags.quiet || names.length === 0) return;
-  const what = `${names.join(' and ')} ${names.length === 1 ? 'overrides' : 'override'} ${nameProfile(profile.value)}`;
-  await writeLine(context, `note: ${what}. To use the profile, run: unset ${names.join(' ')}`);
+  const { baseUrl, token, shadowed } = settings;
+  if (!context.flags.verbose && !context.flags.debug) return;
+  const used = token ? `token from ${token.from}` : 'no token';
+  await writeLine(context, `* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
+  for (const line of shadowed) await writeLine(context, `* ${line}`);
 }
 
 type Clients = Pick<Context, 'http' | 'httpTo' | 'fetchDocument'> & { close(): Promise<void> };

@@ -28,8 +28,6 @@ export interface ServiceSettings {
   readonly tokenService: string | undefined;
   /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
-  /** The variables that override a different value of the profile, if --profile or PARTNER_PROFILE chose it. */
-  readonly overridingVariables: readonly string[];
 }
 
 /** Returns the name of the active profile. */
@@ -157,18 +155,11 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const stored = profileToken(selected, profile.value);
   const tokens = tokenSources(flags, env, stored, isForeign);
   const [token] = tokens;
-  const isChosen = profile.from !== 'the current profile';
-  const overridesUrl = first.from === 'PARTNER_BASE_URL' && own !== undefined && own !== first.value;
-  const overridesToken = token?.from === 'PARTNER_TOKEN' && stored !== undefined && token.value !== selected.token;
   return {
     profile,
     baseUrl,
     token,
     tokenService: isForeign && token?.profile !== undefined ? own : undefined,
-    overridingVariables: [
-      ...(isChosen && overridesUrl ? ['PARTNER_BASE_URL'] : []),
-      ...(isChosen && overridesToken ? ['PARTNER_TOKEN'] : []),
-    ],
     shadowed: [...describeShadowed('base URL', urls), ...describeShadowed('token', tokens)],
   };
 }

@@ -1,8 +1,8 @@
 import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { isReadableByOthers, nameProfile, type Profiles, profilesPath } from '../config/profiles.ts';
+import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
-import { isSameService, resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
+import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
@@ -50,8 +50,6 @@ export interface Facts {
   readonly profilesPath: string;
   readonly profiles: Result<{ readonly names: readonly string[]; readonly isExposed: boolean }>;
   readonly settings: Result<ServiceSettings>;
-  /** The profile's base URL, if a flag or the environment overrides it with a different service. */
-  readonly overridden: Sourced<string> | undefined;
   readonly proxy: Result<ProxySettings | undefined> | undefined;
   /** Undefined if there is a token. */
   readonly tokenError: PartnerctlError | undefined;
@@ -76,23 +74,16 @@ async function attempt<Value>(
   }
 }
 
-function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Profiles): Sourced<string> | undefined {
-  const own = Object.hasOwn(profiles, profile.value) ? profiles[profile.value]?.base_url : undefined;
-  if (own === undefined || isSameService(own, baseUrl.value)) return undefined;
-  return { value: own, from: nameProfile(profile.value) };
-}
-
 /** Reads the profiles, and resolves the settings from flags, environment, and profile. */
 async function gatherSettings(context: DoctorContext) {
   const { config, runtime, flags, env } = context;
   const stored = await attempt(context, 'the profiles', () => config.read());
-  if (stored.error) return { profiles: stored, settings: stored, overridden: undefined };
+  if (stored.error) return { profiles: stored, settings: stored };
   const settings = await attempt(context, 'the settings', async () => resolveService(flags, env, stored.value));
   const isExposed = isReadableByOthers(config.directory, runtime.platform);
   return {
     profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } },
     settings,
-    overridden: settings.value && overriddenUrl(settings.value, stored.value),
   };
 }
 

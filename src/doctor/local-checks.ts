@@ -42,17 +42,8 @@ export function checkProfiles({ profiles, profilesPath }: Facts): Check {
   return ok('profiles', names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
 
-/** Returns how to use the profile's service again; undefined unless a flag or a variable overrides it. */
-export function backToProfile({ settings, overridden }: Facts): string | undefined {
-  const from = settings.value?.baseUrl.from;
-  if (overridden === undefined || from === undefined) return undefined;
-  const drop = from.startsWith('--') ? `omit ${from}` : `unset ${from}`;
-  return `To use ${overridden.value} from ${overridden.from}, ${drop}.`;
-}
-
-/** Shows the service, the token's source, and the profile in use. Warns if settings name different services. */
-export function checkSettings(facts: Facts): Check {
-  const { settings, overridden, profiles } = facts;
+/** Shows the service, the token's source, and the profile in use. */
+export function checkSettings({ settings, profiles }: Facts): Check {
   if (profiles.error) return skipped('settings', PROFILES_UNREADABLE);
   if (settings.error) return failed('settings', settings.error);
   const { baseUrl, profile, token, shadowed } = settings.value;
@@ -60,8 +51,7 @@ export function checkSettings(facts: Facts): Check {
   const isStored = profiles.value.names.includes(profile.value);
   const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
   const message = `${baseUrl.value} from ${baseUrl.from}, ${token ? `token from ${token.from}` : 'no token'}, ${named}${others}`;
-  if (overridden === undefined) return ok('settings', message);
-  return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts));
+  return ok('settings', message);
 }
 
 /** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */

@@ -3,7 +3,6 @@ import { isBalanceTooLow, isUnexpectedShape, NotJsonError, type PartnerctlError,
 import { shellQuote } from '../platform/shell-quote.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';
-import { backToProfile } from './local-checks.ts';
 import type { ListRead, Probe } from './probe.ts';
 
 /** In milliseconds. A larger skew breaks token expiry, webhook signatures, and Retry-After dates. */
@@ -26,7 +25,7 @@ function isMissing(error: PartnerctlError | undefined): boolean {
 
 function baseUrlHint(facts: Facts): string {
   const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
-  return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
+  return `Correct the URL in ${from}.`;
 }
 
 /** Checks that the service responds: the proxy, DNS, TCP, and TLS, whose errors name the cause. */
@@ -34,10 +33,7 @@ function checkConnection(facts: Facts): Check {
   const { settings, proxy, probe } = facts;
   if (proxy?.error) return failed('connection', proxy.error);
   if (settings.value === undefined || probe === undefined) return skipped('connection', whyUnanswered(facts));
-  if (probe.status === undefined && probe.error) {
-    const hint = [probe.error.info.hint, backToProfile(facts)].filter(Boolean).join(' ');
-    return failed('connection', probe.error, hint);
-  }
+  if (probe.status === undefined && probe.error) return failed('connection', probe.error);
   const through = proxy?.value ? `, through ${new URL(proxy.value.url).host} (${proxy.value.from})` : '';
   return ok(
     'connection',

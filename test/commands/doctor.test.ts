@@ -5,7 +5,6 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { type Handler, json, type Script, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
-import { findClosedPort } from '../support/tcp-server.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 type Check = Readonly<Record<'name' | 'status' | 'message', string>> & { readonly hint: string | null };
@@ -90,15 +89,6 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     expect(after.report.summary).toMatchObject({ warning: 0, failed: 0 });
     expect(JSON.stringify([before, after])).not.toContain(TOKEN);
   }
-
-  test('a wrong address', async () => {
-    const { machine, it } = await healthyMachine();
-    machine.env.PARTNER_BASE_URL = `http://127.0.0.1:${await findClosedPort()}/v1`;
-    machine.env.PARTNER_TOKEN = it.token;
-    const refused = /^Could not reach \S+\/v1: the connection was refused\.$/;
-    const unset = (variable: string) => delete machine.env[variable];
-    await expectFixed(machine, ['connection', 8, refused, /unset (\w+)/], unset);
-  });
 
   test('a clock that is ahead', async () => {
     const { machine } = await healthyMachine();
@@ -203,23 +193,21 @@ describe('doctor', () => {
     expect(named(report, 'state').status).toBe('ok');
   });
 
-  test('warns if a variable overrides the service of the profile, and says how to undo that', async () => {
-    const { machine } = await healthyMachine();
-    const other = await service();
-    Object.assign(machine.env, other.env, { HOME: machine.env.HOME });
-    const { code, report } = await doctor(machine);
-    expect(code).toBe(0);
-    expect(named(report, 'settings')).toMatchObject({
-      status: 'warning',
-      hint: expect.stringMatching(/profile "acme", unset PARTNER_BASE_URL\.$/),
-    });
-  });
-
   test('fails for a token that may read nothing', async () => {
     const { it, machine } = await healthyMachine();
     machine.env.PARTNER_TOKEN = await it.createToken({ scopes: ['api_chat.runtime'] });
     const { code, report } = await doctor(machine);
     expect({ code, status: named(report, 'token').status }).toEqual({ code: 3, status: 'failed' });
+  });
+
+  test('names the connection that a wrong address refuses', async () => {
+    const env = { HOME: tempDirectory(), PARTNER_BASE_URL: 'http://127.0.0.1:9/v1', PARTNER_TOKEN: TOKEN };
+    const { code, report } = await doctor({ env, options: {} });
+    expect(code).toBe(8);
+    expect(named(report, 'connection')).toMatchObject({
+      status: 'failed',
+      message: expect.stringMatching(/^Could not reach \S+\/v1: the connection was refused\.$/),
+    });
   });
 
   test.each([

@@ -52,25 +52,6 @@ describe('settings', () => {
     expect(await shown(['--profile', 'flag'], { PARTNER_PROFILE: 'environment' })).toBe('flag');
   });
 
-  test('name the variables that override a profile chosen by name, with the way to undo that', async () => {
-    const { env, sandbox, token } = await setUp();
-    const other = await service();
-    const notes = async (more: Record<string, string>, ...args: string[]) =>
-      (await run([...LIST, ...args], { env: { ...env, ...more } })).stderr
-        .split('\n')
-        .filter((line) => /^note:/.test(line));
-    const both = { PARTNER_BASE_URL: other.sandbox.baseUrl, PARTNER_TOKEN: other.token };
-    const note = 'override profile "acme". To use the profile, run: unset PARTNER_BASE_URL PARTNER_TOKEN';
-    expect(await notes(both, '--profile', 'acme')).toEqual([`note: PARTNER_BASE_URL and PARTNER_TOKEN ${note}`]);
-    expect(await notes({ PARTNER_TOKEN: TOKEN, PARTNER_PROFILE: 'acme' })).toEqual([
-      'note: PARTNER_TOKEN overrides profile "acme". To use the profile, run: unset PARTNER_TOKEN',
-    ]);
-    expect(await notes(both)).toEqual([]);
-    expect(await notes(both, '--profile', 'acme', '--quiet')).toEqual([]);
-    const same = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token };
-    expect(await notes(same, '--profile', 'acme')).toEqual([]);
-  });
-
   test('that would send a stored token to another service are refused, with the way to undo that', async () => {
     const { env, sandbox } = await setUp();
     const PARTNER_BASE_URL = 'http://127.0.0.1:9/v1';
