@@ -204,10 +204,12 @@ class CreateRun {
 
   /** Gives an outcome to the jobs that have none, because of an error after which nothing was sent for them. */
   private fail(wanted: readonly Wanted[], error: PartnerctlError): void {
-    const [first, ...rest] = wanted.filter(({ index }) => !this.outcomes.has(index));
-    if (first && !this.stop.signal.aborted) this.settleFailed(first, error);
-    else if (first) rest.unshift(first);
-    for (const each of rest) this.settle(each, { key: each.key, status: 'skipped' });
+    let isTold = this.stop.signal.aborted;
+    for (const each of wanted.filter(({ index }) => !this.outcomes.has(index))) {
+      if (isTold) this.settle(each, { key: each.key, status: 'skipped' });
+      else this.settleFailed(each, error);
+      isTold = true;
+    }
   }
 
   private settleFailed(wanted: Wanted, error: PartnerctlError, isBlocked = false): void {

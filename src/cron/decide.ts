@@ -50,7 +50,7 @@ function settled(outcome: CreateOutcome): Settled {
 
 function decideRecorded(known: Knowledge, recorded: RecordedJob, list: JobList | 'closed' | undefined): Decision {
   const { job, key, ensure, now } = known;
-  const base = { key, cron_job_id: recorded.object, since: recorded.at };
+  const base = { key, cron_job_id: recorded.object };
   if (hasOtherContent(recorded.data, known.data)) {
     const differences = findDifferences(recorded.data, job);
     return settled({ ...base, status: 'blocked', why: 'different', differences });
@@ -106,7 +106,7 @@ export function outcomeOfReserved(key: string, { at, isUnknown }: JobReservation
   // Its age chooses the words: whether it has ended is decided by watching it.
   const isOld = isUnknown || now >= Date.parse(at) + LEASE_MS;
   if (isOld) return { key, status: 'unknown', since: at };
-  return { key, status: 'blocked', why: 'in_progress', cron_job_id: null, since: at };
+  return { key, status: 'blocked', why: 'in_progress', cron_job_id: null };
 }
 
 /** Decides what to do about a job. @param list undefined if it has not been read yet */

@@ -34,22 +34,12 @@ export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput
   });
 }
 
-/** How the command line selects a recorded job: by its key or id, or by agent and name. */
-export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
+/** A job as the command line selects it: by its agent and name, or, where that is possible, by its key or id. */
+export type JobSelection = string | (AgentInput & { readonly name: string });
 
-/**
- * Parses the selection; undefined if there is none.
- * @param key the key, if typed
- * @throws UsageError if the job is named twice, or only in part
- */
-export function parseJobSelection(
-  { name, ...agent }: AgentOptions & { readonly name?: string | undefined },
-  key: string | undefined,
-): JobSelection | undefined {
-  const isNamed = agent.agent !== undefined || name !== undefined;
-  if (key && isNamed) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
-  if (key) return { key };
-  if (!isNamed) return undefined;
+/** Reads --agent and --name, which are given together or not at all. @throws UsageError */
+export function parseJobIdentity({ name, ...agent }: AgentOptions & { readonly name?: string | undefined }) {
+  if (agent.agent === undefined && name === undefined) return undefined;
   if (name === undefined) throw new UsageError('--name is missing.');
   return { ...parseJobAgent(agent), name };
 }

@@ -13,7 +13,7 @@ interface Keyed {
   readonly key: string;
 }
 
-/** A job that exists. `isScheduleUnknown`: the list does not show its schedule, or not all of it, so that it was not compared. */
+/** A job that exists. `isScheduleUnknown`: the list does not show all of its schedule, so that it was not compared. */
 interface Existing extends Keyed {
   readonly cron_job_id: string;
   readonly isScheduleUnknown: boolean;
@@ -23,7 +23,6 @@ interface Existing extends Keyed {
 interface Blocked extends Keyed {
   readonly status: 'blocked';
   readonly cron_job_id: string | null;
-  readonly since?: string;
   /**
    * `same`: it exists. `different`: it exists with other content. `gone`: it was created, and the service no longer lists
    * it. `several`: the service has more than one with this agent and name. `in_progress`: another process is creating it.
@@ -35,11 +34,11 @@ interface Blocked extends Keyed {
   readonly candidates?: readonly string[];
 }
 
-/** The outcome of creating a job. `since`: when it was recorded or reserved. */
+/** The outcome of creating a job. */
 export type CreateOutcome =
   /** `unrecorded`: why it could not be recorded in the state. */
   | (Keyed & { readonly status: 'created'; readonly cron_job_id: string; readonly unrecorded?: unknown })
-  | (Existing & { readonly status: 'exists'; readonly since: string })
+  | (Existing & { readonly status: 'exists' })
   /** The service has the job, but the state had no record of it. */
   | (Existing & { readonly status: 'adopted' })
   | Blocked
@@ -48,8 +47,7 @@ export type CreateOutcome =
   /** The job was not created. `isBlocked`: that could not be recorded, so that its name is blocked. */
   | (Keyed & { readonly status: 'failed'; readonly error: unknown; readonly isBlocked: boolean })
   /** Nothing was sent, because an earlier failure or an interruption ended the run. */
-  | (Keyed & { readonly status: 'skipped' })
-  | (Keyed & { readonly status: 'planned' });
+  | (Keyed & { readonly status: 'skipped' | 'planned' });
 
 /** What error messages name. */
 export interface ErrorContext extends Pick<CronContext, 'command'> {
@@ -59,14 +57,11 @@ export interface ErrorContext extends Pick<CronContext, 'command'> {
 const MAX_QUOTED_LENGTH = 200;
 
 function quote(value: string | undefined): string {
-  if (value === undefined) return '(unknown)';
+  if (value === undefined) return '(only its hash is recorded)';
   return JSON.stringify(value.length > MAX_QUOTED_LENGTH ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
 }
 
 function describeDifference({ field, before, after }: CronDifference): string {
-  if (field === 'instructions' && before === undefined) {
-    return `instructions differ from the recorded ones (only their hash is recorded); the new job has ${quote(after)}`;
-  }
   const verb = field === 'instructions' ? 'differ' : 'differs';
   return `${field} ${verb}: the service has ${quote(before)}, the new job has ${quote(after)}`;
 }
@@ -75,22 +70,24 @@ function describeJob({ name, agent_id }: ErrorContext['job']): string {
   return `Job ${JSON.stringify(name)} of agent ${agent_id}`;
 }
 
-function adoptLine(id: string, agentId: string, { job, command }: ErrorContext, ...more: readonly string[]): string {
-  return command(['cron', 'adopt', id, '--agent', agentId, '--name', job.name, ...more]);
+function adoptLine(id: string, { job, command }: ErrorContext, ...more: readonly string[]): string {
+  return command(['cron', 'adopt', id, '--agent', job.agent_id, '--name', job.name, ...more]);
 }
 
-/** The message, the reason, and the hint of each kind of block. */
-function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [string, string, string] {
-  const { key, cron_job_id, why, since, isScheduleUnknown, differences = [], candidates = [] } = outcome;
+/** The message, the reason if the message does not state it, and the hint of each kind of block. */
+function explainBlocked(
+  { key, cron_job_id, why, differences = [], candidates = [] }: Blocked,
+  context: ErrorContext,
+): readonly [message: string, why: string | undefined, hint: string] {
   const { job, command } = context;
   const subject = describeJob(job);
   const forget = command(['cron', 'forget', key]);
-  const [id = ''] = candidates;
+  const ids = candidates.join(', ');
   switch (why) {
     case 'same':
       return [
         `${subject} already exists: ${cron_job_id}.`,
-        `It was recorded at ${since}${isScheduleUnknown ? '' : ' with the same content'}.`,
+        undefined,
         'Add --ensure to accept a job that already exists.',
       ];
     case 'different':
@@ -102,25 +99,25 @@ function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [stri
     case 'gone':
       return [
         `${subject} was created as ${cron_job_id}, but the service no longer lists it.`,
-        `It was recorded at ${since}. It is not created again on its own: it may have been deleted on purpose.`,
+        'It is not created again on its own: it may have been deleted on purpose.',
         `To let it be created again: ${forget}`,
       ];
     case 'several':
       return [
-        `The service has more than one job ${JSON.stringify(job.name)} of agent ${job.agent_id}.`,
-        candidates.join(', '),
-        `Say which one is yours: ${adoptLine('<cron_job_id>', job.agent_id, context)}`,
+        `The service has more than one job ${JSON.stringify(job.name)} of agent ${job.agent_id}: ${ids}.`,
+        undefined,
+        `Say which one is yours: ${adoptLine('<cron_job_id>', context)}`,
       ];
     case 'ambiguous':
       return [
-        `${subject} may already exist: the service has ${candidates.join(', ')}.`,
+        `${subject} may already exist: the service has ${ids}.`,
         'It has the same name, the list does not say which agent it belongs to, and the state does not know it.',
-        `If it is this job: ${adoptLine(id, job.agent_id, context)}\nIf it belongs to another agent: ${adoptLine(id, '<agent_id>', context)}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+        `If it is this job: ${adoptLine(candidates[0] ?? '', context)}\nIf it belongs to another agent, adopt it for that one. If the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
       ];
     case 'in_progress':
       return [
         `${subject} is being created by another process.`,
-        `It reserved the job at ${since}.`,
+        undefined,
         `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
       ];
   }
@@ -135,11 +132,10 @@ function blockedError(outcome: Blocked, context: ErrorContext): DuplicateError {
 function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { job, command }: ErrorContext) {
   const { key, since, error } = outcome;
   const info = error instanceof PartnerctlError ? error.info : undefined;
-  const byWhom = info ? '' : ' by an earlier run';
   const why = info
     ? (info.why ?? String(error))
-    : `It was reserved at ${since}, and the outcome was not recorded or is unknown.`;
-  return new OutcomeUnknownError(`${describeJob(job)} may have been created${byWhom}.`, {
+    : `An earlier run reserved it at ${since}, and no outcome is recorded.`;
+  return new OutcomeUnknownError(`${describeJob(job)} may have been created.`, {
     ...info,
     why: `${why}\nIts key is ${key}.`,
     hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`,
@@ -152,12 +148,11 @@ function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { 
 function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>, context: ErrorContext) {
   const { unrecorded: error, cron_job_id, key } = outcome;
   if (error === undefined) return undefined;
-  const adopt = adoptLine(cron_job_id, context.job.agent_id, context, '--yes');
   const why = error instanceof PartnerctlError ? [error.message, error.info.why] : [String(error)];
   const message = `The job was created as ${cron_job_id}, but this could not be recorded.`;
   const info = {
     why: why.filter((line) => line !== undefined).join('\n'),
-    hint: `When the state can be written again, record the job: ${adopt}\nUntil then, no job of this name is created.`,
+    hint: `When the state can be written again, record the job: ${adoptLine(cron_job_id, context, '--yes')}\nUntil then, no job of this name is created.`,
     details: { cron_job_id, key },
     cause: error,
   };
@@ -166,26 +161,11 @@ function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>,
     : new LocalError(message, info);
 }
 
-/** Whether a service that allows a name once refused a job because it has one. A 409 can also mean another conflict. */
-function saysJobExists({ info }: PartnerctlError): boolean {
-  const text = `${info.code ?? ''} ${info.why ?? ''}`.replaceAll('_', ' ');
-  return info.status === 409 && /exists|duplicate|already|taken|unique/i.test(text) && !/not exist/i.test(text);
-}
-
 function failedError(
   { key, error, isBlocked }: Extract<CreateOutcome, { status: 'failed' }>,
-  context: ErrorContext,
+  { command }: ErrorContext,
 ): unknown {
-  const { job, command } = context;
   if (!(error instanceof PartnerctlError)) return error;
-  if (!isBlocked && saysJobExists(error)) {
-    return new DuplicateError(`${describeJob(job)} already exists, says the service (409).`, {
-      ...error.info,
-      hint: `The job was not created. Look for the existing one: ${command(['cron', 'list'])}\nIf it is there: ${adoptLine('<cron_job_id>', job.agent_id, context)}`,
-      details: { key, reason: 'refused', cause: error.info.details ?? null },
-      cause: error,
-    });
-  }
   const hint = isBlocked
     ? `The job was not created, but that could not be recorded, so its name is blocked until you run: ${command(['cron', 'reconcile'])}`
     : 'The job was not created.';

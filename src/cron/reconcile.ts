@@ -5,10 +5,9 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
-import type { CronContext } from './context.ts';
 import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { JOBS, type JobReservation, openReservations, recordedIds, unknownJobError } from './recorded-job.ts';
+import { JOBS, type JobReservation, openReservations, recordedIds } from './recorded-job.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -75,7 +74,7 @@ export interface Reconciled {
 }
 
 /** What `reconcileJobs` needs. */
-export interface ReconcileDeps extends Pick<CronContext, 'command'> {
+export interface ReconcileDeps {
   /** The base URL of the service. */
   readonly origin: string;
   readonly log: Log;
@@ -119,21 +118,13 @@ async function matchListed(
 /**
  * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
  * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
- * @param options `key`: only this job; `assumeNotCreated`: treat jobs that are not listed as not created
- * @returns the outcome of each that was open, in the order of the log; those that stay open are `unknown`
- * @throws NotFoundError if the state does not know the key; PartnerctlError if the list cannot be read; LocalError if the state
- *   cannot be read or written
+ * @param assumeNotCreated whether to treat jobs that are not listed as not created
+ * @returns the outcome of each that was open; those that stay open are `unknown`
+ * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */
-export async function reconcileJobs(
-  deps: ReconcileDeps,
-  { key, assumeNotCreated }: { readonly key: string | undefined; readonly assumeNotCreated: boolean },
-): Promise<readonly Reconciled[]> {
+export async function reconcileJobs(deps: ReconcileDeps, assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
   const { log, origin, confirm, onWait } = deps;
-  const records = await log.read();
-  if (key !== undefined && !standings(records, JOBS).has(key)) throw unknownJobError(deps, `with the key ${key}`);
-  const wanted = openJobs(records, origin).flatMap(({ reservation }) =>
-    key === undefined || reservation.key === key ? [reservation.id] : [],
-  );
+  const wanted = openJobs(await log.read(), origin).map(({ reservation }) => reservation.id);
   if (wanted.length === 0) return [];
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
   const first = await matchListed(deps, new Set(wanted));
@@ -147,7 +138,7 @@ export async function reconcileJobs(
     if (isReleased) await log.append([log.newRecord('cron.released', { key: reservation.key, of: reservation.id })]);
     results.push(isReleased ? { ...found, status: 'released' } : found);
   }
-  return results.toSorted((a, b) => wanted.indexOf(a.reservation.id) - wanted.indexOf(b.reservation.id));
+  return results;
 }
 
 /**

@@ -7,12 +7,10 @@ import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { comparableAgent } from '../contract/values.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, startStopwatch } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { CronContext } from './context.ts';
-import { createFreshList, type FreshList } from './fresh-list.ts';
 import { matchIdentity, toNfc } from './job.ts';
 import { provesListRead } from './recorded-job.ts';
 
@@ -24,13 +22,18 @@ export function readListedJob(item: JsonObject, contract: Contract): ListedCronJ
   return readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
 }
 
+/** How old a list may be when a write depends on it: another machine may have written since. */
+const MAX_AGE_MS = 2_000;
+/** How many times as long as reading it took a list may be old, so that reading takes a seventh of the time at most. */
+const MAX_AGE_FACTOR = 6;
+
 /** What one reading of the list showed. */
 export interface JobList {
   readonly kind: 'read';
   /** By id. */
   readonly jobs: ReadonlyMap<string, ListedCronJob>;
-  /** By name and agent; see `identityKey`. */
-  readonly byIdentity: ReadonlyMap<string, readonly ListedCronJob[]>;
+  /** By name in NFC. */
+  readonly byName: ReadonlyMap<string, readonly ListedCronJob[]>;
 }
 
 /** The list cannot be read at all: only the state tells what exists. */
@@ -39,34 +42,36 @@ interface ClosedList {
   readonly reason: PartnerctlError;
 }
 
-/** The service's list, which is read again and again. A closed list is not. @throws PartnerctlError if reading may succeed later */
-export type JobLists = FreshList<JobList | ClosedList>;
-
-/** @param agentId undefined for jobs whose agent the service does not return */
-function identityKey(name: string, agentId: string | undefined): string {
-  return JSON.stringify([toNfc(name), agentId === undefined ? null : comparableAgent(agentId)]);
+/** The service's list, which is read again and again. A closed list is not. */
+export interface JobLists {
+  /** Returns a recent reading, even one that failed. @throws PartnerctlError if reading may succeed later */
+  readonly recent: () => Promise<JobList | ClosedList>;
+  /** Returns a reading that begins now. @throws as `recent` */
+  readonly anew: () => Promise<JobList | ClosedList>;
 }
 
 /** The listed jobs of an agent and a name, and those that may be: the service does not return their agent. */
 export function findInList(
-  { byIdentity }: JobList,
+  { byName }: JobList,
   { agent_id, name }: { readonly agent_id: string; readonly name: string },
 ): { readonly same: readonly ListedCronJob[]; readonly maybe: readonly ListedCronJob[] } {
-  const named = [agent_id, undefined].flatMap((agent) => byIdentity.get(identityKey(name, agent)) ?? []);
+  const named = byName.get(toNfc(name)) ?? [];
   const matching = (identity: 'yes' | 'maybe') =>
     named.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
   return { same: matching('yes'), maybe: matching('maybe') };
 }
 
 function toJobList(listed: readonly ListedCronJob[]): JobList {
-  const byIdentity = new Map<string, ListedCronJob[]>();
   // A job may be listed twice: pages shift while the list grows.
   const jobs = new Map(listed.map((job) => [job.cron_job_id, job]));
+  const byName = new Map<string, ListedCronJob[]>();
   for (const job of jobs.values()) {
-    const key = identityKey(job.name ?? '', job.agent_id);
-    byIdentity.set(key, [...(byIdentity.get(key) ?? []), job]);
+    const name = toNfc(job.name ?? '');
+    const named = byName.get(name);
+    if (named) named.push(job);
+    else byName.set(name, [job]);
   }
-  return { kind: 'read', jobs, byIdentity };
+  return { kind: 'read', jobs, byName };
 }
 
 /** Where the list of jobs comes from. */
@@ -116,14 +121,16 @@ interface ListHints {
 }
 
 /**
- * Creates the list of a command's jobs, which is read again when it is too old. One that is not available is not asked for again.
- * Its readings throw a PartnerctlError if a later one may succeed.
+ * Creates the list of a command's jobs, which is read again when it is too old. One that is not available is not asked for
+ * again. Calls at the same time share a reading.
  */
 export function createJobLists(source: JobSource, hints: ListHints): JobLists {
   let wasRead = false;
   const wasReadBefore = async () => wasRead || (await source.wasReadBefore());
   let closed: ClosedList | undefined;
-  return createFreshList(async () => {
+  let latest: { readonly list: Promise<JobList | ClosedList>; isRecent: () => boolean } | undefined;
+
+  async function read(): Promise<JobList | ClosedList> {
     if (closed) return closed;
     try {
       const list = await readJobList({ ...source, wasReadBefore });
@@ -138,7 +145,21 @@ export function createJobLists(source: JobSource, hints: ListHints): JobLists {
       const hint = isRefused && hints.refusal ? `${hints.failure}\n${hints.refusal}` : hints.failure;
       throw nameListFailure(error, JOB_LIST, hint);
     }
-  }, source.clock);
+  }
+
+  function anew(): Promise<JobList | ClosedList> {
+    const age = startStopwatch(source.clock);
+    const reading = { list: read(), isRecent: () => true };
+    const letAge = (): void => {
+      const maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
+      reading.isRecent = () => age() <= maxAgeMs;
+    };
+    reading.list.then(letAge, letAge);
+    latest = reading;
+    return reading.list;
+  }
+
+  return { anew, recent: () => (latest?.isRecent() ? latest.list : anew()) };
 }
 
 /** The list of a service. @param log the state: after a first reading, the service does not lose its list */

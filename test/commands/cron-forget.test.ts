@@ -55,7 +55,6 @@ describe('cron forget', () => {
       ],
       [['nope', '--yes'], 4, `partnerctl cron list --local -o json --state ${service.state}\n`],
       [[], 2, 'No job is named.'],
-      [['k', '--name', 'x'], 2, 'The job is named twice'],
     ];
     for (const [args, code, said] of refused) {
       const ran = await service.cron(['forget', ...args]);

@@ -67,19 +67,19 @@ describe('cron reconcile', () => {
     const ran = await service.cron(['reconcile', '--assume-not-created', '-o', 'json']);
     expect(ran.code).toBe(9);
     expect(ran.json()).toMatchObject([{ status: 'unknown', candidates: [expect.any(String), twin] }]);
-    expect(ran.error().hint).toMatch(/partnerctl cron adopt.*none of them.*partnerctl cron forget/s);
-    const adopted = await service.cron(['adopt', twin, '--key', service.key, '--yes', '-o', 'json']);
+    expect(ran.error().hint).toMatch(/partnerctl cron adopt.*not created.*partnerctl cron forget/s);
+    const adopted = await service.cron([
+      'adopt',
+      twin,
+      '--agent',
+      service.agent,
+      '--name',
+      'daily',
+      '--yes',
+      '-o',
+      'json',
+    ]);
     expect(adopted.json()).toMatchObject({ status: 'adopted', cron_job_id: twin });
     expect(await service.cron(['reconcile'])).toMatchObject({ code: 0, stdout: '' });
-  });
-
-  test('reconciles one job with --key, and exits with 4 for an unknown key', async () => {
-    const service = await withLostResponse(true);
-    await service.faults({ kind: 'reset', stage: 'before', on: POST, times: 1 });
-    expect((await service.create(['--name', 'other'])).code).toBe(9);
-    const ran = await service.cron(['reconcile', '--key', service.key, '-o', 'json']);
-    expect(ran.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
-    expect((await service.create(['--name', 'other'])).code).toBe(9);
-    expect(await service.cron(['reconcile', '--key', 'nope'])).toMatchObject({ code: 4, stdout: '' });
   });
 });

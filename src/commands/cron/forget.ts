@@ -20,8 +20,8 @@ export const forget = () =>
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
         const { forget } = await import('../../cron/adopt-forget.ts');
-        const { parseJobSelection } = await import('../../cron/job-flags.ts');
-        const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
+        const { parseJobIdentity } = await import('../../cron/job-flags.ts');
+        const { key, job } = await forget(context, typedKey ?? parseJobIdentity(options), yes);
         return recordResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name });
       }),
     );

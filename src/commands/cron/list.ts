@@ -32,41 +32,21 @@ function toKnownIds({ cron_job_id, key, name }: JobRow): readonly KnownId[] {
   return key ? [...job, { kind: 'key', value: key, description }] : job;
 }
 
-function countJobs(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? `job ${one}` : `jobs ${several}`}`;
-}
-
-/** How many of the listed jobs need attention. */
-interface Counts {
-  unknown: number;
-  unlisted: number;
-  gone: number;
-  /** The key of a gone job. */
-  goneKey: string;
-}
-
-/** Returns what to do about jobs that need attention, a line each. */
-function formatAdvice(counts: Counts, context: Context): string {
-  const { unknown, gone, unlisted } = counts;
+/** What to do about jobs that need attention, a line each. */
+function formatAdvice(states: ReadonlySet<JobRow['state']>, { command }: Context): string {
   const lines = [
-    unknown > 0 &&
-      `${countJobs(unknown, 'has', 'have')} an unknown outcome. Find out whether ${unknown === 1 ? 'it exists' : 'they exist'}: ${context.command(['cron', 'reconcile'])}`,
-    gone > 0 &&
-      `${countJobs(gone, 'is', 'are')} gone from the service. To let ${gone === 1 ? 'it' : 'one'} be created again: ${context.command(['cron', 'forget', gone === 1 ? counts.goneKey : '<cron_job_id>'])}`,
-    unlisted > 0 &&
-      `${countJobs(unlisted, 'was', 'were')} recorded just now, and ${unlisted === 1 ? 'is' : 'are'} not listed yet: the service may list a new job a little later.`,
+    states.has('unknown') &&
+      `The outcome of a job is unknown. Find out whether it exists: ${command(['cron', 'reconcile'])}`,
+    states.has('gone') &&
+      `A job is gone from the service. To let it be created again: ${command(['cron', 'forget', '<cron_job_id>'])}`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
 
-/** Counts the rows that need attention as they are read. */
-async function* countRows(rows: AsyncIterable<JobRow>, counts: Counts): AsyncGenerator<JobRow> {
+/** Notes the states of the rows as they are read. */
+async function* noteStates(rows: AsyncIterable<JobRow>, states: Set<JobRow['state']>): AsyncGenerator<JobRow> {
   for await (const row of rows) {
-    if (row.state === 'unknown' || row.state === 'unlisted') counts[row.state] += 1;
-    if (row.state === 'gone' && row.key !== undefined) {
-      counts.gone += 1;
-      counts.goneKey = row.key;
-    }
+    states.add(row.state);
     yield row;
   }
 }
@@ -92,16 +72,13 @@ export const list = () =>
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const onLeftOut = (count: number) =>
-          context.warn(
-            `${countJobs(count, 'is', 'are')} left out: the service does not say which agent runs ${count === 1 ? 'it' : 'them'}.`,
-          );
+          context.warn(`Jobs left out, because the service does not say which agent runs them: ${count}.`);
         const rows = await listJobRows(context, owner, { readSpaces, onLeftOut });
-        const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: '' };
-        const all = owner.local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
-        return listResult(rememberIds(context, countRows(rows, counts), ['job', 'key'], toKnownIds), COLUMNS, {
-          empty: (owner.agent ?? owner.space) ? 'No such jobs are scheduled.' : all,
+        const states = new Set<JobRow['state']>();
+        return listResult(rememberIds(context, noteStates(rows, states), ['job', 'key'], toKnownIds), COLUMNS, {
+          empty: 'There are no such jobs.',
           json: ({ json }) => json,
-          summary: () => formatAdvice(counts, context),
+          summary: () => formatAdvice(states, context),
         });
       }),
     );

@@ -27,57 +27,37 @@ const COLUMNS: readonly Column<Reconciled>[] = [
 
 function resultJson(result: Reconciled, toWireSchedule: (schedule: CronSchedule) => object): object {
   const { reservation, status, cron_job_id, candidates } = result;
-  const { agent_id, name, schedule } = reservation.data;
-  const { key, at } = reservation;
-  const wire = schedule && toWireSchedule(schedule);
-  return {
-    cron_job_id,
-    status,
-    agent_id,
-    name,
-    schedule: wire,
-    key,
-    reserved_at: at,
-    candidates,
-    note: describeResult(result),
-  };
+  const { data, key, at: reserved_at } = reservation;
+  const { agent_id, name } = data;
+  const schedule = data.schedule && toWireSchedule(data.schedule);
+  return { cron_job_id, status, agent_id, name, schedule, key, reserved_at, candidates, note: describeResult(result) };
 }
 
-function openOutcomesError(results: readonly Reconciled[], { command }: Context): OutcomeUnknownError | undefined {
+function adoptOrForget({ command }: Context): string {
+  const adopt = command(['cron', 'adopt', '<cron_job_id>', '--agent', '<agent_id>', '--name', '<name>']);
+  return `If you know which job it is: ${adopt}\nIf you know that it was not created: ${command(['cron', 'forget', '<key>'])}`;
+}
+
+function openOutcomesError(results: readonly Reconciled[], context: Context): OutcomeUnknownError | undefined {
   const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
-  const missing = open.filter(({ candidates }) => candidates.length === 0);
-  const guessable = open.some(({ candidates }) => candidates.length > 0);
-  const hints = [
-    missing.length > 0 &&
-      `If you are sure that a job which is not listed was not created: ${command(['cron', 'reconcile', '--assume-not-created'])}`,
-    guessable && `If you know which job it is: ${command(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'])}`,
-    guessable && `If it is none of them, and so was not created: ${command(['cron', 'forget', '<key>'])}`,
-  ];
-  return new OutcomeUnknownError(
-    open.length === 1
-      ? 'The outcome of a job is still unknown.'
-      : `The outcome of ${open.length} jobs is still unknown.`,
-    {
-      why: open
-        .map((each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`)
-        .join('\n'),
-      hint: hints.filter((line) => line !== false).join('\n'),
-      details: { keys: open.map(({ reservation }) => reservation.key) },
-    },
+  const assume = context.command(['cron', 'reconcile', '--assume-not-created']);
+  const why = open.map(
+    (each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`,
   );
+  return new OutcomeUnknownError(`Jobs whose outcome is still unknown: ${open.length}.`, {
+    why: why.join('\n'),
+    hint: open.some(({ candidates }) => candidates.length > 0)
+      ? adoptOrForget(context)
+      : `If you are sure that what is not listed was not created: ${assume}`,
+    details: { keys: open.map(({ reservation }) => reservation.key) },
+  });
 }
 
 async function confirmNotCreated(context: Context, { data, at }: JobReservation): Promise<boolean> {
   return await context.confirm(
     `The service does not list job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at}). Treat it as not created?`,
   );
-}
-
-function hintWithoutList({ command }: Context): string {
-  const adopt = command(['cron', 'adopt', '<cron_job_id>', '--key', '<key>']);
-  const forget = command(['cron', 'forget', '<key>']);
-  return `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`;
 }
 
 export const reconcile = () =>
@@ -91,14 +71,13 @@ export const reconcile = () =>
       'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',
     ],
   })
-    .option('--key <key>', 'only this job; the error about it shows its key')
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
-      run(async (context, { key, assumeNotCreated = false }) => {
+      run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/reconcile.ts');
         const { jobListReader, jobSourceOf } = await import('../../cron/service-jobs.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const { clock, abortSignal: signal, command, isInteractive, progress } = context;
+        const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
         const log = await context.log();
         progress.start('Reconciling the jobs');
@@ -107,12 +86,11 @@ export const reconcile = () =>
           log,
           clock,
           signal,
-          command,
-          readList: jobListReader(jobSourceOf(http, log, clock), hintWithoutList(context)),
+          readList: jobListReader(jobSourceOf(http, log, clock), adoptOrForget(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };
-        const results = await reconcileJobs(deps, { key, assumeNotCreated });
+        const results = await reconcileJobs(deps, assumeNotCreated);
         return listResult(results, COLUMNS, {
           empty: 'There is nothing to reconcile.',
           json: (result) => resultJson(result, toWireSchedule),

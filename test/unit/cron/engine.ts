@@ -1,6 +1,6 @@
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
-import { type AdoptDeps, adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
+import { adoptJob, type ChangeDeps, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { type CreateDeps, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
@@ -142,16 +142,18 @@ export class Engine {
       return list;
     };
     const deps = { ...this.base(), readList, confirm: undefined, onWait: () => undefined };
-    return reconcileJobs(deps, { key: undefined, assumeNotCreated });
+    return reconcileJobs(deps, assumeNotCreated);
   }
 
   /** @param confirm asks the user; throws if the answer is no */
   async adopt(job: Pick<CronJob, 'agent_id' | 'name'>, jobId: string, confirm: () => Promise<void>): Promise<void> {
-    await adoptJob(this.adoptDeps(confirm), jobId, { origin: ORIGIN, ...job });
+    const listed = this.around.lookUp(jobId);
+    const shown = listed && { ...listed, agent_text: undefined };
+    await adoptJob(this.changeDeps(confirm), jobId, { origin: ORIGIN, ...job }, shown);
   }
 
   async forget(job: Pick<CronJob, 'agent_id' | 'name'>, confirm: () => Promise<void>): Promise<void> {
-    await forgetJob(this.adoptDeps(confirm), { key: keyOf(job) });
+    await forgetJob(this.changeDeps(confirm), keyOf(job));
   }
 
   private base() {
@@ -160,16 +162,8 @@ export class Engine {
     return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal, command };
   }
 
-  private adoptDeps(confirm: () => Promise<void>): AdoptDeps {
-    return {
-      ...this.base(),
-      fetchListed: async (id) => {
-        const listed = this.around.lookUp(id);
-        return listed && { ...listed, agent_text: undefined };
-      },
-      confirm,
-      onWait: () => undefined,
-    };
+  private changeDeps(confirm: () => Promise<void>): ChangeDeps {
+    return { ...this.base(), confirm, onWait: () => undefined };
   }
 
   private lists(): JobLists {
