@@ -1,42 +1,35 @@
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import * as v from 'valibot';
+import { isJsonObject } from '../contract/json.ts';
 import { NotFoundError } from '../errors.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { OnceKind, RecordedObject, Reservation, Standing } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { cronKey, type JobData } from './job.ts';
-import type { CronSchedule } from './schedule.ts';
 
 export type JobReservation = Reservation<JobData>;
 export type RecordedJob = RecordedObject<JobData>;
 export type JobStanding = Standing<JobData>;
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
+const nullableText = v.nullable(v.string());
 
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || isText(value);
-}
-
-function decodeSchedule(value: unknown): CronSchedule | null | undefined {
-  if (value === null) return null;
-  if (!isJsonObject(value)) return undefined;
-  const { minute, hour, day_of_week, timezone } = value;
-  if (!isText(minute) || !isText(hour) || !isText(day_of_week) || !isText(timezone)) return undefined;
-  return { minute, hour, day_of_week, timezone };
-}
-
-function decode({ origin, agent_id, name, schedule: given, instructions_hash, content_hash }: JsonObject) {
-  const schedule = decodeSchedule(given);
-  if (!isText(origin) || !isText(agent_id) || !isText(name) || schedule === undefined) return undefined;
-  if (!isTextOrNull(instructions_hash) || !isTextOrNull(content_hash)) return undefined;
-  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
-}
+const jobData = v.object({
+  origin: v.string(),
+  agent_id: v.string(),
+  name: v.string(),
+  schedule: v.nullable(
+    v.object({ minute: v.string(), hour: v.string(), day_of_week: v.string(), timezone: v.string() }),
+  ),
+  instructions_hash: nullableText,
+  content_hash: nullableText,
+});
 
 /** Jobs in the state. */
 export const JOBS: OnceKind<JobData> = {
   type: 'cron',
-  decode,
+  decode(data) {
+    const { success, output } = v.safeParse(jobData, data);
+    return success ? output : undefined;
+  },
   keyOf: ({ origin, agent_id, name }) => cronKey(origin, agent_id, name),
 };
 
@@ -59,7 +52,7 @@ export function recordedIds(records: readonly LogRecord[], origin: string): Read
   const created = records.filter(
     ({ type, data }) => type === 'cron.created' && isJsonObject(data) && data.origin === origin,
   );
-  return new Set(created.flatMap(({ object }) => (isText(object) ? [object] : [])));
+  return new Set(created.flatMap(({ object }) => (typeof object === 'string' ? [object] : [])));
 }
 
 /** The error about a job that is not in the state. @param what how it was named: `with the key 4a51…` */

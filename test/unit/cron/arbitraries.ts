@@ -33,7 +33,7 @@ function field(highest: number, size: number, write: Write): fc.Arbitrary<string
 }
 
 /** Fields as people may write them. */
-export const writtenFields: fc.Arbitrary<CronFields> = fc.record({
+const writtenFields: fc.Arbitrary<CronFields> = fc.record({
   minute: field(59, 60, digits),
   hour: field(23, 24, digits),
   day_of_week: field(7, 7, days),

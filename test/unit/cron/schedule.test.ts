@@ -1,4 +1,3 @@
-import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextRuns } from '../../../src/cron/describe-schedule.ts';
@@ -8,12 +7,11 @@ import {
   formatExpression,
   normalizeFields,
   parseExpression,
-  parseFields,
   parseTimezone,
   ScheduleError,
 } from '../../../src/cron/schedule.ts';
 import { propertyRuns } from '../../support/properties.ts';
-import { writtenFields, writtenSchedule } from './arbitraries.ts';
+import { writtenSchedule } from './arbitraries.ts';
 
 function errorOf(parse: () => unknown): ScheduleError {
   try {
@@ -38,24 +36,6 @@ describe('a cron expression', () => {
     ] as const) {
       expect(formatExpression(parseExpression(text))).toBe(sent);
     }
-  });
-
-  test('property: selects the same values as croner says, in each form', () => {
-    const values = (expression: string): number[][] => {
-      const { minute, hour, dayOfWeek } = new CronPattern(expression, 'UTC', { mode: '5-part' });
-      return [minute, hour, dayOfWeek].map((flags) => [...flags.keys()].filter((value) => flags[value]));
-    };
-    fc.assert(
-      fc.property(writtenFields, (fields) => {
-        const canonical = parseFields(fields);
-        expect(values(formatExpression(canonical))).toEqual(values(formatExpression(fields)));
-        expect(values(formatExpression(normalizeFields(fields)))).toEqual(values(formatExpression(fields)));
-        expect(parseFields(canonical)).toEqual(canonical);
-        expect(formatExpression(canonical)).toMatch(/^[\d*,/-]+ [\d*,/-]+ \* \* [\d*,/-]+$/);
-        expect(canonical.day_of_week).not.toMatch(/(?:^|[,-])7/);
-      }),
-      { numRuns: propertyRuns(200) },
-    );
   });
 
   test('is rejected with what is wrong and an example', () => {
