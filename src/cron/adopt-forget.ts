@@ -167,6 +167,8 @@ export async function adopt(
 ) {
   const http = await context.http();
   const origin = http.baseUrl;
+  // A state that cannot be used is reported as such, not as a failure of the list.
+  await (await context.log()).read();
   const listed = await fetchListed(context, http, cronJobId);
   const { agent_id, name } = listed ?? {};
   const shown = typeof agent_id === 'string' && typeof name === 'string' ? { origin, agent_id, name } : undefined;
