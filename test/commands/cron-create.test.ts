@@ -163,7 +163,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],
     [['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
     [changed('--summary-file', write('x.md', '')), '--summary-file can only be used with -f.'],
-    [['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
+    [['-f', '/nowhere.yaml'], 'there is no such file or directory'],
   ];
   for (const [args, said] of refused) {
     const ran = await service.cron(['create', ...args]);
