@@ -86,7 +86,9 @@ export async function* toScreens(
     note = formatNotice(event) ?? note;
     if (!hasChanged) continue;
     context.progress.stop();
-    yield { list: toList(conversations.list(), note), now: context.clock.now() };
+    const list = conversations.list();
+    const waiting = list.length === 0 ? 'No conversation was read so far.' : undefined;
+    yield { list: toList(list, note ?? waiting), now: context.clock.now() };
   }
 }
 
