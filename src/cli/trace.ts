@@ -49,8 +49,6 @@ export function createTrace(context: BaseContext) {
       progress.countdown(ms, (left) => `waiting ${left} ${why}`);
       if (verbose || debug) write([`* waiting ${(ms / 1000).toFixed(1)} s ${why}`]);
     } else if (event.kind === 'request') {
-      // Removes the detail that a wait has set.
-      progress.detail('');
       if (debug) write(requestLines(event, redact));
     } else if (verbose || debug) {
       const { result } = event;

@@ -5,7 +5,7 @@ import { FILES_HELP, manifestLeaf } from './provisioning/args.ts';
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
     description:
-      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
+      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     examples: [
       'partnerctl plan acme.yaml  # one file',

@@ -7,7 +7,7 @@ import {
   PartnerctlError,
   RunFailure,
 } from '../errors.ts';
-import { toErrorObject } from './error-object.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { withReason } from './sentences.ts';
 
 /** An item that a command processes, and its outcome. */
@@ -36,11 +36,8 @@ export interface BatchMessages {
 const MAX_NAMED_FAILURES = 10;
 
 function formatFailure({ label, error }: BatchItem): string {
-  const { message, status, request_id: id } = toErrorObject(error);
-  const text = withReason(message, error instanceof PartnerctlError ? error.info.why : undefined);
-  // Without a response, the service may never have seen the request id.
-  const request = status === null || id === null ? '' : ` (request id ${id})`;
-  return `${message.startsWith(label) ? text : `${label}: ${text}`}${request}`;
+  const text = withReason(errorMessage(error), error instanceof PartnerctlError ? error.info.why : undefined);
+  return text.startsWith(label) ? text : `${label}: ${text}`;
 }
 
 function formatFailures(failed: readonly BatchItem[]): string {
@@ -66,19 +63,14 @@ function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): st
   return steps.filter((step) => step !== undefined).join('\n');
 }
 
-/** Returns the failure of a batch that was not interrupted and has more than one failed or done item. */
+/** The failure of several items. An unknown outcome needs action even after a top-up of the balance: it comes first. */
 function combineFailures(
   items: readonly BatchItem[],
   failed: readonly BatchItem[],
-  messages: BatchMessages,
+  { noun, details, fixHint, message = `${failed.length} of ${items.length} ${noun} failed.` }: BatchMessages,
 ): PartnerctlError {
-  const { noun, details, fixHint, message = `${failed.length} of ${items.length} ${noun} failed.` } = messages;
-  const unknown = failed.find(isOutcomeUnknown);
-  const balanceError = failed.map(({ error }) => error).find(isBalanceTooLow);
-  const others = failed.filter(({ error }) => !isBalanceTooLow(error));
-  const isAnyDone = items.some(({ outcome }) => outcome === 'done');
-  if (balanceError && others.length === 0 && !isAnyDone) return balanceError;
-
+  const unknown = failed.find(isOutcomeUnknown)?.error;
+  const balance = failed.map(({ error }) => error).find(isBalanceTooLow);
   const canRunAgain = items.some(({ outcome }) => outcome === 'skipped') || !failed.every(isOutcomeUnknown);
   const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
   const info = {
@@ -88,13 +80,9 @@ function combineFailures(
     // When all of them can be retried.
     retryAt: times.sort().at(-1),
   };
-  // An unknown outcome takes precedence over a low balance, because it needs action even after a top-up.
-  if (balanceError && !unknown) {
-    const why = others.length === 0 ? undefined : formatFailures(others);
-    return new RunFailure(`${balanceError.message} ${message}`, balanceError, { ...info, why });
-  }
-  if (isAnyDone) return new PartialFailure(message, info);
-  const decisive = unknown?.error ?? failed[0]?.error;
+  const isAnyDone = items.some(({ outcome }) => outcome === 'done');
+  if (isAnyDone && (unknown || !balance)) return new PartialFailure(message, info);
+  const decisive = unknown ?? balance ?? failed[0]?.error;
   const isExpected = decisive instanceof PartnerctlError;
   return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
 }
@@ -117,14 +105,7 @@ export function batchFailure(
   if (items.length === 1 && first?.error instanceof PartnerctlError && !isInterrupted) return first.error;
   if (interruption instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
     const hint = nextSteps(messages.resumeHint, failed);
-    return new InterruptedError(`Interrupted: ${messages.summary}`, interruption.exitCode, { hint });
+    return new InterruptedError(`Interrupted. ${messages.summary}`, interruption.exitCode, { hint });
   }
-  if (!first) return undefined;
-  const othersSkipped = items.every((item) => item === first || item.outcome === 'skipped');
-  if (othersSkipped && first.error instanceof PartnerctlError) {
-    const { label, error } = first;
-    const message = error.message.includes(label) ? error.message : `${label}: ${error.message}`;
-    return new RunFailure(message, error, { hint: nextSteps(messages.fixHint, failed), details: messages.details });
-  }
-  return combineFailures(items, failed, messages);
+  return first && combineFailures(items, failed, messages);
 }

@@ -26,14 +26,12 @@ export function endedAs(status: string, error: unknown): string {
 }
 
 /** How the results of a batch are shown, and what they mean for the command. */
-export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci' | 'tsvLines'> {
+export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci'> {
   readonly json: (result: Result) => unknown;
   /** The exit code if there is no failure. */
   readonly exitCode?: (results: readonly Result[]) => ExitCode;
   readonly item: (result: Result) => BatchItem;
   readonly messages: (results: readonly Result[]) => BatchMessages;
-  /** The summary for people, if it is not that of the messages. */
-  readonly total?: (results: readonly Result[]) => string;
   /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
   /** What people see instead of a table and the summary. Receives all results in input order. */
@@ -60,7 +58,7 @@ export function batchResult<Result extends { readonly index: number }>(
   batch: Batch<Result>,
   { interrupt }: { readonly interrupt: AbortSignal },
 ): ListResult {
-  const { json, exitCode, item: _, messages, total, document, report, ...options } = batch;
+  const { json, exitCode, item: _, messages, document, report, ...options } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -74,7 +72,7 @@ export function batchResult<Result extends { readonly index: number }>(
     json,
     sortIndex: ({ index }) => index,
     document: () => (document ? document(inOrder()) : inOrder().map(json)),
-    summary: () => (total ? total(completed) : messages(completed).summary),
+    summary: () => messages(completed).summary,
     failure: () => failureOfBatch(inOrder(), batch, interrupt),
     ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),

@@ -20,15 +20,12 @@ export type TonedText = string | readonly { readonly text: string; readonly tone
 export interface ColumnLayout {
   /** The column heading in a table and the label of a record, in upper case. */
   readonly header: string;
-  /**
-   * How a table fits the column into a narrow terminal: `start` (paths) and `end` shorten values there, and `below` moves
-   * notes below their rows. By default, values wrap between words: ids stay whole.
-   */
-  readonly fit?: 'below' | 'start' | 'end' | undefined;
-  /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
+  /** Which end of a value a narrow terminal leaves out. Only such columns are shortened: ids stay whole. */
+  readonly fit?: 'start' | 'end' | undefined;
+  /** Whether values stand below their rows, because they are sentences. */
+  readonly isNote?: boolean | undefined;
+  /** Whether a narrow terminal leaves out the column. The last one goes first. */
   readonly isOptional?: boolean | undefined;
-  /** Whether a narrow terminal wraps the values before it leaves out other columns. */
-  readonly wrapsFirst?: boolean | undefined;
   /** Whether only --wide and rows in a pipe show the column: most people need it nowhere but in scripts. */
   readonly isWide?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
@@ -63,8 +60,6 @@ export interface Row {
   readonly json: unknown;
   /** One for each column of the list. */
   readonly cells: readonly ResultCell[];
-  /** The item's lines in tsv, if they are not just one line of the cells. */
-  readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
   /** The order in tables and CI reports. Rows with equal values keep their order. */
   readonly sortIndex: number;
   readonly ci?: CiItem | undefined;
@@ -133,8 +128,6 @@ export interface ObjectResult {
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
-  /** Whether a terminal breaks the lines of `text` between words; otherwise it is shown exactly. */
-  readonly isWrapped?: boolean;
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError;
 }
@@ -173,49 +166,32 @@ export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' |
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
-  /** Returns an item's lines in tsv, if they are not just one line of the cells. */
-  readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
   readonly ci?: ((item: Item) => CiItem) | undefined;
 }
 
-async function* toRows<Item>(
+/** The row of an item. Its parts are computed on access: no format needs all of them, and a list may have 100,000. */
+function toRow<Item>(item: Item, columns: readonly Column<Item>[], options: ListOptions<Item>): Row {
+  return {
+    get json() {
+      return options.json ? options.json(item) : item;
+    },
+    get cells() {
+      return toCells(item, columns);
+    },
+    get sortIndex() {
+      return options.sortIndex?.(item) ?? 0;
+    },
+    get ci() {
+      return options.ci?.(item);
+    },
+  };
+}
+
+async function* mapItems<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   convert: (item: Item) => Row,
 ): AsyncGenerator<Row> {
   for await (const item of items) yield convert(item);
-}
-
-/** A row whose parts are computed on access: no format needs all of them, and a list may have 100,000. */
-class ItemRow<Item> implements Row {
-  private readonly item: Item;
-  private readonly columns: readonly Column<Item>[];
-  private readonly options: ListOptions<Item>;
-
-  constructor(item: Item, columns: readonly Column<Item>[], options: ListOptions<Item>) {
-    this.item = item;
-    this.columns = columns;
-    this.options = options;
-  }
-
-  get json(): unknown {
-    return this.options.json ? this.options.json(this.item) : this.item;
-  }
-
-  get cells(): readonly ResultCell[] {
-    return toCells(this.item, this.columns);
-  }
-
-  get tsvLines(): Row['tsvLines'] {
-    return this.options.tsvLines?.(this.item);
-  }
-
-  get sortIndex(): number {
-    return this.options.sortIndex?.(this.item) ?? 0;
-  }
-
-  get ci(): Row['ci'] {
-    return this.options.ci?.(this.item);
-  }
 }
 
 /** Builds a list. Reads the items as the renderer reads the rows. `Paged` items become `Paged` rows. */
@@ -224,9 +200,9 @@ export function listResult<Item>(
   columns: readonly Column<Item>[],
   options: ListOptions<Item>,
 ): ListResult {
-  const { json, sortIndex, tsvLines, ci, ...rest } = options;
-  const convert = (item: Item): Row => new ItemRow(item, columns, options);
-  const rows = items instanceof Paged ? items.map(convert) : toRows(items, convert);
+  const { json, sortIndex, ci, ...rest } = options;
+  const convert = (item: Item) => toRow(item, columns, options);
+  const rows = items instanceof Paged ? items.map(convert) : mapItems(items, convert);
   return { kind: 'list', columns, rows, ...rest };
 }
 

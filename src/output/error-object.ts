@@ -1,58 +1,40 @@
-import { type ErrorInfo, PartnerctlError, UsageError } from '../errors.ts';
+import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
 /** The JSON form of an error. */
 export interface ErrorObject {
-  type: string;
-  message: string;
-  status: number | null;
-  code: string | null;
-  request_id: string | null;
-  hint: string | null;
-  retry_at: string | null;
-  details: unknown;
+  readonly type: string;
+  readonly message: string;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly request_id: string | null;
+  readonly hint: string | null;
+  readonly retry_at: string | null;
+  readonly details: unknown;
 }
 
-/** Adds `why` to the details, so that scripts get it too. */
-function detailsOf({ details, why }: ErrorInfo): unknown {
-  if (why === undefined) return details ?? null;
-  if (typeof details === 'object' && details !== null && !Array.isArray(details)) return { ...details, why };
-  return details ?? { why };
-}
-
-function hintFor(error: PartnerctlError, commandPath: string | undefined): string | null {
-  if (error.info.hint !== undefined) return error.info.hint;
-  if (commandPath === undefined || !(error instanceof UsageError)) return null;
-  return `Run \`partnerctl ${commandPath} --help\` for its arguments and flags.`;
-}
+const BUG = 'This is a bug. Run the command again with --debug and report what it prints.';
 
 /**
- * Converts an error to its JSON form, for stderr and for the results of commands.
+ * Converts an error to its JSON form, for stderr and for the results of commands. Its details include `why`.
  * @param error any thrown value; an unexpected error gets the type `internal`
  * @param commandPath the failed command, such as `chat send`. A usage error without its own hint points to its help.
  */
 export function toErrorObject(error: unknown, commandPath?: string): ErrorObject {
-  if (!(error instanceof PartnerctlError)) {
-    return {
-      type: 'internal',
-      message: errorMessage(error),
-      status: null,
-      code: null,
-      request_id: null,
-      hint: 'This is a bug. Run the command again with --debug and report what it prints.',
-      retry_at: null,
-      details: null,
-    };
-  }
-  const { info } = error;
+  const isExpected = error instanceof PartnerctlError;
+  const { info } = isExpected ? error : new LocalError('', { hint: BUG });
+  const isUsage = commandPath !== undefined && error instanceof UsageError;
+  const help = isUsage ? `Run \`partnerctl ${commandPath} --help\` for its arguments and flags.` : null;
+  const { details = null, why } = info;
+  const isOpen = typeof details === 'object' && !Array.isArray(details);
   return {
-    type: error.type,
-    message: error.message,
+    type: isExpected ? error.type : 'internal',
+    message: errorMessage(error),
     status: info.status ?? null,
     code: info.code ?? null,
     request_id: info.requestId ?? null,
-    hint: hintFor(error, commandPath),
+    hint: info.hint ?? help,
     retry_at: info.retryAt ?? null,
-    details: detailsOf(info),
+    details: why !== undefined && isOpen ? { ...details, why } : details,
   };
 }

@@ -15,18 +15,6 @@ interface ErrorTextOptions {
   readonly columns?: number | undefined;
 }
 
-function serviceLine(status: number | null, code: string | null, requestId: string | null): string {
-  const failure = [status === null ? '' : `HTTP ${status}`, code ?? ''].filter((part) => part !== '').join(' ');
-  const request = requestId === null ? '' : `request id ${requestId}`;
-  return [failure, request].filter((part) => part !== '').join(', ');
-}
-
-function formatTime(iso: string): string {
-  const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return iso;
-  return `${date.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'long' })} (${date.toISOString()})`;
-}
-
 const INDENT = '  ';
 
 /** Indents every line, so that untrusted text cannot imitate our own lines at the left margin. */
@@ -48,7 +36,7 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error, commandPath);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
-  const service = serviceLine(status, code, requestId);
+  const service = [status && `HTTP ${status}`, code, requestId && `request id ${requestId}`].filter(Boolean).join(', ');
   // Loaded on demand: what measures the width of text takes a millisecond, and scripts need none.
   const wrapText = columns === undefined ? undefined : (await import('./wrap.ts')).wrapText;
   const wrapped = (text: string): string => wrapText?.(text, columns ?? 0, INDENT) ?? text;
@@ -58,7 +46,7 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
     labeled('error:', 'bad', message),
     why === undefined ? '' : wrapped(indent(sanitizeText(why))),
     service === '' ? '' : paint(sanitizeLine(service), 'dim'),
-    retryAt === null ? '' : `retry at: ${sanitizeLine(formatTime(retryAt))}`,
+    retryAt === null ? '' : `retry at: ${sanitizeLine(retryAt)}`,
     hint === null ? '' : labeled('hint:', 'heading', hint),
     debug ? paint(indent(sanitizeText(inspect(error))), 'dim') : '',
   ];

@@ -19,30 +19,13 @@ const MIN_WIDTH = 20;
 /** Longer texts are not rendered, because parsing them could take very long. */
 const MAX_LENGTH = 50_000;
 
-function indentLines(text: string, first: string, rest: string): string {
+function indentLines(text: string, first: string, rest = ' '.repeat(first.length)): string {
   return first + text.replaceAll('\n', `\n${rest}`);
 }
 
-/** Renders the tokens of one text. */
-class Renderer {
-  private readonly options: MarkdownOptions;
-
-  constructor(options: MarkdownOptions) {
-    this.options = options;
-  }
-
-  blocks(tokens: readonly Token[], width: number): string {
-    const texts = tokens.map((token) => this.block(token, width)).filter((text) => text !== '');
-    return texts.join('\n\n');
-  }
-
-  private inline(tokens: readonly Token[] = []): string {
-    return tokens.map((token) => this.inlineOne(token)).join('');
-  }
-
-  private inlineOne(token: Token): string {
-    const { chalk } = this.options;
-    const inner = 'tokens' in token && token.tokens ? this.inline(token.tokens) : undefined;
+function inlineText(tokens: readonly Token[], chalk: ChalkInstance): string {
+  const textOf = (token: Token): string => {
+    const inner = 'tokens' in token && token.tokens ? inlineText(token.tokens, chalk) : undefined;
     switch (token.type) {
       case 'strong':
         return chalk.bold(inner);
@@ -58,65 +41,66 @@ class Renderer {
       default:
         return inner ?? ('text' in token && typeof token.text === 'string' ? token.text : token.raw);
     }
-  }
+  };
+  return tokens.map(textOf).join('');
+}
 
-  private paragraph(text: string, width: number): string {
-    return wrapWords(this.options.keepsBreaks ? text : text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
-  }
+function paragraph(text: string, { width, keepsBreaks = false }: MarkdownOptions): string {
+  return wrapWords(keepsBreaks ? text : text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
+}
 
-  private list({ items, ordered, start }: Tokens.List, width: number): string {
-    const lines = items.map(({ tokens, task, checked }, index) => {
-      const mark = ordered ? `${(Number(start) || 1) + index}. ` : '• ';
-      const box = task ? `[${checked ? 'x' : ' '}] ` : '';
-      const blocks = tokens.filter(({ type }) => type !== 'checkbox');
-      const body = blocks.map((token) => this.block(token, width - mark.length)).filter((text) => text !== '');
-      return indentLines(box + body.join('\n'), mark, ' '.repeat(mark.length));
-    });
-    return lines.join('\n');
-  }
+function list({ items, ordered, start }: Tokens.List, options: MarkdownOptions): string {
+  const lines = items.map(({ tokens }, index) => {
+    const mark = ordered ? `${(Number(start) || 1) + index}. ` : '• ';
+    return indentLines(blocks(tokens, { ...options, width: options.width - mark.length }, '\n'), mark);
+  });
+  return lines.join('\n');
+}
 
-  /** Aligns the columns and wraps the last one. */
-  private table({ header, rows }: Tokens.Table, width: number): string {
-    const texts = [header, ...rows].map((cells) => cells.map((cell) => this.inline(cell.tokens)));
-    const widths = header.map((_, column) => Math.max(...texts.map((row) => stringWidth(row[column] ?? ''))));
-    const lines = texts.map((row) => {
-      const lead = row.slice(0, -1).map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell) + 2));
-      const indent = ' '.repeat(stringWidth(lead.join('')));
-      return indentLines(this.paragraph(row.at(-1) ?? '', width - indent.length), lead.join(''), indent);
-    });
-    return [this.options.chalk.bold(lines[0]), ...lines.slice(1)].join('\n');
-  }
+/** Aligns the columns and wraps the last one. */
+function table({ header, rows }: Tokens.Table, options: MarkdownOptions): string {
+  const texts = [header, ...rows].map((cells) => cells.map((cell) => inlineText(cell.tokens, options.chalk)));
+  const widths = header.map((_, column) => Math.max(...texts.map((row) => stringWidth(row[column] ?? ''))));
+  const lines = texts.map((row) => {
+    const lead = row.slice(0, -1).map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell) + 2));
+    const indent = stringWidth(lead.join(''));
+    const last = paragraph(row.at(-1) ?? '', { ...options, width: options.width - indent });
+    return indentLines(last, lead.join(''), ' '.repeat(indent));
+  });
+  return [options.chalk.bold(lines[0]), ...lines.slice(1)].join('\n');
+}
 
-  private block(token: Token, width: number): string {
-    const { chalk } = this.options;
-    switch (token.type) {
-      case 'space':
-        return '';
-      case 'heading':
-        return chalk.bold(this.inline(token.tokens));
-      case 'code':
-        return indentLines(chalk.cyan(token.text), INDENT, INDENT);
-      case 'blockquote':
-        return indentLines(this.blocks(token.tokens ?? [], width - 2), chalk.dim('│ '), chalk.dim('│ '));
-      case 'list':
-        return this.list(token as Tokens.List, width);
-      case 'table':
-        return this.table(token as Tokens.Table, width);
-      case 'hr':
-        return chalk.dim('────');
-      default:
-        return this.paragraph(this.inlineOne(token), width);
-    }
+function block(token: Token, options: MarkdownOptions): string {
+  const { chalk } = options;
+  switch (token.type) {
+    case 'space':
+    case 'checkbox':
+      return '';
+    case 'heading':
+      return chalk.bold(inlineText(token.tokens ?? [], chalk));
+    case 'code':
+      return indentLines(chalk.cyan(token.text), INDENT);
+    case 'list':
+      return list(token as Tokens.List, options);
+    case 'table':
+      return table(token as Tokens.Table, options);
+    default:
+      return paragraph(inlineText([token], chalk), options);
   }
 }
 
+function blocks(tokens: readonly Token[], options: MarkdownOptions, between: string): string {
+  const texts = tokens.map((token) => block(token, options)).filter((text) => text !== '');
+  return texts.join(between);
+}
+
 /**
- * Renders Markdown for a terminal: emphasis, code, lists, tables, quotes, and links with their URL. Sanitizes the text
- * first, so that the output contains only the escape sequences of chalk.
+ * Renders Markdown for a terminal: emphasis, code, lists, tables, and links with their URL. Sanitizes the text first, so that
+ * the output contains only the escape sequences of chalk.
  */
 export async function renderMarkdown(text: string, options: MarkdownOptions): Promise<string> {
   const sanitized = sanitizeText(text);
   if (sanitized.length > MAX_LENGTH) return sanitized;
   const { Lexer } = await import('marked');
-  return new Renderer(options).blocks(new Lexer({ gfm: true, breaks: true }).lex(sanitized), options.width);
+  return blocks(new Lexer({ gfm: true, breaks: true }).lex(sanitized), options, '\n\n');
 }

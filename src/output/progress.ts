@@ -7,16 +7,11 @@ const SECOND_MS = 1000;
 
 /** Shows what a command is waiting for. */
 export interface Progress {
-  /**
-   * Shows `text` after one second. If another text is already active, replaces it immediately.
-   * @param limitMs counts down next to the text
-   */
+  /** Shows `text` after one second, or at once in place of another text. @param limitMs counts down next to it */
   start(text: string, limitMs?: number): void;
   /** Replaces the text. Does nothing before `start`. */
   update(text: string): void;
-  /** Replaces the detail that follows the text. '' removes it. */
-  detail(text: string): void;
-  /** Shows a detail that counts down; ignores waits of up to a second. @param format receives the time left: `1 min 12 s` */
+  /** Shows a wait of more than a second next to the text. @param format receives the time left: `1 min 12 s` */
   countdown(ms: number, format: (left: string) => string): void;
   /** Removes the text. */
   stop(): void;
@@ -32,22 +27,22 @@ interface ProgressOptions {
   readonly redact: (text: string) => string;
 }
 
-/** A note that follows the text, with the time left if it counts down; '' for none. */
-type Note = string | { readonly until: number; readonly format: (left: string) => string };
+interface Countdown {
+  readonly until: number;
+  readonly format: (left: string) => string;
+}
 
 interface Activity {
   readonly ended: AbortController;
   text: string;
-  limit: Note;
-  detail: Note;
-  isTicking?: boolean;
+  limit?: Countdown | undefined;
+  wait?: Countdown | undefined;
   spinner?: Ora;
 }
 
 const SILENT: Progress = {
   start() {},
   update() {},
-  detail() {},
   countdown() {},
   stop() {},
   pauseDuring: (act) => act(),
@@ -69,73 +64,63 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
   let current: Activity | undefined;
   let pauses = 0;
 
-  const clean = (text: string): string => sanitizeLine(redact(text));
+  const countDown = (ms: number, format: Countdown['format']) => ({ until: clock.monotonic() + ms, format });
 
-  const countDown = (ms: number, format: (left: string) => string): Note => ({ until: clock.monotonic() + ms, format });
-
-  const leftOf = (note: Note): number => (typeof note === 'string' ? 0 : note.until - clock.monotonic());
-
-  const describe = ({ text, limit, detail }: Activity): string => {
-    const notes = [limit, detail].map((note) => {
-      if (typeof note === 'string') return note;
-      return leftOf(note) > 0 ? clean(note.format(formatLeft(leftOf(note)))) : '';
+  const notesOf = ({ limit, wait }: Activity): string[] =>
+    [limit, wait].flatMap((countdown) => {
+      const left = countdown ? countdown.until - clock.monotonic() : 0;
+      return countdown && left > 0 ? [countdown.format(formatLeft(left))] : [];
     });
-    const shown = notes.filter((note) => note !== '').join('; ');
-    return shown === '' ? text : `${text} (${shown})`;
+
+  const describe = (activity: Activity): string => {
+    const notes = notesOf(activity).join('; ');
+    return sanitizeLine(redact(notes === '' ? activity.text : `${activity.text} (${notes})`));
   };
 
-  /** Updates the notes every second, as long as one counts down. */
-  const tick = async (activity: Activity): Promise<void> => {
-    if (activity.isTicking) return;
-    activity.isTicking = true;
-    while (Math.max(leftOf(activity.limit), leftOf(activity.detail)) > 0) {
-      await clock.sleep(SECOND_MS, activity.ended.signal);
-      if (activity.spinner) activity.spinner.text = describe(activity);
-    }
-    activity.isTicking = false;
-  };
-
-  const show = (change: Partial<Pick<Activity, 'text' | 'limit' | 'detail'>>): void => {
+  const show = (change: Partial<Pick<Activity, 'text' | 'limit' | 'wait'>>): void => {
     if (!current) return;
     Object.assign(current, change);
     if (current.spinner) current.spinner.text = describe(current);
-    tick(current).catch(() => {
-      // It was stopped.
-    });
+  };
+
+  /** Updates the text every second, as long as something counts down. */
+  const tick = async (activity: Activity | undefined): Promise<void> => {
+    while (activity && notesOf(activity).length > 0) {
+      await clock.sleep(SECOND_MS, activity.ended.signal);
+      if (activity === current) show({});
+    }
   };
 
   const appear = async (started: Activity): Promise<void> => {
     await clock.sleep(SECOND_MS, started.ended.signal);
     const { default: ora } = await import('ora');
     if (started.ended.signal.aborted) return;
-    started.spinner = ora({
-      stream,
-      isEnabled: true,
-      color: false,
-      text: describe(started),
-      // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
-      hideCursor: false,
-      discardStdin: false,
-    });
+    // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
+    const safe = { hideCursor: false, discardStdin: false };
+    started.spinner = ora({ stream, isEnabled: true, color: false, text: describe(started), ...safe });
     if (pauses === 0) started.spinner.start();
+  };
+
+  const ignore = (): void => {
+    // It was stopped, or the library failed to load: continue without a spinner.
   };
 
   return {
     start(text, limitMs) {
-      const limit = limitMs === undefined ? '' : countDown(limitMs, (left) => `${left} left`);
-      const started = { text: clean(text), limit, detail: '' };
-      if (!current) {
-        current = { ended: new AbortController(), ...started };
-        appear(current).catch(() => {
-          // It was stopped, or the library failed to load: continue without a spinner.
-        });
+      const limit = limitMs === undefined ? undefined : countDown(limitMs, (left) => `${left} left`);
+      if (current) {
+        show({ text, limit, wait: undefined });
+      } else {
+        current = { ended: new AbortController(), text, limit };
+        appear(current).catch(ignore);
       }
-      show(started);
+      tick(current).catch(ignore);
     },
-    update: (text) => show({ text: clean(text) }),
-    detail: (text) => show({ detail: clean(text) }),
+    update: (text) => show({ text }),
     countdown(ms, format) {
-      if (ms > SECOND_MS) show({ detail: countDown(ms, format) });
+      if (ms <= SECOND_MS) return;
+      show({ wait: countDown(ms, format) });
+      tick(current).catch(ignore);
     },
     stop() {
       current?.ended.abort();

@@ -12,25 +12,14 @@ import {
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** The hint of a failed query omits longer results. */
-const MAX_RESULT_IN_HINT = 2_000;
-
-/**
- * The command has done its work, so the error includes the result. If the command failed, scripts need its own exit code.
- */
-function failedQuery(
-  expression: string,
-  result: JSONValue,
-  error: unknown,
-  failure: PartnerctlError | undefined,
-): PartnerctlError {
+/** The command has done its work, so the error includes its result. If the command failed, scripts need its own exit code. */
+function failedQuery(expression: string, answer: JSONValue, error: unknown, failure: PartnerctlError | undefined) {
   const message = `--query does not apply to the result: ${expression}`;
+  const result = `Its result without --query: ${stringifyJson(answer)}`;
+  const details = { answer };
+  if (failure) return withHint(failure, { hint: `${message}\n${result}`, details });
   const why = errorMessage(error);
-  const text = stringifyJson(result);
-  const resultText = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
-  const details = { answer: result };
-  if (failure) return withHint(failure, { hint: `${message}\n${why}${resultText}`, details });
-  return new LocalError(message, { why, hint: `The command itself succeeded.${resultText}`, details, cause: error });
+  return new LocalError(message, { why, hint: `The command itself succeeded. ${result}`, details, cause: error });
 }
 
 /** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
@@ -41,9 +30,11 @@ function calledFunctions(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(calledFunctions)];
 }
 
-/** A JSON.stringify replacer that converts bigints to text, because numbers would lose precision. */
-function bigIntToText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+/** The JSON form of a value. Large integers become text, because numbers would lose precision. */
+function toJson(data: unknown): JSONValue {
+  return JSON.parse(
+    JSON.stringify(data, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? 'null',
+  );
 }
 
 /**
@@ -61,10 +52,9 @@ export async function compileQuery(
     const compiled = compile(expression, { enable_legacy_literals: true });
     const registered = getRegisteredFunctions();
     const unknown = calledFunctions(compiled).find((name) => !registered.includes(name));
-    if (unknown !== undefined)
-      throw new Error(`Unknown function ${unknown}(). Known functions: ${registered.toSorted().join(', ')}.`);
+    if (unknown !== undefined) throw new Error(`Unknown function ${unknown}().`);
     return (data, failure) => {
-      const json: JSONValue = JSON.parse(JSON.stringify(data, bigIntToText) ?? 'null');
+      const json = toJson(data);
       try {
         return TreeInterpreter.search(compiled, json);
       } catch (error) {

@@ -12,8 +12,7 @@ import {
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { jsonLine, writeJson } from './formats/json.ts';
-import { consume, toJsonForm, writeLines } from './formats/rows.ts';
-import { tsvLines } from './formats/tsv.ts';
+import { toJsonForm, tsvRow, writeLines } from './formats/rows.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
@@ -49,13 +48,11 @@ function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: S
   return isTTY || isReport ? 'table' : 'tsv';
 }
 
-/** Wraps sanitized text if the sink is a terminal. */
-async function wrapIn(text: string, { isTTY, columns }: Sink): Promise<string> {
-  return isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
-}
-
+/** Writes a notice, wrapped in a terminal. */
 async function writeNotice(text: string, { stderr }: RenderIo): Promise<void> {
-  if (text !== '') await stderr.write(`${await wrapIn(sanitizeText(text), stderr)}\n`);
+  if (text === '') return;
+  const clean = sanitizeText(text);
+  await stderr.write(`${stderr.isTTY ? (await import('./wrap.ts')).wrapText(clean, stderr.columns, '  ') : clean}\n`);
 }
 
 /** Writes a list or an object as text. Its modules load on demand, so that scripts start fast. */
@@ -68,9 +65,9 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
     const { formatObject } = await import('./table.ts');
     return stdout.write(await formatObject(result, layout));
   }
-  let shown: { readonly text: string; readonly cut?: string };
+  let shown: { readonly text: string; readonly isCut?: boolean };
   if (result.report) {
-    await consume(result.rows);
+    for await (const _ of result.rows);
     const { formatReport } = await import('./report.ts');
     // Never longer than the terminal is wide: --wide is for what tables shorten.
     shown = { text: await formatReport(result.report(), { ...layout, width: screenWidth }) };
@@ -81,14 +78,14 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   if (shown.text !== '') await page(shown.text);
   if (quiet) return;
   if (shown.text === '') await writeNotice(result.empty, io);
-  if (shown.cut && stderr.isTTY) await writeNotice(shown.cut, io);
+  if (shown.isCut && stderr.isTTY) await writeNotice('Some values are shortened or left out: --wide shows them.', io);
   if (!result.report && result.summary) await writeNotice(result.summary(), io);
 }
 
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout } = io;
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
-    return stdout.write(result.isWrapped ? await wrapIn(result.text, stdout) : result.text);
+    return stdout.write(result.text);
   }
   switch (formatOf(result, options, stdout)) {
     case 'json':
@@ -96,7 +93,7 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     case 'ndjson':
       return writeLines(result, jsonLine, stdout);
     case 'tsv':
-      return writeLines(result, tsvLines, stdout);
+      return writeLines(result, tsvRow, stdout);
     case 'yaml':
       return (await import('./formats/yaml.ts')).writeYaml(result, stdout);
     case 'table':
@@ -112,9 +109,6 @@ async function renderBody(result: BodyResult, options: RenderOptions, io: Render
     return renderData(toScriptResult(bodyToJson(result)), options, io);
   }
   await writeBody(result, io.stdout);
-  const isLineOpen = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
-  // A pipe may lead to the same terminal (`| cat`). Begin the error on a line of its own.
-  if (result.failure && isLineOpen && io.stderr.isTTY) await io.stderr.write('\n');
 }
 
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { describeFileError, OutputError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { type Sink, withWrite } from '../platform/io.ts';
@@ -25,9 +27,8 @@ function normalizeReaderGone(error: Error, isTTY: boolean): Error {
 }
 
 /**
- * Creates a sink for a process stream. `write` resolves when the operating system has accepted the text, so it waits
- * for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with the stream's error, such as a
- * full disk. Handles the stream's `error` events.
+ * Creates a sink for a process stream, and handles its `error` events. `write` resolves when the operating system has accepted
+ * the text, so it waits for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with the stream's error.
  */
 export function streamSink(stream: OutputStream): Sink {
   let failure: Error | undefined;
@@ -75,26 +76,19 @@ const READER_GRACE_MS = 1_000;
  */
 export async function waitForReader(written: Promise<unknown>, signal: AbortSignal | undefined): Promise<boolean> {
   if (!signal) return written.then(() => true);
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort = (): void => undefined;
-  const stalled = new Promise<false>((resolve) => {
-    onAbort = () => {
-      timer = setTimeout(() => resolve(false), READER_GRACE_MS);
-    };
-  });
-  signal.addEventListener('abort', onAbort);
-  if (signal.aborted) onAbort();
+  const settled = new AbortController();
+  const stalled = async (): Promise<false> => {
+    if (!signal.aborted) await once(signal, 'abort', { signal: settled.signal });
+    return setTimeout(READER_GRACE_MS, false, { signal: settled.signal });
+  };
   try {
-    return await Promise.race([written.then(() => true), stalled]);
+    return await Promise.race([written.then(() => true), stalled()]);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
+    settled.abort();
   }
 }
 
-/**
- * Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors.
- */
+/** Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors. */
 export function isReaderGone(error: unknown): boolean {
   return errorCode(error) === 'EPIPE';
 }
@@ -125,10 +119,9 @@ export function outputSink(sink: Sink, { clean, progress, signal, isOptional = f
     isStalled ||= !(await waitForReader(written, signal?.()));
     if (isStalled) throw signal?.()?.reason;
   };
-  const sendPaused: Sink['write'] = (text, encoding) =>
-    sink.isTTY && progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
-  return withWrite(
-    isOptional ? (text, encoding) => sendPaused(text, encoding).catch(() => undefined) : sendPaused,
-    sink,
-  );
+  const write: Sink['write'] = async (text, encoding) => {
+    const sent = sink.isTTY && progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
+    return isOptional ? sent.catch(() => undefined) : sent;
+  };
+  return withWrite(write, sink);
 }

@@ -1,8 +1,7 @@
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import { createPaint, type Paint } from './color.ts';
-import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Row, Style } from './command-result.ts';
-import { type Fitted, fitColumns, GAP, type TextRow, widest } from './fit-columns.ts';
+import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Style } from './command-result.ts';
 import { withRelativeTimes } from './relative-time.ts';
 import { cellText } from './sanitize.ts';
 import { shorten, wrapLine } from './wrap.ts';
@@ -24,6 +23,20 @@ interface Layout {
   readonly paint: Paint;
 }
 
+/** The clean texts of a row, one for each column of the list. */
+type TextRow = readonly { readonly text: string; readonly style: Style | undefined }[];
+
+/** A column that is shown, its position among all columns, and its width. */
+interface ShownColumn extends ColumnLayout {
+  readonly index: number;
+  readonly width: number;
+}
+
+const GAP = '  ';
+
+/** A shortened value that is narrower says nothing. */
+const MIN_SHORTENED = 20;
+
 /** Narrower records would wrap almost every word. */
 const MIN_RECORD_WIDTH = 20;
 
@@ -37,117 +50,92 @@ const FRAMELESS: Table.TableConstructorOptions = {
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
 
-/** The texts of a row's cells, without those of columns that are not shown. */
 function toTextRow(
   cells: readonly ResultCell[],
   columns: readonly ColumnLayout[],
-  { redact, now, isWide = false }: LayoutOptions,
+  { redact, now }: LayoutOptions,
 ): TextRow {
-  const placed = cells.map((cell, at) => ({ ...cell, column: columns[at] }));
-  const shown = placed.filter(({ column }) => isWide || !column?.isWide);
-  const texts = shown.map(({ value, column }) => {
+  return cells.map(({ value, tone }, index) => {
     const text = cellText(value, redact);
-    return now !== undefined && column?.isTime ? withRelativeTimes(text, now) : text;
+    return { text: now !== undefined && columns[index]?.isTime ? withRelativeTimes(text, now) : text, style: tone };
   });
-  return { texts, tones: shown.map(({ tone }) => tone) };
 }
 
-/** The columns to show, with clean headers. */
-function shownColumns(columns: readonly ColumnLayout[], { isWide = false, redact }: LayoutOptions): ColumnLayout[] {
-  const shown = columns.filter((column) => isWide || !column.isWide);
-  return shown.map((column) => ({ ...column, header: cellText(column.header, redact) }));
+/** The columns that have values, with clean headers, as wide as their widest value. */
+function shownColumns(
+  columns: readonly ColumnLayout[],
+  rows: readonly TextRow[],
+  { isWide = false, redact }: LayoutOptions,
+): readonly ShownColumn[] {
+  return columns.flatMap((column, index) => {
+    const width = rows.reduce((widest, row) => Math.max(widest, stringWidth(row[index]?.text ?? '')), 0);
+    if (width === 0 || (column.isWide && !isWide)) return [];
+    const header = cellText(column.header, redact);
+    return [{ ...column, index, header, width: Math.max(width, stringWidth(header)) }];
+  });
+}
+
+/** Narrows the widest columns that may be shortened. @returns undefined if the columns are too wide all the same */
+function narrow(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
+  const narrowed = columns.map((column) => ({ ...column }));
+  const natural = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+  for (let excess = natural - width; excess > 0; excess -= 1) {
+    const shortened = narrowed.filter((column) => column.fit && column.width > MIN_SHORTENED);
+    const [widest] = shortened.toSorted((a, b) => b.width - a.width);
+    if (!widest) return undefined;
+    widest.width -= 1;
+  }
+  return narrowed;
+}
+
+/**
+ * Fits the columns of a table into a width: shortens those that may be shortened, then leaves out optional ones, from the last.
+ * @returns undefined if they are too wide all the same
+ */
+function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
+  let fitted = columns;
+  for (;;) {
+    const narrowed = narrow(fitted, width);
+    const last = fitted.findLast(({ isOptional }) => isOptional);
+    if (narrowed || !last) return narrowed;
+    fitted = fitted.filter((column) => column !== last);
+  }
+}
+
+/** The cells of a row in these columns. */
+function cellsOf(row: TextRow, columns: readonly ShownColumn[]): TextRow {
+  return columns.flatMap(({ index }) => row[index] ?? []);
 }
 
 /** Lays out an item as lines of `LABEL: value` with aligned values, which wrap between words. Leaves out empty values. */
-function layOutRecord(labels: readonly string[], { texts, tones }: TextRow, { width, paint }: Layout): string[] {
-  const shown = labels.map((label, index) => ({ label: label && `${label}:`, text: texts[index] ?? '', index }));
-  const filled = shown.filter(({ text }) => text !== '');
-  const labelWidth = Math.max(0, ...filled.map(({ label }) => stringWidth(label)));
+function layOutRecord(labels: readonly string[], cells: TextRow, { width, paint }: Layout): string[] {
+  const filled = cells.map((cell, at) => ({ ...cell, label: labels[at] ? `${labels[at]}:` : '' }));
+  const shown = filled.filter(({ text }) => text !== '');
+  const labelWidth = Math.max(0, ...shown.map(({ label }) => stringWidth(label)));
   const indent = labelWidth === 0 ? 0 : labelWidth + 1;
-  return filled.flatMap(({ label, text, index }) =>
+  return shown.flatMap(({ label, text, style }) =>
     wrapLine(text, Math.max(width, MIN_RECORD_WIDTH) - indent).map((line, at) => {
-      const lead = at === 0 ? paint(label, 'dim') + ' '.repeat(indent - stringWidth(label)) : ' '.repeat(indent);
-      return lead + paint(line, tones[index]);
+      const lead = at === 0 ? label : '';
+      return paint(lead, 'dim') + ' '.repeat(indent - stringWidth(lead)) + paint(line, style);
     }),
   );
 }
 
-/** A row of a table: the lines of its cells side by side, and the lines below. */
-interface DrawnRow {
-  readonly cells: readonly { readonly lines: readonly string[]; readonly style: Style | undefined }[];
-  readonly below: readonly string[];
-}
-
-/** Draws rows as columns without a frame. */
-function draw(rows: readonly DrawnRow[], paint: Paint): string[] {
-  const widths = (rows[0]?.cells ?? []).map((_, at) => widest(rows.flatMap(({ cells }) => cells[at]?.lines ?? [])));
+/** Draws rows as columns without a frame, one line each. */
+function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], paint: Paint): string[] {
+  const drawRow = (row: TextRow): string[] =>
+    columns.map(({ width, fit }, at) => {
+      const { text = '', style } = row[at] ?? {};
+      const shown = fit === undefined ? text : shorten(text, width, fit);
+      return paint(shown, style) + ' '.repeat(width - stringWidth(shown));
+    });
   const lines: string[] = [];
   for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
-    const chunk = rows.slice(from, from + CHUNK_SIZE);
     const table = new Table(FRAMELESS);
-    const drawCell = ({ lines: [first = '', ...rest], style }: DrawnRow['cells'][number], at: number): string =>
-      [
-        paint(first, style) + ' '.repeat((widths[at] ?? 0) - stringWidth(first)),
-        ...rest.map((line) => paint(line, style)),
-      ].join('\n');
-    table.push(...chunk.map(({ cells }) => cells.map(drawCell)));
-    const drawn = table.toString().split('\n');
-    for (const { cells, below } of chunk) {
-      const height = Math.max(...cells.map((cell) => cell.lines.length));
-      lines.push(...drawn.splice(0, height).map((line) => line.trimEnd()), ...below);
-    }
+    table.push(...rows.slice(from, from + CHUNK_SIZE).map(drawRow));
+    lines.push(...table.toString().split('\n'));
   }
-  return lines;
-}
-
-function drawTable(
-  columns: readonly ColumnLayout[],
-  rows: readonly TextRow[],
-  { beside, below }: Fitted,
-  { width, paint }: Layout,
-): string[] {
-  const fitted = (texts: readonly string[], styles: readonly (Style | undefined)[]): DrawnRow['cells'] =>
-    beside.map(({ column: { fit }, index, width: columnWidth }) => {
-      const text = texts[index] ?? '';
-      const isShortened = fit === 'start' || fit === 'end';
-      const lines = isShortened ? [shorten(text, columnWidth, fit)] : wrapLine(text, columnWidth);
-      return { lines, style: styles[index] };
-    });
-  const headers = columns.map(({ header }) => header);
-  const labels = below.map(({ index }) => (below.length === 1 ? '' : (headers[index] ?? '')));
-  const heading = {
-    cells: fitted(
-      headers,
-      headers.map(() => 'heading' as const),
-    ),
-    below: [],
-  };
-  const drawn = rows.map(({ texts, tones }): DrawnRow => {
-    const notes = {
-      texts: below.map(({ index }) => texts[index] ?? ''),
-      tones: below.map(({ index }) => tones[index]),
-    };
-    const lines = layOutRecord(labels, notes, { width: width - GAP.length, paint });
-    return { cells: fitted(texts, tones), below: lines.map((line) => GAP + line) };
-  });
-  return draw(headers.some((header) => header !== '') ? [heading, ...drawn] : drawn, paint);
-}
-
-function joinHeaders(columns: Fitted['leftOut']): string {
-  const headers = columns.map(({ column }) => column.header);
-  return `${new Intl.ListFormat('en-US').format(headers)} ${headers.length === 1 ? 'is' : 'are'}`;
-}
-
-/** Says what a table does not show, and how to see it; '' if it shows everything. */
-function describeCut({ beside, leftOut }: Fitted): string {
-  const shortened = beside.filter(
-    ({ column: { fit }, width, natural }) => width < natural && /start|end/.test(fit ?? ''),
-  );
-  const parts = [
-    ...(shortened.length > 0 ? [`${joinHeaders(shortened)} shortened`] : []),
-    ...(leftOut.length > 0 ? [`${joinHeaders(leftOut)} left out`] : []),
-  ];
-  return parts.length === 0 ? '' : `${parts.join(', and ')}. Add --wide to see everything.`;
+  return lines.map((line) => line.trimEnd());
 }
 
 function toText(lines: readonly string[]): string {
@@ -156,33 +144,48 @@ function toText(lines: readonly string[]): string {
 
 /** Reads all rows of a list, in the order to show. */
 async function readRows({ rows, columns }: Pick<ListResult, 'columns' | 'rows'>, options: LayoutOptions) {
-  const read: (Pick<Row, 'sortIndex'> & { readonly row: TextRow })[] = [];
+  const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
   for await (const { sortIndex, cells } of rows) read.push({ sortIndex, row: toTextRow(cells, columns, options) });
   return read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
 }
 
 /**
- * Formats a list as a table, or as one record per item if a word would have to be split. Reads all rows.
- * @returns the text, '' without rows; and a sentence about what it does not show, '' if it shows everything
+ * Formats a list as a table with notes below the rows, or, if the table is too wide, as one record per item. Reads all rows.
+ * @returns the text, '' without rows; and whether something is shortened or left out
  * @throws the error of the rows
  */
 export async function formatTable(
   list: Pick<ListResult, 'columns' | 'rows'>,
   options: LayoutOptions,
-): Promise<{ readonly text: string; readonly cut: string }> {
-  const columns = shownColumns(list.columns, options);
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const rows = await readRows(list, options);
-  if (rows.length === 0 || columns.length === 0) return { text: '', cut: '' };
-  const layout = { width: options.width, paint: await createPaint(options.color) };
-  const fitted = fitColumns(columns, rows, options.width);
-  if (fitted) return { text: toText(drawTable(columns, rows, fitted, layout)), cut: describeCut(fitted) };
-  const labels = columns.map(({ header }) => header);
-  return { text: rows.map((row) => toText(layOutRecord(labels, row, layout))).join('\n'), cut: '' };
+  const columns = shownColumns(list.columns, rows, options);
+  if (columns.length === 0) return { text: '', isCut: false };
+  const { width } = options;
+  const layout = { width, paint: await createPaint(options.color) };
+  const notes = columns.filter(({ isNote }) => isNote);
+  const beside = columns.filter(({ isNote }) => !isNote);
+  const fitted = fitColumns(beside, width);
+  if (!fitted) {
+    const labels = columns.map(({ header }) => header);
+    const records = rows.map((row) => toText(layOutRecord(labels, cellsOf(row, columns), layout)));
+    return { text: records.join('\n'), isCut: false };
+  }
+  const heading: TextRow = fitted.map(({ header }) => ({ text: header, style: 'heading' }));
+  const [head = '', ...lines] = drawLines(fitted, [heading, ...rows.map((row) => cellsOf(row, fitted))], layout.paint);
+  const drawn = rows.flatMap((row, at) => {
+    const below = layOutRecord([], cellsOf(row, notes), { ...layout, width: width - GAP.length });
+    return [lines[at] ?? '', ...below.map((line) => GAP + line)];
+  });
+  const isCut = fitted.length < beside.length || fitted.some((column, at) => column.width !== beside[at]?.width);
+  return { text: toText(head === '' ? drawn : [head, ...drawn]), isCut };
 }
 
 /** Formats an object as lines of `LABEL: value`. Times are exact, and nothing is shortened. */
 export async function formatObject({ columns, cells }: ObjectResult, options: LayoutOptions): Promise<string> {
-  const labels = shownColumns(columns, options).map(({ header }) => header);
   const row = toTextRow(cells, columns, { ...options, now: undefined });
-  return toText(layOutRecord(labels, row, { width: options.width, paint: await createPaint(options.color) }));
+  const shown = shownColumns(columns, [row], options);
+  const labels = shown.map(({ header }) => header);
+  const layout = { width: options.width, paint: await createPaint(options.color) };
+  return toText(layOutRecord(labels, cellsOf(row, shown), layout));
 }

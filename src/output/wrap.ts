@@ -56,29 +56,19 @@ function indentOf(line: string): string {
 
 /** Wraps each line of outside text, in which a command is only words. @param hanging as in `wrapText` */
 export function wrapWords(text: string, width: number, hanging = ''): string {
-  const lines = text.split('\n').flatMap((line) => wrapLine(line, width, indentOf(line) + hanging, WORD));
-  return lines.join('\n');
+  const wrap = (line: string) => wrapLine(line, width, indentOf(line) + hanging, WORD);
+  return text.split('\n').flatMap(wrap).join('\n');
 }
 
-/** A line of an excerpt, whose alignment matters; a source line, and the carets below it. */
+/** A line of an excerpt, whose alignment matters: a source line, or the carets below it. */
 const EXCERPT = /^ *\d* +\| /;
-const MARKED_LINE = /^( *\d+ \| )(.*)\n( *\| )( *)(\^+)$/gm;
 
 /**
- * Wraps each line of a message of ours between words. Of a source line and the carets below it, keeps what fits
- * around the start of the carets; keeps other excerpts.
- * @param width the maximum width of a line in columns, or Infinity to wrap nothing
+ * Wraps each line of a message of ours between words, except excerpts.
+ * @param width the maximum width of a line in columns, or Infinity
  * @param hanging the extra indentation of continued lines
  */
 export function wrapText(text: string, width: number, hanging = ''): string {
-  const fitted = text.replace(MARKED_LINE, (...[, margin, line, start, gap, carets]: string[]) => {
-    const [source = '', marks = ''] = [line, `${gap}${carets}`];
-    const room = width - (margin ?? '').length;
-    const from = Math.max(0, Math.min(marks.indexOf('^') - Math.floor(room / 2), source.length - room));
-    return `${margin}${source.slice(from, from + room)}\n${start}${marks.slice(from, from + room)}`;
-  });
-  const lines = fitted
-    .split('\n')
-    .flatMap((line) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging)));
-  return lines.join('\n');
+  const wrap = (line: string) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging));
+  return text.split('\n').flatMap(wrap).join('\n');
 }

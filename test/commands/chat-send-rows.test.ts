@@ -240,7 +240,7 @@ test('Ctrl-C records what was sent and says how many rows are left, and the same
   const ran = await send(rows, [], { signals });
   expect(ran.code).toBe(130);
   expect(statuses(ran)).toEqual(['sent', 'sent', 'unknown', 'not_sent', 'not_sent', 'not_sent']);
-  expect(ran.error().message).toBe('Interrupted: 2 sent, 1 unknown, 3 not sent.');
+  expect(ran.error().message).toBe('Interrupted. 2 sent, 1 unknown, 3 not sent.');
   expect(ran.error().hint).toBe('Run the same command again: it sends only what is left.');
   fake.respond(acknowledged);
   fake.requests.length = 0;

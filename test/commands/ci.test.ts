@@ -118,7 +118,7 @@ describe('--summary', () => {
     const text = read(env.GITHUB_STEP_SUMMARY ?? '');
     expect(text).toMatch(/^### partnerctl plan\n\n<p>Plan: 2 spaces, 2 agents, 1 job to create\.<\/p>/);
     expect(text).toMatch(/### partnerctl provision\n\n<p>Done: 2 spaces, 2 agents, 1 job created\.<\/p>/);
-    expect(text).toMatch(/<pre>acme {2}.*acme\.yaml:1, created\n +\+ created space/);
+    expect(text).toMatch(/<pre>acme {2}.*acme\.yaml:1, created\n +\+ space/);
     expect(text).not.toContain('SECRET-PLAN');
   });
 

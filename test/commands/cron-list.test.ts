@@ -64,7 +64,7 @@ describe('cron list', () => {
     const table = ['list', '-o', 'table', '--color', 'never'];
     const ran = await service.cron(table, { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
-    expect(rows[0]).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE$/);
+    expect(rows[0]).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE$/);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     const [open, gone] = ran.stderr.split('\n');

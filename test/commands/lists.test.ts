@@ -27,7 +27,7 @@ describe('spaces list', () => {
     expect((await list()).stdout).toBe(tsv);
     const rows = (await list('-o', 'table')).stdout.trimEnd().split('\n');
     expect(rows).toHaveLength(151);
-    expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE$/);
+    expect(rows[0]).toMatch(/^SPACE +EXTERNAL ID +NAME +ORG-WIDE$/);
   });
 
   test('rejects an invalid query before any request', async () => {

@@ -64,7 +64,7 @@ test('webhook replay leaves the rest unsent at Ctrl-C and says so', async () => 
   const { code, stderr } = await run(['webhook', 'replay', directory, '--forward-to', target.url], { signals });
   expect({ code, stderr }).toEqual({
     code: 130,
-    stderr: expect.stringContaining('Interrupted: 1 sent, 1 failed, 1 skipped.'),
+    stderr: expect.stringContaining('Interrupted. 1 sent, 1 failed, 1 skipped.'),
   });
   expect(target.received).toHaveLength(2);
 });

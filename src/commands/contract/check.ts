@@ -10,7 +10,7 @@ const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'RESULT', value: ({ result }) => result },
   { header: 'VALUE', value: ({ value }) => value },
   { header: 'SOURCE', value: ({ source }) => source },
-  { header: 'DETAIL', value: ({ detail }) => detail },
+  { header: 'DETAIL', value: ({ detail }) => detail, isNote: true },
 ];
 
 const withResult = (checks: readonly LeafCheck[], wanted: LeafCheck['result']) =>

@@ -10,7 +10,7 @@ const COLUMNS: readonly Column<ImportedChange>[] = [
   { header: 'OLD', value: ({ old }) => old },
   { header: 'NEW', value: (change) => change.new },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', fit: 'below' },
+  { header: 'EVIDENCE', value: ({ evidence }) => evidence, tone: () => 'dim', isNote: true },
 ];
 
 function conflictError(conflicts: readonly ImportedChange[]): UsageError {

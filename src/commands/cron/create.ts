@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
   { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
-  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description) },
+  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description), fit: 'end' },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
   { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, isOptional: true },
   { header: 'AGENT', value: ({ agent_id, agent_text }) => agent_id ?? agent_text, isWide: true },
   { header: 'NAME', value: ({ name }) => name, fit: 'end' },
-  { header: 'SCHEDULE', value: ({ description }) => description, wrapsFirst: true },
+  { header: 'SCHEDULE', value: ({ description }) => description, fit: 'end' },
   { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'AGENT', value: ({ reservation }) => reservation.data.agent_id },
   { header: 'NAME', value: ({ reservation }) => reservation.data.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
-  { header: 'NOTE', value: describeResult, fit: 'below' },
+  { header: 'NOTE', value: describeResult, isNote: true },
   { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 

@@ -76,7 +76,7 @@ export function planSummary(plans: readonly SpacePlan[]) {
 }
 
 /** The status of a job as `cron create` shows it; of its step, if nothing of it was started. */
-export function jobStatus(step: Step): string | undefined {
+function jobStatus(step: Step): string | undefined {
   if (step.op !== 'create_job') return undefined;
   return step.job?.status === 'skipped' ? step.status : step.job?.status;
 }

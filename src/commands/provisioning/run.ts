@@ -9,8 +9,7 @@ import type { ManifestDocument } from '../../provision/manifest.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, planManifests } from '../../provision/plan-manifests.ts';
 import { openProvisioning, readListedJobs } from './open.ts';
-import { planBatch, RESULTS } from './outcome.ts';
-import { COLUMNS } from './rows.ts';
+import { PLAN_COLUMNS, planBatch, RESULT_COLUMNS, RESULTS } from './outcome.ts';
 
 /** The options that plan and provision share. */
 interface Options {
@@ -35,7 +34,7 @@ export async function planDocuments(
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
   const indexed = plans.map((plan) => ({ ...plan, index: plan.document.index }));
-  return batchResult(indexed, [], planBatch(detailedExitcode), context.signals);
+  return batchResult(indexed, PLAN_COLUMNS, planBatch(detailedExitcode), context.signals);
 }
 
 function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: number): CommandResult {
@@ -47,7 +46,7 @@ function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: numb
       yield { ...plan, index: plan.document.index };
     }
   }
-  return batchResult(counted(), COLUMNS, RESULTS, context.signals);
+  return batchResult(counted(), RESULT_COLUMNS, RESULTS, context.signals);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */

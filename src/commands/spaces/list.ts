@@ -18,7 +18,7 @@ function toKnownIds({ space_id, external_space_id, name }: ListedSpace): readonl
 const COLUMNS: readonly Column<ListedSpace>[] = [
   { header: 'SPACE', value: ({ space_id }) => space_id },
   { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
-  { header: 'NAME', value: ({ name }) => name },
+  { header: 'NAME', value: ({ name }) => name, fit: 'end' },
   { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim', fit: 'end', isOptional: true },
   { header: 'ORG-WIDE', value: formatOrgWide, isOptional: true },
 ];

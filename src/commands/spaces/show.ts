@@ -2,7 +2,7 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/rows.ts';
-import { type Cell, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
+import { type Column, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
 
 type Agent = SpaceView['agents'][number];
@@ -45,14 +45,29 @@ function toJson({ space, agents, jobs }: SpaceView): object {
   };
 }
 
-/** Kind, id, name, and what it belongs to or is used with. */
-function toRows({ space, agents, jobs = [] }: SpaceView): Cell[][] {
+/** Something in a space, as rows and ndjson show it. `with` is the external id of a space, the chat of an agent, a job's agent. */
+interface Part {
+  readonly kind: 'space' | 'agent' | 'job';
+  readonly id: string | null;
+  readonly name: string | undefined;
+  readonly with: string | null | undefined;
+}
+
+function toParts({ space, agents, jobs = [] }: SpaceView): readonly Part[] {
+  const { space_id: id, name, external_space_id } = space;
   return [
-    ['space', space.space_id, space.name, space.external_space_id],
-    ...agents.map(({ agent_id, name, source_id }) => ['agent', agent_id, name, source_id]),
-    ...jobs.map(({ cron_job_id, name, agent_id }) => ['job', cron_job_id, name, agent_id]),
+    { kind: 'space', id, name, with: external_space_id },
+    ...agents.map(({ agent_id, name, source_id }): Part => ({ kind: 'agent', id: agent_id, name, with: source_id })),
+    ...jobs.map(({ cron_job_id, name, agent_id }): Part => ({ kind: 'job', id: cron_job_id, name, with: agent_id })),
   ];
 }
+
+const COLUMNS: readonly Column<Part>[] = [
+  { header: 'KIND', value: ({ kind }) => kind },
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'WITH', value: (part) => part.with },
+];
 
 export const show = () =>
   leaf('show', 'Show the agents, chats, and jobs of a space', {
@@ -70,11 +85,10 @@ export const show = () =>
       run(async (context, space) => {
         const { showSpace } = await import('../../provision/show-space.ts');
         const view = await showSpace(context, space);
-        return listResult([view], [], {
+        return listResult(toParts(view), COLUMNS, {
           empty: '',
           document: () => toJson(view),
           report: () => toLines(view),
-          tsvLines: toRows,
         });
       }),
     );

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim', isTime: true },
   { header: 'TYPE', value: ({ record }) => record.type },
   { header: 'BY', value: ({ record }) => describeAuthor(record), isOptional: true },
-  { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
+  { header: 'ABOUT', value: ({ record }) => describeRecord(record), isNote: true },
 ];
 
 export const show = () =>

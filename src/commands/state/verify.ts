@@ -31,6 +31,6 @@ export const verify = () =>
       const { textResult } = await import('./shared/text-result.ts');
       const verified = await verify(await context.log());
       const failure = damageError(verified);
-      return { ...textResult(verified, reportLines(verified)), isWrapped: true, ...(failure && { failure }) };
+      return { ...textResult(verified, reportLines(verified)), ...(failure && { failure }) };
     }),
   );

@@ -30,7 +30,7 @@ export const trigger = () =>
       run(async (context, options) => {
         const { deliveryFailure, describeLatestAttempt, trigger } = await import('../../webhook/trigger.ts');
         const delivery = await trigger(context, options);
-        const outcome: Column<SandboxDelivery> = { header: 'OUTCOME', value: describeLatestAttempt, fit: 'below' };
+        const outcome: Column<SandboxDelivery> = { header: 'OUTCOME', value: describeLatestAttempt, isNote: true };
         return listResult([delivery], [...COLUMNS, outcome], {
           empty: 'Nothing was delivered.',
           failure: () => deliveryFailure(delivery),

@@ -2,7 +2,7 @@ import type { Sink } from '../../platform/io.ts';
 import { createPaint } from '../color.ts';
 import type { OutputFormat, StreamEvent } from '../command-result.ts';
 import { jsonLine } from './json.ts';
-import { tsvLine } from './tsv.ts';
+import { tsvLine } from './rows.ts';
 
 /**
  * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines for

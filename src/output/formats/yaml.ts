@@ -1,7 +1,7 @@
 import { Document, visit } from 'yaml';
 import type { Sink } from '../../platform/io.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { toJsonForm, writeSequence } from './rows.ts';
+import { toJsonForm } from './rows.ts';
 import { escapeUnicode } from './stringify-json.ts';
 
 /** Controls except line feed and tab, and what `stringifyJson` escapes. In YAML, only double-quoted strings have escapes. */
@@ -12,8 +12,6 @@ const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\p
  * otherwise, and in GitHub Actions the sink escapes what would be a command.
  */
 const QUOTED = /^\s|::|##\[/;
-
-const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
 
 /**
  * Converts a value to block YAML that parses back to the value's JSON form and contains no characters that can affect a
@@ -34,6 +32,5 @@ export function stringifyYaml(value: unknown): string {
 
 /** Writes one YAML document: an object, a sequence, or the list's own document. */
 export async function writeYaml(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  if (result.kind === 'object' || result.document) return out.write(stringifyYaml(await toJsonForm(result)));
-  return writeSequence(result.rows, ({ json }) => stringifyYaml([json]), FRAME, out);
+  await out.write(stringifyYaml(await toJsonForm(result)));
 }

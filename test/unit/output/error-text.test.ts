@@ -17,7 +17,7 @@ describe('formatError', () => {
       [
         'error: The message was not sent.',
         '  The balance of the organization is below 1 USD.',
-        'HTTP 402 organization_balance_too_low, request id req_1',
+        'HTTP 402, organization_balance_too_low, request id req_1',
         'hint: Top the balance up, then run the command again.',
         '',
       ].join('\n'),
@@ -36,9 +36,9 @@ describe('formatError', () => {
     }
   });
 
-  it('shows when to retry, in local time and in UTC', async () => {
+  it('shows when to retry', async () => {
     const text = await formatError(new RateLimitError('No.', { retryAt: '2026-03-01T10:00:05.000Z' }), PLAIN);
-    expect(text).toMatch(/^retry at: 2026-0[23]-\d\d \d\d:\d\d:05 \S+ \(2026-03-01T10:00:05\.000Z\)$/m);
+    expect(text).toBe('error: No.\nretry at: 2026-03-01T10:00:05.000Z\n');
   });
 
   it('shows the stack and causes only with --debug', async () => {

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeJson } from '../../../src/output/formats/json.ts';
-import { writeLines } from '../../../src/output/formats/rows.ts';
-import { tsvLines } from '../../../src/output/formats/tsv.ts';
+import { tsvRow, writeLines } from '../../../src/output/formats/rows.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { memorySink } from '../../support/sinks.ts';
@@ -45,16 +44,11 @@ describe('JSON', () => {
 
   it('of a long list is written as it arrives, and only 4 MiB are buffered', async () => {
     const items = Array.from({ length: 60 }, (_, index) => ({ index, text: 'x'.repeat(100_000) }));
-    for (const [write, read] of [
-      [writeJson, (text: string): unknown => JSON.parse(text)],
-      [writeYaml, (text: string): unknown => parse(text)],
-    ] as const) {
-      const out = memorySink();
-      await write(listOf(items), out);
-      expect(out.writes.length).toBeGreaterThan(2);
-      expect(out.writes[0]?.length).toBeLessThan(4.2 * 1024 * 1024);
-      expect(read(out.text())).toEqual(items);
-    }
+    const out = memorySink();
+    await writeJson(listOf(items), out);
+    expect(out.writes.length).toBeGreaterThan(2);
+    expect(out.writes[0]?.length).toBeLessThan(4.2 * 1024 * 1024);
+    expect(JSON.parse(out.text())).toEqual(items);
   });
 });
 
@@ -70,9 +64,9 @@ describe('tab-separated rows', () => {
       ['a', 1, true],
       ['b', null, undefined],
     ];
-    await writeLines(listResult(rows, columns, { empty: 'none' }), tsvLines, list);
+    await writeLines(listResult(rows, columns, { empty: 'none' }), tsvRow, list);
     expect(list.writes).toEqual(['a\t1\ttrue\n', 'b\t\t\n']);
-    await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvLines, object);
+    await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvRow, object);
     expect(object.text()).toBe('a\\tb\tc\\nd\t\n');
   });
 
@@ -80,7 +74,7 @@ describe('tab-separated rows', () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(anyText, anyText, anyText), async (row) => {
         const out = memorySink();
-        await writeLines(listResult([row], columns, { empty: '' }), tsvLines, out);
+        await writeLines(listResult([row], columns, { empty: '' }), tsvRow, out);
         expect(out.text()).toMatch(/^[^\t\n]*\t[^\t\n]*\t[^\t\n]*\n$/);
       }),
     );

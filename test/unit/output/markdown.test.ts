@@ -13,7 +13,6 @@ describe('renderMarkdown', () => {
     ['# Title\n\ntext', 'Title\n\ntext'],
     ['- one\n- two\n  - deep', '• one\n• two\n  • deep'],
     ['3. three\n4. four', '3. three\n4. four'],
-    ['> quoted text', '│ quoted text'],
     ['```js\nlet a;\n```', '  let a;'],
     ['[text](https://example.com) https://example.com', 'text (https://example.com) https://example.com'],
   ])('renders %j', async (markdown, shown) => {

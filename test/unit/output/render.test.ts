@@ -58,7 +58,7 @@ describe('render', () => {
     const columns = [...COLUMNS, { header: 'HASH', value: () => 'f'.repeat(80), isOptional: true }];
     const noteOf = async (more: Partial<RenderOptions> = {}, isTTY = true) =>
       (await rendered(listResult(SPACES, columns, { empty: '' }), more, isTTY)).err;
-    expect(await noteOf()).toBe('HASH is left out. Add --wide to see everything.\n');
+    expect(await noteOf()).toBe('Some values are shortened or left out: --wide shows them.\n');
     for (const more of [{ wide: true }, { quiet: true }]) expect(await noteOf(more)).toBe('');
     expect(await noteOf({}, false)).toBe('');
   });

@@ -34,7 +34,7 @@ async function shown<Item>(
 }
 
 describe('a table', () => {
-  it('leaves out empty columns, then shortens and leaves out optional ones from the last, before anything else', async () => {
+  it('shortens and then leaves out optional columns, from the last, and says so', async () => {
     const columns: Column<Space>[] = [
       ...COLUMNS,
       { header: 'NOTHING', value: () => null },
@@ -42,53 +42,45 @@ describe('a table', () => {
       { header: 'HASH', value: () => 'f'.repeat(32), isOptional: true },
     ];
     const at = async (width: number) => {
-      const { text, cut } = await shown(SPACES, columns, width);
-      return [text.split('\n')[0]?.split(/\s+/), cut];
+      const { text, isCut } = await shown(SPACES, columns, width);
+      return [text.split('\n')[0]?.split(/\s+/), isCut];
     };
-    expect(await at(107)).toEqual([['ID', 'NAME', 'AGENTS', 'NOTHING', 'TEXT', 'HASH'], '']);
-    expect(await at(98)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], '']);
-    const shortened = 'TEXT is shortened. Add --wide to see everything.';
-    expect(await at(90)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], shortened]);
-    const without = 'TEXT is shortened, and HASH is left out. Add --wide to see everything.';
-    expect(await at(50)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT'], without]);
-    expect(await at(40)).toEqual([
-      ['ID', 'NAME', 'AGENTS'],
-      'TEXT and HASH are left out. Add --wide to see everything.',
-    ]);
+    expect(await at(98)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], false]);
+    expect(await at(90)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT', 'HASH'], true]);
+    expect(await at(50)).toEqual([['ID', 'NAME', 'AGENTS', 'TEXT'], true]);
+    expect(await at(40)).toEqual([['ID', 'NAME', 'AGENTS'], true]);
   });
 
-  it('shortens paths at their start, wraps other texts between words, and splits neither ids nor times', async () => {
-    const files = [
-      { id: 'att_0123456789abcdef', note: 'a note on the report', path: 'customers/acme/manifest-of-2026.yaml' },
-    ];
+  it('shortens paths at their start, shows times relative to now, and becomes records where ids do not fit', async () => {
+    const files = [{ id: 'att_0123456789abcdef', path: 'customers/acme/manifest-of-2026.yaml' }];
     const columns: Column<(typeof files)[number]>[] = [
       { header: 'ID', value: ({ id }) => id },
-      { header: 'NOTE', value: ({ note }) => note },
       { header: 'FILE', value: ({ path }) => path, fit: 'start' },
-      { header: 'AT', value: () => '2026-01-05T10:20:50Z', isTime: true },
+      { header: 'AT', value: () => '2026-01-05T10:20:50Z, 2026-01-05T13:21:50+01:00', isTime: true },
     ];
-    const { text } = await shown(files, columns, 70, { now: Date.UTC(2026, 0, 5, 10, 20, 55) });
-    expect(text).toBe(
-      [
-        'ID                    NOTE           FILE                  AT',
-        'att_0123456789abcdef  a note on the  …nifest-of-2026.yaml  5 s ago',
-        '                      report',
-        '',
-      ].join('\n'),
-    );
+    const now = Date.UTC(2026, 0, 5, 10, 20, 55);
+    expect((await shown(files, columns, 61, { now })).text.split('\n')).toEqual([
+      'ID                    FILE                    AT',
+      'att_0123456789abcdef  …manifest-of-2026.yaml  5 s ago, in 2 h',
+      '',
+    ]);
+    const records = [
+      'ID:   att_0123456789abcdef',
+      'FILE: customers/acme/manifest-of-2026.yaml',
+      'AT:   5 s ago, in 2 h',
+    ];
+    expect((await shown(files, columns, 50, { now })).text).toBe(`${records.join('\n')}\n`);
   });
 
-  it('puts notes below their rows if they do not fit next to them, and never splits a command in them', async () => {
+  it('puts notes below their rows, and never splits a command in them', async () => {
     const command = 'partnerctl cron adopt cron_1 --agent agt_1 --name daily';
     const columns: Column<Space>[] = [
       ...COLUMNS,
-      { header: 'NOTE', value: ({ name }) => name && `Record the job with: ${command}`, fit: 'below' },
+      { header: 'NOTE', value: ({ name }) => name && `Record the job with: ${command}`, isNote: true },
     ];
-    const { text, cut } = await shown(SPACES, columns, 40);
-    expect(text).toBe(
+    expect((await shown(SPACES, columns, 40)).text).toBe(
       `ID     NAME       AGENTS\nsp_1   Acme 東京  2\n  Record the job with:\n  ${command}\nsp_22             0\n`,
     );
-    expect(cut).toBe('');
   });
 
   it('is sorted by sortIndex, keeps the order of equal ones, and stays aligned if it is long', async () => {

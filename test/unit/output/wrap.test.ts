@@ -17,13 +17,6 @@ describe('wrapText', () => {
     expect(wrapWords('git is one tool', 10, '  ')).toBe('git is one\n  tool');
   });
 
-  it('cuts a source line and the carets below it, so that the start of the carets stays in sight', () => {
-    const excerpt = (line: string, gap: number) => `   5 | ${line}\n     | ${' '.repeat(gap)}^^^^^^^^^^^^`;
-    const text = excerpt('agents: [{ template_id: tmpl, timezone: Europe/Berln }]', 40);
-    expect(wrapText(text, 40)).toBe(excerpt(': tmpl, timezone: Europe/Berln }]', 18));
-    expect(wrapText(text, 80)).toBe(text);
-  });
-
   it('property: loses no word, and only single words exceed the width', () => {
     const words = fc.array(fc.stringMatching(/^[a-z東é]{1,12}$/), { minLength: 1, maxLength: 30 });
     fc.assert(

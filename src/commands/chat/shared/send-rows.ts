@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'MESSAGE', value: ({ message_id }) => message_id },
   { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, isWide: true, tone: () => 'dim' },
   { header: 'SOURCE', value: ({ source_id }) => source_id, isWide: true, tone: () => 'dim' },
-  { header: 'NOTE', value: noteOf, fit: 'below' },
+  { header: 'NOTE', value: noteOf, isNote: true },
 ];
 
 const NONE = { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 };
