@@ -9,19 +9,13 @@ export const remove = () =>
   })
     .argument('<profile>', 'the profile')
     .action(
-      run(async ({ config, warn }, name) => {
+      run(async ({ config }, name) => {
         const { DEFAULT_PROFILE, findProfile } = await import('../../config/profiles.ts');
-        const { current } = await config.read();
         await config.update((latest) => {
           findProfile(latest, name);
           const { [name]: _, ...profiles } = latest.profiles;
           return { current: latest.current === name ? DEFAULT_PROFILE : latest.current, profiles };
         });
-        if (current === name && Object.keys((await config.read()).profiles).length > 0) {
-          await warn(
-            `${JSON.stringify(name)} was the current profile. To choose another one: partnerctl profile use <name>`,
-          );
-        }
         return recordResult({ profile: name, removed: true });
       }),
     );
