@@ -21,7 +21,11 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+export type ExitName = keyof typeof EXIT;
+export type ExitCode = (typeof EXIT)[ExitName];
+
+/** The exit codes of any command. */
+export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
 
 export interface ErrorInfo {
   /** The cause, if the message does not state it. May have several lines. */
@@ -44,10 +48,7 @@ export interface ErrorInfo {
   readonly cause?: unknown;
 }
 
-/**
- * The base class of all expected errors: the message tells what failed, `info` why and what to do next. Only `main.ts`
- * converts an error to text and an exit code.
- */
+/** The base class of all expected errors: the message tells what failed, `info` why and what to do next. */
 export abstract class PartnerctlError extends Error {
   /** The value of `error.type` in JSON output. Never changes. */
   abstract readonly type: string;
@@ -126,9 +127,7 @@ export class ShapeError extends PartnerctlError {
   readonly exitCode = EXIT.service;
 }
 
-/**
- * The response is not JSON, usually because a gateway replaced it or cut it off. Says nothing about the service's API.
- */
+/** The response is not JSON, usually because a gateway replaced it or cut it off. Says nothing about the service's API. */
 export class NotJsonError extends ShapeError {}
 
 /** A successful response without a body. Some services send it in place of an empty list. */
@@ -137,10 +136,7 @@ export class EmptyResponseError extends ShapeError {}
 /** The body reports an error despite a success status. May be transient, and says nothing about the service's API. */
 export class ErrorInSuccessBody extends ShapeError {}
 
-/**
- * A write may or may not have happened: a `once` request left this machine, but no response tells its outcome. Any
- * other PartnerctlError from a `once` call proves that the call had no effect (see `provesNothingDone`).
- */
+/** A `once` request left this machine, but no response tells whether the write happened. */
 export class OutcomeUnknownError extends PartnerctlError {
   readonly type = 'outcome_unknown';
   readonly exitCode = EXIT.unknown;
@@ -157,19 +153,12 @@ export class DuplicateError extends PartnerctlError {
   readonly exitCode = EXIT.duplicate;
 }
 
-/**
- * Whether the response to a write was a success that does not tell the id of what was written: it has no body, or none
- * with an id. Reading may tell the id.
- */
+/** Whether a write succeeded, but its response does not tell the id of what was written. Reading may tell it. */
 export function isWithoutId(error: unknown): boolean {
   return isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
 }
 
-/**
- * Whether the error of a `once` call proves that the call had no effect: the service refused it with a 4xx other than 408,
- * or the request did not leave this machine completely. False for errors that are not a PartnerctlError: they are bugs and
- * prove nothing.
- */
+/** Whether the error of a `once` call proves that the call had no effect. A bug proves nothing. */
 export function provesNothingDone(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && !(error instanceof OutcomeUnknownError);
 }
@@ -207,9 +196,7 @@ export class NoReplyError extends PartnerctlError {
   readonly exitCode = EXIT.noReply;
 }
 
-/**
- * At least one item of a batch failed and at least one succeeded. The result contains the error of each failed item.
- */
+/** At least one item of a batch failed and at least one succeeded. */
 export class PartialFailure extends PartnerctlError {
   readonly type = 'partial_failure';
   readonly exitCode = EXIT.partial;
@@ -253,8 +240,7 @@ export function withHint(
 ): PartnerctlError {
   const { info } = error;
   const own = typeof info.details === 'object' && info.details !== null ? info.details : {};
-  const hints = [info.hint, more.hint].filter((hint) => hint !== undefined);
-  const hint = hints.length === 0 ? undefined : hints.join('\n');
+  const hint = [info.hint, more.hint].filter((each) => each !== undefined).join('\n') || undefined;
   const all: ErrorInfo = { ...info, hint, details: { ...own, ...more.details }, cause: error };
   if (error instanceof InterruptedError) return new InterruptedError(error.message, error.exitCode, all);
   return new RunFailure(error.message, error, all);
@@ -274,7 +260,6 @@ export function describeFileError(error: unknown): string {
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
   if (code === 'ENOSPC') return 'the disk is full (ENOSPC)';
-  if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
   return errorMessage(error);
 }
 

@@ -3,10 +3,10 @@ import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { readContractLayers } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
+import { nameProfile } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { contractProfile, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
 import type { BaseContext, Context } from './context.ts';
@@ -15,10 +15,9 @@ import { createTrace, writeLine } from './trace.ts';
 /** @throws CredentialsError if a profile's token would be sent to another service than the profile's own */
 function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings): void {
   if (tokenService === undefined) return;
-  const unset = baseUrl.from === 'PARTNER_BASE_URL' ? " To use the profile's service, run: unset PARTNER_BASE_URL" : '';
   throw new CredentialsError('A stored token is not sent to another service.', {
     why: `The token of ${nameProfile(profile.value)} is for ${tokenService}, but ${baseUrl.from} is ${baseUrl.value}.`,
-    hint: `Set PARTNER_TOKEN to a token for that service, or run \`partnerctl login --profile <name>\` for it.${unset}`,
+    hint: 'Set PARTNER_TOKEN to a token for that service, or run `partnerctl login --profile <name>` for it.',
   });
 }
 
@@ -74,9 +73,7 @@ export function createClients(context: BaseContext, deadline: number | undefined
 
   return {
     async http() {
-      // Without a profile in use, only hints and -v need the profiles: a damaged file does not matter.
-      const isNeeded = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
-      const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
+      const profiles = await config.read();
       const settings = resolveService(flags, env, profiles);
       const { baseUrl, token } = settings;
       await explain(settings, context);

@@ -3,6 +3,7 @@ import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../con
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import type { Context } from './context.ts';
+import { askText } from './prompts.ts';
 
 /** As `Context.confirmWrite`. Does nothing if service and token come from flags or the environment: no profile is in use then. */
 export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
@@ -10,27 +11,17 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
   if (namesServiceAndToken(flags, env)) return;
   const profiles = await config.read();
   const { value: name, from } = resolveProfileName(flags, env, profiles);
+  const isProtected = profiles.profiles[name]?.protected === true;
+  const info = { why: 'Nothing was sent.', hint: `To confirm the write, add --confirm ${shellQuote(name)}` };
   if (confirmed !== undefined && confirmed !== name) {
-    throw new UsageError(
-      `--confirm names ${nameProfile(confirmed)}, but the command uses ${nameProfile(name)} (${from}).`,
-      {
-        why: 'Nothing was sent.',
-        hint: Object.hasOwn(profiles.profiles, confirmed)
-          ? `To use the other profile, add --profile ${shellQuote(confirmed)}`
-          : `To confirm a write with this one, add --confirm ${shellQuote(name)}`,
-      },
-    );
+    const used = `the command uses ${nameProfile(name)} (${from})`;
+    throw new UsageError(`--confirm names ${nameProfile(confirmed)}, but ${used}.`, info);
   }
-  if (!profiles.profiles[name]?.protected || confirmed !== undefined) return;
+  if (!isProtected || confirmed !== undefined) return;
   const service = resolveBaseUrl(flags, env, profiles) ?? 'its service';
   if (!context.isInteractive) {
-    throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, {
-      why: 'Nothing was sent.',
-      hint: `To confirm the write, add --confirm ${shellQuote(name)}`,
-    });
+    throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, info);
   }
-  await context.askText(
-    `Profile ${JSON.stringify(name)} is protected. To write to ${service}, type its name:`,
-    (typed) => (typed === name ? true : `That is not ${name}. Ctrl-C sends nothing.`),
-  );
+  const question = `Profile ${JSON.stringify(name)} is protected. To write to ${service}, type its name:`;
+  await askText(context, question, (typed) => (typed === name ? true : `That is not ${name}. Ctrl-C sends nothing.`));
 }

@@ -59,7 +59,10 @@ export interface BaseContext extends Surroundings {
     /** Changes the profiles on disk. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
-  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
+  /**
+   * Formats a command line of this program to paste into a shell, with the global options that select service and state.
+   * @param operands the last arguments; they may start with `-`
+   */
   command(words: readonly string[], operands?: readonly string[]): string;
 }
 
@@ -67,11 +70,7 @@ export interface BaseContext extends Surroundings {
 export interface Context extends BaseContext {
   /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
   readonly isInteractive: boolean;
-  /** Asks for a secret and hides the input. Like the other questions, requires `isInteractive`. */
-  askSecret(question: string): Promise<string>;
-  /** Asks for a line of text. @param check returns true, or the message for an invalid text */
-  askText(question: string, check: (text: string) => string | true): Promise<string>;
-  /** Asks a yes/no question; the default is no. */
+  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
   confirm(question: string): Promise<boolean>;
   /** Opens an input line that allows output above it. */
   openPrompt(label: string): Promise<PromptLine>;
@@ -94,18 +93,13 @@ export interface Context extends BaseContext {
   httpTo(baseUrl: string, token: string, tokenOrigin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */
   fetchDocument(url: URL): Promise<string>;
-  /**
-   * Returns where the state is, and the setting that chose it.
-   * @param address overrides the configured place
-   * @throws UsageError if the place is invalid
-   */
+  /** Where the state is. @param address overrides the configured place @throws UsageError if the place is invalid */
   stateLocation(address?: string): Promise<StateLocation>;
-  /** Returns the path of this machine's own records: the state file, if the state is a file. @throws UsageError */
+  /** The path of this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
   /**
    * Opens the log of what must happen at most once: one log for each address. Connects when it is first used.
-   * @param address overrides the configured place
-   * @throws UsageError if the place is invalid
+   * @throws as `stateLocation`
    */
   log(address?: string): Promise<Log>;
 }

@@ -1,13 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import {
-  configDirectory,
-  isReadableByOthers,
-  type Profiles,
-  profilesPath,
-  readProfiles,
-  updateProfiles,
-} from '../config/profiles.ts';
+import { configDirectory, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
 import { contractProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -22,10 +15,8 @@ import { createState } from './state-access.ts';
 /** Creates a signal that aborts on interruption and at the time limit, if there is one. */
 function createDeadline(timeoutMs: number | undefined, { clock, signals }: RuntimeDeps) {
   const timeout = new AbortController();
-  const fail = (): void =>
-    timeout.abort(
-      new LocalError('The command did not finish within --timeout.', { hint: 'Allow more time with --timeout.' }),
-    );
+  const hint = 'Allow more time with --timeout.';
+  const fail = () => timeout.abort(new LocalError('The command did not finish within --timeout.', { hint }));
   const timer = timeoutMs === undefined ? undefined : setTimeout(fail, timeoutMs);
   const signal = AbortSignal.any([signals.interrupt, timeout.signal]);
   // Node warns about more than ten listeners, and every concurrent operation adds one.
@@ -38,14 +29,10 @@ function createDeadline(timeoutMs: number | undefined, { clock, signals }: Runti
   };
 }
 
-/**
- * Formats a partnerctl command line to paste into a shell. Includes the global flags that select the service and the
- * state file.
- * @param operands the last arguments; they may start with `-`
- */
+/** As `Context.command`. */
 function shellCommand(
   args: readonly string[],
-  { profile, baseUrl, tokenFile, state }: Pick<GlobalFlags, 'profile' | 'baseUrl' | 'tokenFile' | 'state'>,
+  { profile, baseUrl, tokenFile, state }: GlobalFlags,
   operands: readonly string[] = [],
 ): string {
   const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
@@ -56,25 +43,18 @@ function shellCommand(
 }
 
 /** Creates access to the profiles. Reads them once, and redacts their tokens from all later output. */
-function createConfig(
-  { env, platform, home }: RuntimeDeps,
-  { addSecret, warn }: Pick<Context, 'addSecret' | 'warn'>,
-): Context['config'] {
+function createConfig({ env, platform, home }: RuntimeDeps, { add }: Redactor): Context['config'] {
   const directory = configDirectory(env, platform, home);
   let profiles: Promise<Profiles> | undefined;
-  async function readAndCheck(): Promise<Profiles> {
+  async function readSecretly(): Promise<Profiles> {
     const stored = await readProfiles(directory);
-    const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
-    tokens.forEach(addSecret);
-    if (tokens.length > 0 && isReadableByOthers(directory, platform)) {
-      await warn(`Other users can read the tokens in ${directory}. Run: chmod 600 ${profilesPath(directory)}`);
-    }
+    for (const { token } of Object.values(stored.profiles)) if (token !== undefined) add(token);
     return stored;
   }
   return {
     directory,
     read() {
-      profiles ??= readAndCheck();
+      profiles ??= readSecretly();
       return profiles;
     },
     async update(change) {
@@ -107,24 +87,23 @@ export function createContext(
   deps: RuntimeDeps,
   flags: GlobalFlags,
   progress: Progress,
-  { add: addSecret, remove: revealSecret, redact }: Redactor,
+  redactor: Redactor,
 ): Context & { close(): Promise<void> } {
   const { io, terminal, env, clock, random, signals } = deps;
+  const { add: addSecret, remove: revealSecret, redact } = redactor;
   const deadline = createDeadline(flags.timeout, deps);
   const writeMessage = createMessageWriter(io.stderr, progress);
-  const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
-  const config = createConfig(deps, { addSecret, warn });
+  const config = createConfig(deps, redactor);
   const base: BaseContext = {
     ...{ io, terminal, env, clock, random, signals, runtime: deps, flags, progress, addSecret, revealSecret, redact },
     abortSignal: deadline.signal,
     hasColor: shouldUseColor(flags.color, env, io.stderr),
     notice: async (text) => (flags.quiet ? undefined : writeMessage(text)),
-    warn,
+    warn: (text) => writeMessage(`warning: ${text}`),
     config,
     command: (words, operands) => shellCommand(words, flags, operands),
   };
   const state = createState(base);
-  const prompts = () => import('./prompts.ts');
   let clients: ReturnType<typeof connect> | undefined;
   const connect = async () => (await import('./clients.ts')).createClients(base, deadline.at);
   const connected = () => {
@@ -138,9 +117,7 @@ export function createContext(
       // Reading io.stdin opens it.
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },
-    askSecret: async (question) => (await prompts()).askSecret(base, question),
-    askText: async (question, check) => (await prompts()).askText(base, question, check),
-    confirm: async (question) => (await prompts()).confirm(base, question),
+    confirm: async (question) => (await import('./prompts.ts')).confirm(base, question),
     async openPrompt(label) {
       const { openPromptLine } = await import('./prompt-line.ts');
       return openPromptLine({ label, input: io.stdin, output: terminal, redact });

@@ -1,8 +1,8 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { EXIT } from '../errors.ts';
-import { COMMON_EXITS, EXIT_MEANINGS, EXIT_NAMES, type ExitName } from './exit-meanings.ts';
+import { COMMON_EXITS, EXIT, type ExitName } from '../errors.ts';
+import { exitTexts } from './help.ts';
 import { topicText } from './help-text.ts';
-import { findTopic, HELP_TOPICS, type HelpTopic, topicsOf } from './help-topics.ts';
+import { findTopic, HELP_TOPICS, topicsOf } from './help-topics.ts';
 import { examplesOf, findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
 import { unknownTopic, usageOf } from './usage-error.ts';
@@ -15,21 +15,16 @@ function optionJson(option: Option) {
     short: short ?? null,
     value: valueName(option) ?? null,
     choices: argChoices ?? null,
-    default: isDefault && valueName(option) !== undefined ? defaultValue : null,
+    default: isDefault ? defaultValue : null,
     repeatable: isRepeatable(option),
     description,
   };
 }
 
-function describeExits(names: readonly ExitName[]) {
-  return names.map((name) => ({ code: EXIT[name], meaning: EXIT_MEANINGS[name] })).toSorted((a, b) => a.code - b.code);
-}
-
 function describeCommand(command: CommandUnknownOpts) {
-  const path = pathOf(command);
   const { exits = [], required = [], scopes = [] } = metaOf(command) ?? {};
   return {
-    command: path,
+    command: pathOf(command),
     summary: command.summary(),
     description: command.description(),
     usage: usageOf(command),
@@ -44,14 +39,10 @@ function describeCommand(command: CommandUnknownOpts) {
     flags: command.options.map(optionJson),
     required: required.map(({ oneOf, unless = [] }) => ({ one_of: oneOf, unless })),
     scopes,
-    exit_codes: describeExits([...COMMON_EXITS, ...exits]),
+    exit_codes: exitTexts([...COMMON_EXITS, ...exits]),
     examples: examplesOf(command),
     topics: topicsOf(command).map(({ name }) => name),
   };
-}
-
-function describeTopic(topic: HelpTopic, program: CommandUnknownOpts) {
-  return { ...topic, text: topicText(topic, program) };
 }
 
 /** What applies to the output of every command. */
@@ -66,8 +57,9 @@ const OUTPUT =
 export function describeProgram(words: readonly string[], program: CommandUnknownOpts): object {
   const found = findCommand(words, program);
   const topic = findTopic(words);
+  const text = topic && { ...topic, text: topicText(topic, program) };
   if (!found) {
-    if (topic) return describeTopic(topic, program);
+    if (text) return text;
     throw unknownTopic(words, program);
   }
   if (metaOf(found)) return describeCommand(found);
@@ -75,15 +67,14 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     .filter((leaf) => leaf.name() !== 'help')
     .map(describeCommand);
   if (found.parent) {
-    const about = topic && { topic: describeTopic(topic, program) };
-    return { group: pathOf(found), summary: found.summary(), ...about, commands };
+    return { group: pathOf(found), summary: found.summary(), ...(text && { topic: text }), commands };
   }
   return {
     name: 'partnerctl',
     version: program.version(),
     output: OUTPUT,
     global_flags: program.options.filter(({ long }) => long !== '--version').map(optionJson),
-    exit_codes: describeExits(EXIT_NAMES),
+    exit_codes: exitTexts(Object.keys(EXIT).filter((name): name is ExitName => name in EXIT)),
     groups: program.commands
       .filter((each) => each.commands.length > 0)
       .map((each) => ({ group: each.name(), summary: each.summary() })),

@@ -1,6 +1,5 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { EXIT } from '../errors.ts';
-import { EXIT_MEANINGS } from './exit-meanings.ts';
+import { EXIT, type ExitName } from '../errors.ts';
 import { HELP_TOPICS, topicsOf } from './help-topics.ts';
 import { examplesOf, metaOf } from './leaf.ts';
 
@@ -14,6 +13,13 @@ export function optionHelp({ description, argChoices, defaultValue }: Option): s
   return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
 }
 
+/** The exit codes in ascending order, each with its meaning in two words: `4 not found`. */
+export function exitTexts(names: readonly ExitName[]): readonly { readonly code: number; readonly meaning: string }[] {
+  return names
+    .map((name) => ({ code: EXIT[name], meaning: name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`) }))
+    .toSorted((one, other) => one.code - other.code);
+}
+
 /** Adds `(required)` to the descriptions of required options. An alternative says itself what it replaces. */
 export function markRequired(command: CommandUnknownOpts): void {
   for (const { oneOf, unless = [] } of metaOf(command)?.required ?? []) {
@@ -23,35 +29,32 @@ export function markRequired(command: CommandUnknownOpts): void {
   }
 }
 
-/** Formats a section of help; '' without lines. */
-function section(title: string, lines: readonly string[], separator = '\n'): string {
-  return lines.length === 0 ? '' : `\n${title}:\n${lines.join(separator)}\n`;
-}
+const GLOBAL_OPTIONS_LINE = 'Global options, such as -o json: partnerctl help output';
 
-const GLOBAL_OPTIONS_LINE = '\nGlobal options, such as -o json: partnerctl help output\n';
+function programSections(): readonly string[] {
+  const topics = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`);
+  return [
+    `Help topics (partnerctl help <topic>):\n${topics.join('\n')}`,
+    GLOBAL_OPTIONS_LINE,
+    'Try it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list',
+  ];
+}
 
 /** What follows the options in the help of a command. */
 export function sectionsAfter(command: CommandUnknownOpts): string {
-  if (!command.parent) {
-    const width = Math.max(...HELP_TOPICS.map(({ name }) => name.length));
-    const topics = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
-    const trial = section('Try it with no account', ['  $ partnerctl sandbox run -- partnerctl spaces list']);
-    return section('Help topics (partnerctl help <topic>)', topics) + GLOBAL_OPTIONS_LINE + trial;
-  }
-  const topics = section(
-    'Learn more',
-    topicsOf(command).map(({ name }) => `  $ partnerctl help ${name}`),
-  );
-  const { scopes = [], exits = [] } = metaOf(command) ?? {};
-  if (!metaOf(command)) return topics;
-  const codes = exits
-    .toSorted((one, other) => EXIT[one] - EXIT[other])
-    .map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
+  const meta = metaOf(command);
+  const exits = exitTexts(meta?.exits ?? []).map(({ code, meaning }) => `${code} ${meaning}`);
+  const columns = command.configureOutput().getOutHelpWidth?.() ?? 80;
+  const wrap = (text: string) => command.createHelp().boxWrap(text, columns);
   const examples = examplesOf(command).map((example) => `  # ${example.description}\n  $ ${example.command}`);
-  const scopesSection = section(
-    'Scopes of the token',
-    scopes.map((scope) => `  ${scope}`),
-  );
-  const codesSection = section('Exit codes, besides 0, 1, and 2', codes);
-  return `${GLOBAL_OPTIONS_LINE}${scopesSection}${codesSection}${section('Examples', examples, '\n\n')}${topics}`;
+  const topics = topicsOf(command).map(({ name }) => `  $ partnerctl help ${name}`);
+  const sections = [
+    ...(command.parent ? [] : programSections()),
+    ...(meta ? [GLOBAL_OPTIONS_LINE] : []),
+    ...(meta?.scopes ? [wrap(`Scopes of the token: ${meta.scopes.join(', ')}`)] : []),
+    ...(exits.length > 0 ? [wrap(`Exit codes, besides 0, 1, and 2: ${exits.join(', ')}`)] : []),
+    ...(examples.length > 0 ? [`Examples:\n${examples.join('\n\n')}`] : []),
+    ...(topics.length > 0 ? [`Learn more:\n${topics.join('\n')}`] : []),
+  ];
+  return sections.map((section) => `\n${section}\n`).join('');
 }

@@ -14,26 +14,10 @@ export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string 
   if (tokenFile === '-') throw new UsageError(`Standard input cannot be both the ${what} and the token.`);
 }
 
-/**
- * Checks a text argument for invalid UTF-8.
- * @param name the subject of the error message: `The text`
- * @param alternative another way to pass the text, for the hint: `with --file <path>`
- * @throws UsageError if the text contains U+FFFD, which may stand for invalid UTF-8
- */
-export function textFromArgument(name: string, text: string, alternative: string): TextSource {
-  // Node decodes invalid UTF-8 to this character.
-  if (!text.includes('\ufffd')) return { from: 'argument', text };
-  throw new UsageError(`${name} is not UTF-8, or contains the replacement character U+FFFD.`, {
-    hint: `Give it ${alternative}, to keep its bytes unchanged.`,
-  });
-}
-
-/** Parses a flag value of the form `<text|@file|->`. @throws UsageError for `@` alone or text that is not UTF-8 */
-export function parseTextArgument(flag: string, text: string): TextSource {
+/** Parses a flag value of the form `<text|@file|->`. */
+export function parseTextArgument(text: string): TextSource {
   if (text === '-') return { from: 'stdin' };
-  if (!text.startsWith('@')) return textFromArgument(flag, text, 'as @<file>, or as - for standard input');
-  if (text === '@') throw new UsageError(`${flag} needs a file name after the @.`);
-  return { from: 'file', path: text.slice(1) };
+  return text.startsWith('@') ? { from: 'file', path: text.slice(1) } : { from: 'argument', text };
 }
 
 /**

@@ -1,8 +1,8 @@
 import { Command, type CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Scope } from '../contract/scopes.ts';
+import type { ExitName } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
-import type { ExitName } from './exit-meanings.ts';
 
 /** Options of which one is required. */
 interface Requirement {
@@ -102,7 +102,7 @@ export function lineageOf(command: CommandUnknownOpts): readonly CommandUnknownO
 
 /** The program that a command belongs to. */
 export function programOf(command: CommandUnknownOpts): CommandUnknownOpts {
-  return command.parent ? programOf(command.parent) : command;
+  return lineageOf(command)[0] ?? command;
 }
 
 /** The words that name a command: `cron create`; '' for the program. */
@@ -126,10 +126,7 @@ export function findCommand(words: readonly string[], from: CommandUnknownOpts):
   return found && findCommand(rest, found);
 }
 
-/**
- * Makes a command's action: `run` is called with the context, the arguments, the options, and the command, once all of the
- * command line is checked.
- */
+/** Makes a command's action, which is called once all of the command line is checked. */
 export function run<Given extends unknown[]>(
   action: (context: Context, ...given: Given) => Promise<CommandResult>,
 ): (...given: Given) => void {

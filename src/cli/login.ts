@@ -7,10 +7,10 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import type { Context } from './context.ts';
+import { askSecret, askText } from './prompts.ts';
 
 interface LoginOptions {
   readonly tokenCommand?: string;
-  readonly statePasswordCommand?: string;
   readonly verify: boolean;
   readonly protect?: boolean;
 }
@@ -18,34 +18,27 @@ interface LoginOptions {
 /** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
   const { flags, env, io, isInteractive, notice } = context;
+  const replaceHint = 'Run the command again with a valid token.';
   if (command !== undefined && flags.tokenFile !== undefined) {
     throw new UsageError('--token-command and --token-file cannot be combined.');
   }
-  if (command !== undefined) {
-    const replaceHint = 'Give a command whose first line of output is a valid token.';
-    return { kind: 'command', value: command, from: '--token-command', replaceHint };
-  }
+  if (command !== undefined) return { kind: 'command', value: command, from: '--token-command', replaceHint };
   if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
-  const { PARTNER_TOKEN } = env;
   const serviceOfToken = env.PARTNER_BASE_URL || baseUrl;
   // Such as in a shell of `sandbox run`.
   const isOther = isInteractive && !isSameService(serviceOfToken, baseUrl);
-  if (PARTNER_TOKEN && !isOther) {
-    await notice(
-      'Storing the token from PARTNER_TOKEN. To store another token, unset PARTNER_TOKEN or add --token-file <path>.',
-    );
-    const replaceHint = 'Set a valid token, or unset PARTNER_TOKEN to store another.';
-    return { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
+  if (env.PARTNER_TOKEN && isOther) {
+    await notice(`PARTNER_TOKEN is not used: it is for ${serviceOfToken} (PARTNER_BASE_URL).`);
+  } else if (env.PARTNER_TOKEN) {
+    await notice('Storing the token from PARTNER_TOKEN. To store another token, unset it or add --token-file <path>.');
+    return { kind: 'text', value: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
   }
-  if (PARTNER_TOKEN) await notice(`PARTNER_TOKEN is not used: it is for ${serviceOfToken} (PARTNER_BASE_URL).`);
   if (isInteractive) {
-    const value = await context.askSecret(`Partner token for ${baseUrl}`);
-    return { kind: 'text', value, from: 'the prompt', replaceHint: 'Run the command again, and enter a valid token.' };
+    const value = await askSecret(context, `Partner token for ${baseUrl}`);
+    return { kind: 'text', value, from: 'the prompt', replaceHint };
   }
   if (!io.stdin.isTTY) return tokenFileSource('-');
-  const isForbidden = !flags.input || env.CI;
-  const obstacle = isForbidden ? '--no-input or CI forbids asking for it' : 'stderr is not a terminal to ask for it';
-  throw new UsageError(`There is no token, and ${obstacle}.`, {
+  throw new UsageError('There is no token, and nobody can be asked for it.', {
     hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }
@@ -62,12 +55,13 @@ function checkBaseUrl(text: string): string | true {
 }
 
 /** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
-async function findBaseUrl({ flags, env, isInteractive, askText }: Context, stored: Profile = {}): Promise<string> {
+async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
+  const { flags, env, isInteractive } = context;
   if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
   if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await askText('Base URL of the service (https://…/v1)', checkBaseUrl);
+  const typed = await askText(context, 'Base URL of the service (https://…/v1)', checkBaseUrl);
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
@@ -77,40 +71,16 @@ async function findBaseUrl({ flags, env, isInteractive, askText }: Context, stor
  * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
 async function verify(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
-  const { progress, warn } = context;
   const http = await context.httpTo(baseUrl, token, source);
   const call = describeCall(http, OPERATIONS.listSpaces);
-  progress.start(`Verifying the token: ${call}`);
+  context.progress.start(`Verifying the token: ${call}`);
   try {
     await tryToken(http);
   } catch (error) {
     if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
-    await warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
-  } finally {
-    progress.stop();
+    await context.warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
   }
   return call;
-}
-
-/**
- * Returns where the profile keeps its state: from the flags, else as stored. A stored password command is kept only with the
- * address that it was stored for.
- * @throws UsageError if the address or the command is invalid
- */
-async function stateSettings(
-  { flags, stateLocation }: Context,
-  stored: Profile = {},
-  passwordCommand: string | undefined,
-): Promise<Pick<Profile, 'state' | 'state_password_command'>> {
-  const state = flags.state ?? stored.state;
-  if (flags.state !== undefined) await stateLocation();
-  if (passwordCommand !== undefined && !/^postgres(ql)?:/.test(state ?? '')) {
-    throw new UsageError('--state-password-command is only for a state in a database.', {
-      hint: 'Add --state postgres://user@host/database.',
-    });
-  }
-  const kept = state === stored.state ? stored.state_password_command : undefined;
-  return { state, state_password_command: passwordCommand ?? kept };
 }
 
 /**
@@ -118,21 +88,23 @@ async function stateSettings(
  * @throws UsageError if the service or the token is missing; CredentialsError if the service rejects the token; the other
  * errors of the call
  */
-export async function login(context: Context, { tokenCommand, statePasswordCommand, ...options }: LoginOptions) {
+export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
   const { flags, env, io, config, abortSignal: signal } = context;
   const profiles = await config.read();
   const name = resolveProfileName(flags, env, profiles).value;
   const stored = profiles.profiles[name];
   const base_url = await findBaseUrl(context, stored);
   const source = await tokenSource(context, tokenCommand, base_url);
-  const state = await stateSettings(context, stored, statePasswordCommand);
+  // Checks the address.
+  if (flags.state !== undefined) await context.stateLocation();
+  const state = flags.state ?? stored?.state;
   const token = await readToken(source, { stdin: () => io.stdin, signal });
   context.addSecret(token);
   const verified_by = options.verify ? await verify(context, base_url, token, source) : null;
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   await config.update((latest) => {
     const isProtected = options.protect || latest.profiles[name]?.protected;
-    const profile: Profile = { base_url, ...secret, ...state, ...(isProtected && { protected: true }) };
+    const profile: Profile = { base_url, ...secret, state, ...(isProtected && { protected: true }) };
     const isFirst = Object.keys(latest.profiles).length === 0;
     return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };
   });

@@ -2,14 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { InterruptedError } from '../errors.ts';
 import { countScreenLines } from '../output/wrap.ts';
-import { errorMessage } from '../platform/error-code.ts';
 import type { Environment, Sink } from '../platform/io.ts';
 import { SIGNAL_EXIT_CODES, type Signals, type TerminationSignal } from './signals.ts';
 
 interface PagerDeps {
   readonly env: Environment;
   readonly signals: Signals;
-  readonly warn: (text: string) => Promise<void>;
 }
 
 /** Whether a text for a terminal goes through the pager: it is longer than the terminal, and PAGER does not turn it off. */
@@ -20,10 +18,10 @@ function isPaged(text: string, { rows, columns }: Sink, { PAGER, CI, TERM }: Env
 
 /**
  * Shows a text in the pager from PAGER, else in `less`, until the user leaves it.
- * @returns why the pager could not run, if it could not
+ * @returns whether the pager could run
  * @throws InterruptedError if a signal ended it
  */
-async function showInPager(text: string, { env, signals }: PagerDeps): Promise<string | undefined> {
+async function showInPager(text: string, { env, signals }: PagerDeps): Promise<boolean> {
   // Like git: exit if the text fits on the screen, show colors, and leave the text on the screen afterwards.
   const child = spawn(env.PAGER ?? 'less', {
     stdio: ['pipe', 'inherit', 'inherit'],
@@ -39,23 +37,15 @@ async function showInPager(text: string, { env, signals }: PagerDeps): Promise<s
   });
   // The user may leave the pager before it has read everything.
   child.stdin.on('error', () => undefined).end(text);
-  const failure = await once(child, 'exit').then(
-    // A shell ends with these if it cannot run or find the command.
-    ([code]) => (code === 126 || code === 127 ? `exit code ${code}` : undefined),
-    errorMessage,
-  );
+  const [code] = await once(child, 'exit').catch(() => [127]);
   release();
   if (received) throw new InterruptedError('Interrupted.', SIGNAL_EXIT_CODES[received]);
-  return failure;
+  // A shell ends with these if it cannot run or find the command.
+  return code !== 126 && code !== 127;
 }
 
 /** Writes a complete text to a terminal, through the pager if it is longer than the terminal and PAGER does not turn it off. */
 export async function writePaged(text: string, stdout: Sink, deps: PagerDeps): Promise<void> {
-  const { env, signals, warn } = deps;
-  if (signals.interrupt.aborted || !isPaged(text, stdout, env)) return stdout.write(text);
-  const failure = await showInPager(text, deps);
-  if (failure === undefined) return;
-  if (env.PAGER !== undefined)
-    await warn(`The pager from PAGER cannot run (${failure}). Set another one, or unset PAGER.`);
-  await stdout.write(text);
+  const isDirect = deps.signals.interrupt.aborted || !isPaged(text, stdout, deps.env);
+  if (isDirect || !(await showInPager(text, deps))) await stdout.write(text);
 }

@@ -54,24 +54,12 @@ function addGlobalOptions(program: Program) {
   return withOptions;
 }
 
-/** Refuses a command that a group does not have: for one with --help, commander shows the help of the group. */
-function refuseUnknownCommand(group: CommandUnknownOpts): void {
-  const [word = '-'] = group.args;
-  if (group.commands.length === 0 || word.startsWith('-') || group.commands.some((each) => each.name() === word))
-    return;
-  throw new RejectedLine(new CommanderError(2, 'commander.unknownCommand', word), group);
-}
-
 /** Applies the settings of the program to a command and to all below it. */
 function applySettings(command: CommandUnknownOpts, program: Program): void {
   command
     .copyInheritedSettings(program)
     .exitOverride((error) => {
       throw error.exitCode === 0 ? error : new RejectedLine(error, command);
-    })
-    .addHelpText('before', () => {
-      refuseUnknownCommand(command);
-      return '';
     })
     .addHelpText('after', () => sectionsAfter(command));
   markRequired(command);
@@ -93,17 +81,15 @@ function refuseMissing(command: CommandUnknownOpts): void {
   );
   if (missing.length === 0) return;
   const names = missing.map(({ oneOf: [first = ''] }) => first);
-  const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
-  throw new UsageError(`${new Intl.ListFormat('en-US').format(names)} ${names.length === 1 ? 'is' : 'are'} missing.`, {
-    hint: [...hints].join('\n') || undefined,
-  });
+  const hint = missing.flatMap((each) => each.hint ?? []).join('\n') || undefined;
+  const list = new Intl.ListFormat('en-US').format(names);
+  throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint });
 }
 
 /** The tree of all commands, and what a command line says in it. */
 export interface CommandTree {
   /**
-   * Parses a command line, once.
-   * @param argv the arguments, without node and the script
+   * Parses the command line, once.
    * @returns what to run; undefined if commander has printed help or the version
    * @throws RejectedLine; UsageError for an invalid value, or if a required option is missing
    */

@@ -1,20 +1,15 @@
-import type { Key } from 'node:readline';
 import { EXIT, InterruptedError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { BaseContext, RuntimeDeps } from './context.ts';
+
+/* The questions. They require `isInteractive`. */
 
 const plain = (text: string): string => text;
 
 /** Replaces the colors of the questions. */
 const PLAIN_THEME = {
   prefix: { idle: '?', done: '✔' },
-  style: {
-    message: plain,
-    answer: plain,
-    help: plain,
-    defaultAnswer: (text: string) => `(${text})`,
-    error: (text: string) => `> ${text}`,
-  },
+  style: { message: plain, answer: plain, help: plain, defaultAnswer: (text: string) => `(${text})`, error: plain },
 };
 
 const themeOf = ({ hasColor }: BaseContext) => (hasColor ? {} : PLAIN_THEME);
@@ -30,14 +25,11 @@ async function ask<Value>(
   { io, terminal, progress, abortSignal }: BaseContext,
   question: (streams: PromptStreams) => Promise<Value>,
 ): Promise<Value> {
-  // Reading io.stdin opens it.
   const input = io.stdin;
   const closed = new AbortController();
-  // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first. After
-  // Ctrl-Z and fg, readline stays in raw mode, but pauses the input, and does not pause it again when it is closed.
-  const check = () => setImmediate(() => (input.isRaw ? input.resume() : closed.abort()));
-  const checkKey = (_text: unknown, { ctrl, name }: Key) => void (ctrl && name === 'd' && check());
-  input.on('pause', check).on('keypress', checkKey);
+  // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first.
+  const close = () => void setImmediate(() => closed.abort());
+  input.on('pause', close);
   try {
     const signal = AbortSignal.any([abortSignal, closed.signal]);
     return await progress.pauseDuring(() => question({ input, output: terminal, signal }));
@@ -45,17 +37,17 @@ async function ask<Value>(
     abortSignal.throwIfAborted();
     throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
   } finally {
-    input.off('pause', check).off('keypress', checkKey);
+    input.off('pause', close);
   }
 }
 
-/** As `Context.askSecret`. */
+/** Asks for a secret and hides the input. */
 export async function askSecret(context: BaseContext, message: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   return ask(context, (streams) => password({ message, mask: true, theme: themeOf(context) }, streams));
 }
 
-/** As `Context.askText`. */
+/** Asks for a line of text until it is valid. @param validate returns true, or the message for an invalid text */
 export async function askText(
   context: BaseContext,
   question: string,
@@ -66,7 +58,7 @@ export async function askText(
   return ask(context, (streams) => input(prompt, streams));
 }
 
-/** As `Context.confirm`. */
+/** Asks a yes/no question; the default is no. */
 export async function confirm(context: BaseContext, question: string): Promise<boolean> {
   const { default: confirm } = await import('@inquirer/confirm');
   const prompt = { message: sanitizeLine(question), default: false, theme: themeOf(context) };

@@ -1,12 +1,11 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
+import { EXIT, OutputError, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
-import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
@@ -44,22 +43,19 @@ async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<Ci
 
 /**
  * Writes a result. If its reader is gone, the exit code still reports the command's outcome.
- * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
+ * @throws the command's failure, rather than that its result cannot be written; else as `render` does
  */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
   try {
     await render(result, options, io);
   } catch (error) {
     if (isReaderGone(error)) return;
-    if (!(error instanceof OutputError)) throw error;
-    const failure = failureOf(result);
-    throw failure ? withHint(failure, { hint: withReason(error.message, error.info.why) }) : error;
+    throw (error instanceof OutputError && failureOf(result)) || error;
   }
 }
 
 /**
  * Runs a command and writes its result.
- * @param flags the global options
  * @param run receives the secrets, in its redactor, and the abort signal
  * @returns the exit code
  * @throws the error that ends the command
@@ -75,11 +71,8 @@ export async function runCommand(
   const format = chooseFormat(flags, env);
   // A terminal without a window, such as in a container, reports 0 columns: no room for a spinner.
   const hasWidth = !('columns' in terminal) || terminal.columns !== 0;
-  const progress = createProgress(terminal, {
-    enabled: io.stderr.isTTY && hasWidth && !flags.quiet && !env.CI && env.TERM !== 'dumb',
-    clock,
-    redact,
-  });
+  const enabled = io.stderr.isTTY && hasWidth && !flags.quiet && !env.CI && env.TERM !== 'dumb';
+  const progress = createProgress(terminal, { enabled, clock, redact });
   const escapeCommands = isGitHubActions(env) ? escapeWorkflowCommands : (text: string) => text;
   const open = (sink: Sink, clean: (text: string) => string) =>
     // A message that cannot be written must not stop the command.
@@ -96,7 +89,7 @@ export async function runCommand(
     if (!stdout.isTTY || !flags.input || isWrite) return stdout.write(text);
     const { writePaged } = await import('./pager.ts');
     progress.stop();
-    await writePaged(redact(text), stdout, { env, signals: deps.signals, warn: context.warn });
+    await writePaged(redact(text), stdout, { env, signals: deps.signals });
   };
   const finish = async (result: CommandResult): Promise<number> => {
     const { query, quiet, wide, color } = flags;

@@ -10,24 +10,19 @@ export function writeLine({ progress, io }: Pick<BaseContext, 'progress' | 'io'>
 
 const MAX_BODY_LENGTH = 20_000;
 
-function headerLines(mark: string, headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(redactHeaders(headers)).map(([name, value]) => `${mark} ${name}: ${value}`);
-}
-
-function bodyLines(mark: string, body: string): string[] {
-  if (body === '') return [];
-  const isLong = body.length > MAX_BODY_LENGTH;
-  const shown = isLong ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
-  return shown.split('\n').map((line) => `${mark} ${line}`);
+/** Headers and body, a line each. */
+function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
+  const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
+  const text = body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}…` : body;
+  return [...shown, ...(text === '' ? [] : text.split('\n'))].map((line) => `${mark} ${line}`);
 }
 
 function requestLines(
   { request, url, attempt }: Extract<TraceEvent, { kind: 'request' }>,
   redact: BaseContext['redact'],
-) {
-  const { method, headers, body } = request;
-  const text = typeof body === 'string' ? redact(body) : '';
-  return [`> ${method} ${url} (attempt ${attempt})`, ...headerLines('>', headers), ...bodyLines('>', text)];
+): string[] {
+  const body = typeof request.body === 'string' ? redact(request.body) : '';
+  return [`> ${request.method} ${url} (attempt ${attempt})`, ...contentLines('>', request.headers, body)];
 }
 
 function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'result' }>): string {
@@ -53,8 +48,7 @@ export function createTrace(context: BaseContext) {
     } else if (verbose || debug) {
       const { result } = event;
       write([resultLine(event)]);
-      if (debug && result.kind === 'response')
-        write([...headerLines('<', result.headers), ...bodyLines('<', redact(result.body))]);
+      if (debug && result.kind === 'response') write(contentLines('<', result.headers, redact(result.body)));
     }
   };
 }

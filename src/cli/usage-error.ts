@@ -24,22 +24,21 @@ export function usageOf(command: CommandUnknownOpts): string {
 function unknownCommand(parent: CommandUnknownOpts): UsageError {
   const [word = ''] = parent.args;
   const names = parent.commands.map((each) => each.name());
-  const near = word === 'ls' && names.includes('list') ? 'Did you mean list? ' : didYouMean(word, names);
-  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, { hint: near + helpHint(parent) });
+  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, {
+    hint: didYouMean(word, names) + helpHint(parent),
+  });
 }
 
 /** The error for a group without a command, which lists the group's commands. */
 function commandMissing(group: CommandUnknownOpts): UsageError {
-  const width = Math.max(...group.commands.map((each) => pathOf(each).length));
-  const lines = group.commands.map((each) => `${pathOf(each).padEnd(width)}  ${each.summary()}`);
+  const lines = group.commands.map((each) => `${pathOf(each)}: ${each.summary()}`);
   return new UsageError('A command is missing.', { why: lines.join('\n'), hint: helpHint(group) });
 }
 
 /** The error of `partnerctl help` for words that name no command and no topic. */
 export function unknownTopic(words: readonly string[], program: CommandUnknownOpts): UsageError {
   const typed = words.join(' ');
-  const groups = program.commands.map((each) => each.name());
-  const names = [...HELP_TOPICS.map(({ name }) => name), ...groups, ...leavesOf(program).map(pathOf)];
+  const names = [...HELP_TOPICS.map(({ name }) => name), ...leavesOf(program).map(pathOf)];
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${didYouMean(typed, names)}Run \`partnerctl help\` to list commands and topics.`,
   });
@@ -55,23 +54,21 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
       hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
     });
   }
-  const names = [...lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])), '--help'];
+  const names = lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   if (names.includes(flag)) return new UsageError(`${flag} takes no value.`, { hint: helpHint(command) });
-  const shown = flag.startsWith('--') ? flag : flag.slice(0, 2);
-  const takesCommand = command.registeredArguments[0]?.name() === 'command' && !command.args.includes('--');
-  const near = takesCommand ? 'Put -- before the command. ' : didYouMean(flag, names);
-  const isOption = /^(--[\w-]+|-\w)$/.test(flag);
-  const advice = near || (isOption ? '' : 'Put -- before an argument that begins with a hyphen. ');
-  return new UsageError(`Unknown option ${shown}.`, { hint: advice + helpHint(command) });
+  const near = didYouMean(flag, names) || 'Put -- before an argument that begins with a hyphen. ';
+  return new UsageError(`Unknown option ${flag.startsWith('--') ? flag : flag.slice(0, 2)}.`, {
+    hint: near + helpHint(command),
+  });
 }
 
 /** The error for missing arguments, with the usage and an example. */
 function argumentMissing(command: CommandUnknownOpts): UsageError {
   const missing = command.registeredArguments.find(({ required }, index) => required && command.args.length <= index);
-  const [example] = examplesOf(command);
+  const examples = examplesOf(command).slice(0, 1);
   return new UsageError(`Missing argument <${missing?.name()}>.`, {
     why: `Usage: ${usageOf(command)}`,
-    hint: [...(example ? [`For example: ${example.command}`] : []), helpHint(command)].join('\n'),
+    hint: [...examples.map((example) => `For example: ${example.command}`), helpHint(command)].join('\n'),
   });
 }
 

@@ -69,7 +69,7 @@ export const api = () =>
         const { redactHeaders } = await import('../output/redact.ts');
         const headers = parseHeaders(options.header);
         if (!isWrite(method)) checkRead(method, data, idempotent);
-        const source = data === undefined ? undefined : parseTextArgument('--data', data);
+        const source = data === undefined ? undefined : parseTextArgument(data);
         if (isWrite(method)) await context.confirmWrite(options.confirm);
 
         const http = await context.http();

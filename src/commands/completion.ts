@@ -52,8 +52,10 @@ export const completion = () =>
     .action(
       run(async (context, shell, words, ...[, command]) => {
         if (words.length === 0) {
-          const { readAsset } = await import('../cli/read-asset.ts');
-          return { kind: 'text', text: readAsset(`../completions/${SCRIPTS[shell]}`) };
+          const { readFileSync } = await import('node:fs');
+          // The path also works from dist/program.
+          const path = new URL(`../../completions/${SCRIPTS[shell]}`, import.meta.url);
+          return { kind: 'text', text: readFileSync(path, 'utf8') };
         }
         const { complete, readLine } = await import('../cli/completion.ts');
         const { formatOffer, readTyped } = await import('../cli/completion-shells.ts');

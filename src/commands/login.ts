@@ -13,10 +13,6 @@ export const login = () =>
     ],
   })
     .option('--token-command <command>', 'store this command instead of a token; its first line of output is the token')
-    .option(
-      '--state-password-command <command>',
-      "also store this command; its first line of output is the password of the state's database",
-    )
     .option('--protect', 'ask for the name of the profile before each write; see profile protect')
     .option('--no-verify', 'store without calling the service')
     .action(

@@ -14,8 +14,6 @@ export interface Profile {
   readonly token_command?: string | undefined;
   /** Where the state is kept: a path or an address. */
   readonly state?: string | undefined;
-  /** A shell command whose first line of output is the password of the state's database. */
-  readonly state_password_command?: string | undefined;
   /** Whether each write to the service must be confirmed with the profile's name. */
   readonly protected?: true | undefined;
 }
@@ -46,7 +44,7 @@ export function profilesPath(directory: string): string {
   return join(directory, 'config.json');
 }
 
-const TEXTS = ['base_url', 'token', 'token_command', 'state', 'state_password_command'] as const;
+const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
 /** @throws Error if the text is not what `updateProfiles` writes */
 function parseProfiles(text: string): Profiles {

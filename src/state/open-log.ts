@@ -19,8 +19,6 @@ export interface OpenDeps {
   readonly warn: (text: string) => Promise<void>;
   /** Aborts when the command is interrupted or its time is up. */
   readonly signal: AbortSignal;
-  /** Reads the password of the database from the profile. */
-  readonly readPassword?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** How long the log may be used after the command was interrupted, to record what was created. */
@@ -67,7 +65,7 @@ async function openDriver(deps: OpenDeps): Promise<LogDriver> {
   if (location.kind === 'postgres') {
     const { postgresLog } = await import('./postgres-log.ts');
     const { postgresTarget } = await import('./postgres-address.ts');
-    return postgresLog({ ...shared, target: await postgresTarget(deps) });
+    return postgresLog({ ...shared, target: postgresTarget(deps) });
   }
   const { gitLog } = await import('./git-log.ts');
   return gitLog(shared);

@@ -45,15 +45,13 @@ export interface TargetDeps {
   readonly location: StateLocation;
   readonly env: Environment;
   readonly addSecret: (text: string) => void;
-  /** Reads the password of the database from the profile. */
-  readonly readPassword?: (() => Promise<string | undefined>) | undefined;
 }
 
 /**
  * Reads `postgres://user@host:5432/database?table=…&sslmode=…&host=/socket/directory`.
  * @throws UsageError if it names no user or no database, or has unknown parameters
  */
-export async function postgresTarget({ location, env, addSecret, readPassword }: TargetDeps): Promise<PostgresTarget> {
+export function postgresTarget({ location, env, addSecret }: TargetDeps): PostgresTarget {
   const url = new URL(location.address);
   const unknown = [...url.searchParams.keys()].find((name) => !(name in PARAMETERS));
   if (unknown !== undefined) {
@@ -70,7 +68,7 @@ export async function postgresTarget({ location, env, addSecret, readPassword }:
       hint: 'For example: postgres://user@host/database',
     });
   }
-  const password = location.password ?? (env.PGPASSWORD || undefined) ?? (await readPassword?.());
+  const password = location.password ?? (env.PGPASSWORD || undefined);
   if (password !== undefined) addSecret(password);
   return {
     host,

@@ -80,11 +80,8 @@ describe('help topics', () => {
     }
   });
 
-  it('start with the commands of the group of the same name, and output ends with every global option', async () => {
-    const { stdout } = await run(['help', 'cron']);
-    const commands = HELP.commands.filter(({ command }) => command.startsWith('cron '));
-    const lines = commands.map(({ command, summary }) => `- \`partnerctl ${command}\`: ${summary}`);
-    expect(stdout.split('\n').slice(1, 5 + lines.length)).toEqual(['', '## Commands', '', ...lines, '']);
+  it('end with where the commands of the group are, and output with every global option', async () => {
+    expect((await run(['help', 'cron'])).stdout).toMatch(/\nIts commands: `partnerctl cron --help`\n$/);
     const output = await run(['help', 'output']);
     for (const { flag } of HELP.global_flags) expect(output.stdout).toMatch(new RegExp(`- \`.*${flag}`));
   });

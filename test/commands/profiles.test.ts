@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
@@ -88,7 +88,6 @@ describe('login', () => {
       [2, [], TOKEN, 'No base URL is given.'],
       [2, ['--base-url', 'http://api.example.com/v1'], TOKEN, 'plain http'],
       [2, [...based, '--token-command', 'x', '--token-file', 'y'], '', 'cannot be combined'],
-      [2, [...based, '--state-password-command', 'x'], TOKEN, 'in a database'],
     ] as const) {
       const ran = await run(['login', '--no-verify', ...args], { env: home.env, stdin });
       expect(ran, why).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(why) });
@@ -120,7 +119,6 @@ describe('profiles', () => {
       token: 'stored',
       token_command: null,
       state: null,
-      state_password_command: null,
       current: true,
       protected: false,
       file: home.path,
@@ -170,16 +168,5 @@ describe('profiles', () => {
       expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(home.path) });
     }
     expect(readFileSync(home.path, 'utf8')).toBe(text);
-    // It does not matter to a command that needs no profile.
-    const { env } = await service();
-    expect((await run(['spaces', 'list'], { env: { ...home.env, ...env } })).code).toBe(0);
-  });
-
-  test('a file that others can read causes a warning', async () => {
-    const home = createProfileHome();
-    await storeProfile(home, 'acme');
-    chmodSync(home.path, 0o644);
-    const ran = await run(['profile', 'list', '-q'], { env: home.env });
-    expect(ran.stderr).toMatch(/^warning: Other users can read the tokens in .*chmod 600/);
   });
 });

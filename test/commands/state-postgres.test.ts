@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
-import { BASE, createProfileHome, TOKEN } from './profile-home.ts';
 
 const PASSWORD = 'pa:ss word#1';
 const programs = postgresPrograms();
@@ -52,38 +50,5 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
       status: 'ok',
       message: expect.stringMatching(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ from PARTNER_STATE: shared; 0 records$/),
     });
-  });
-
-  test("comes from the profile's command, only for the profile's state", async () => {
-    const home = createProfileHome();
-    const login = ['login', '--base-url', BASE, '--no-verify'];
-    const command = write('say.sh', `echo ran >>"$(dirname "$0")/runs"; echo '${PASSWORD}'\n`);
-    const options = { env: home.env, stdin: TOKEN };
-    const stored = await run([...login, '--state', address, '--state-password-command', `sh '${command}'`], options);
-    expect(stored.code, stored.stderr).toBe(0);
-    // Another login keeps it.
-    expect((await run(login, options)).code).toBe(0);
-    expect(home.read().profiles.default).toMatchObject({ state: address, state_password_command: `sh '${command}'` });
-    const ran = await run(['state', 'verify', '--debug', '-v'], { env: home.env });
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stdout + ran.stderr).not.toContain(PASSWORD);
-    // This password is sent to no other database.
-    const elsewhere = await run(['state', 'verify'], { env: { ...home.env, PARTNER_STATE: address } });
-    expect(elsewhere).toMatchObject({ code: 8, stderr: expect.stringContaining('password authentication failed') });
-    expect((await run([...login, '--state', `${address}?table=other`], options)).code).toBe(0);
-    expect(home.read().profiles.default).not.toHaveProperty('state_password_command');
-  });
-
-  test('is reported as missing if its command fails', async () => {
-    const home = createProfileHome();
-    const login = ['login', '--base-url', BASE, '--no-verify', '--state-password-command', 'exit 3'];
-    expect(await run(login, { env: home.env, stdin: TOKEN })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--state postgres://'),
-    });
-    await run([...login, '--state', address], { env: home.env, stdin: TOKEN });
-    const ran = await run(['state', 'verify'], { env: home.env });
-    expect(ran.code).toBe(3);
-    expect(ran.stderr).toMatch(/rofile "default"'s state_password_command.*exit code 3/s);
   });
 });

@@ -149,10 +149,10 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test('login does not ask in CI, nor if stderr leads to a file, and says so', async () => {
     const home = tempDirectory();
     const ran = await inTerminal(LOGIN, { env: { HOME: home, CI: '1' } });
-    expect(ran).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('forbids asking') });
+    expect(ran).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('nobody can be asked') });
     const log = join(home, 'log');
     expect((await inTerminal(LOGIN, { env: { HOME: home }, redirection: `2> '${log}'` })).exitCode).toBe(2);
-    expect(readFileSync(log, 'utf8')).toContain('There is no token, and stderr is not a terminal to ask for it.');
+    expect(readFileSync(log, 'utf8')).toContain('There is no token, and nobody can be asked for it.');
   });
 
   test('cron forget asks, and removes the record only after a yes', async () => {

@@ -50,7 +50,7 @@ async function readJob(
 ): Promise<readonly WantedJob[]> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
   const { findAgent } = await import('../../cron/find-agent.ts');
-  const text = await readText(context, parseTextArgument('--instructions', instructions), 'instructions');
+  const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {
       hint: 'Nothing was sent. Describe what the agent does on each run.',

@@ -21,7 +21,6 @@ export const show = () =>
           token: tokenKind(profile),
           token_command: profile.token_command ?? null,
           state: profile.state ?? null,
-          state_password_command: profile.state_password_command ?? null,
           current: name === stored.current,
           protected: profile.protected ?? false,
           file: profilesPath(config.directory),

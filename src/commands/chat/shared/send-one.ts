@@ -4,7 +4,7 @@ import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
 import { criteriaFlags, isForSeveral } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
-import { readText, textFromArgument } from '../../../cli/input.ts';
+import { readText } from '../../../cli/input.ts';
 import type { Acknowledgement } from '../../../contract/messages.ts';
 import { UsageError } from '../../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
@@ -39,7 +39,7 @@ function parseText({ text, textFile: path }: TypedMessage): TextSource {
   }
   if (path === '-' || text === '-') return { from: 'stdin' };
   if (path !== undefined) return { from: 'file', path };
-  if (text) return textFromArgument('The message', text, hint);
+  if (text) return { from: 'argument', text };
   throw new UsageError('The message is missing.', { hint: `Give it as one quoted argument, ${hint}.` });
 }
 
