@@ -24,6 +24,10 @@ export interface ChangeDeps extends Pick<CronContext, 'command'> {
   readonly onWait: (leftMs: number) => void;
 }
 
+function dataOf({ objects, open }: JobStanding): JobData | undefined {
+  return objects.at(-1)?.data ?? open[0]?.data;
+}
+
 function keyOf({ origin, agent_id, name }: JobIdentity): string {
   return cronKey(origin, agent_id, name);
 }
@@ -81,7 +85,7 @@ export async function forgetJob(deps: ChangeDeps, target: string | JobIdentity) 
   const [byId, ...others] = [...all].filter(([, { objects }]) => objects.some(({ object }) => object === target));
   const key = byId && others.length === 0 ? byId[0] : typed;
   const standing = standingOf(all, key);
-  const job = standing.objects.at(-1)?.data ?? standing.open[0]?.data;
+  const job = dataOf(standing);
   if (!job)
     throw unknownJobError(
       deps,
@@ -162,17 +166,21 @@ function unnamedError({ command }: CronContext): UsageError {
 export async function adopt(
   context: CronContext,
   cronJobId: string,
-  selection: Exclude<JobSelection, string> | undefined,
+  selection: JobSelection | undefined,
   yes: boolean,
 ) {
   const http = await context.http();
   const origin = http.baseUrl;
   // A state that cannot be used is reported as such, not as a failure of the list.
-  await (await context.log()).read();
+  const all = standings(await (await context.log()).read(), JOBS);
+  const known = typeof selection === 'string' ? dataOf(standingOf(all, selection)) : undefined;
+  if (typeof selection === 'string' && known?.origin !== origin)
+    throw unknownJobError(context, `with the key ${selection}`);
   const listed = await fetchListed(context, http, cronJobId);
   const { agent_id, name } = listed ?? {};
   const shown = typeof agent_id === 'string' && typeof name === 'string' ? { origin, agent_id, name } : undefined;
-  const job = selection ? await identify(context, selection, origin) : shown;
+  const named = typeof selection === 'object' ? await identify(context, selection, origin) : shown;
+  const job = known ?? named;
   if (!job) throw unnamedError(context);
   return await adoptJob(await changeDeps(context, yes), cronJobId, job, listed);
 }
