@@ -83,11 +83,6 @@ export class Http {
     this.options.onWarning?.(text);
   }
 
-  /** Returns the current time, in milliseconds since the epoch. */
-  now(): number {
-    return this.options.clock.now();
-  }
-
   /** Returns how long a call that starts now may take, in milliseconds. */
   remainingMs(): number {
     const { clock, deadline } = this.options;
