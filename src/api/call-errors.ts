@@ -16,6 +16,7 @@ import {
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
+import { renamedParameter } from './renamed-parameter.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
@@ -126,13 +127,20 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
         ),
       );
     default:
-      return new RefusedError(`The service refused the call (${status}).`, hinted(contractHint(call, status)));
+      return new RefusedError(`The service refused the call (${status}).`, hinted(refusalHint(call, said, status)));
   }
 }
 
 /** Whether an Allow header names methods, and not this one. */
 function isMissing(method: string, allow = ''): boolean {
   return allow !== '' && !allow.toUpperCase().split(/\W+/).includes(method);
+}
+
+function refusalHint(call: CallFacts, { fields }: ErrorBody, status: number): string | undefined {
+  const { operation, contract } = call;
+  const paths = fields.map(({ path }) => path);
+  const fix = operation.leaf && renamedParameter(operation.leaf, contract, paths);
+  return fix ? describeFix(fix) : contractHint(call, status);
 }
 
 /** Returns the commands that help if the service takes a call otherwise than the contract says. */

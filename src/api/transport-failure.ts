@@ -31,6 +31,9 @@ export function abortedFailure(
 const PERMANENT_CODE =
   /^(PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
+/** Extracts the reason from an OpenSSL message, which also contains source locations. */
+const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
+
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
@@ -53,7 +56,8 @@ export function toFailure(
   const cause: unknown = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
   const found = errorCode(cause);
   const code = typeof found === 'string' ? found : undefined;
-  const message = DESCRIPTIONS[code ?? ''] ?? errorMessage(cause);
+  const text = errorMessage(cause);
+  const message = DESCRIPTIONS[code ?? ''] ?? OPENSSL_REASON.exec(text)?.[1] ?? text;
   const isPermanent =
     cause instanceof UnreadableBody || cause instanceof SendRefused || PERMANENT_CODE.test(code ?? '');
   return { kind: 'failure', sent, isTransient: !isPermanent, message, code, status, cause };

@@ -3,10 +3,10 @@ import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { readContractLayers } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { nameProfile } from '../config/profiles.ts';
+import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { contractProfile, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
 import type { BaseContext, Context } from './context.ts';
@@ -73,7 +73,9 @@ export function createClients(context: BaseContext, deadline: number | undefined
 
   return {
     async http() {
-      const profiles = await config.read();
+      // Without a profile in use, only hints and -v need the profiles: a damaged file does not matter.
+      const isNeeded = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
+      const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
       const settings = resolveService(flags, env, profiles);
       const { baseUrl, token } = settings;
       await explain(settings, context);

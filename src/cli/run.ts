@@ -1,11 +1,12 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { EXIT, OutputError, UsageError } from '../errors.ts';
+import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
+import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
@@ -43,14 +44,16 @@ async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<Ci
 
 /**
  * Writes a result. If its reader is gone, the exit code still reports the command's outcome.
- * @throws the command's failure, rather than that its result cannot be written; else as `render` does
+ * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
  */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
   try {
     await render(result, options, io);
   } catch (error) {
     if (isReaderGone(error)) return;
-    throw (error instanceof OutputError && failureOf(result)) || error;
+    if (!(error instanceof OutputError)) throw error;
+    const failure = failureOf(result);
+    throw failure ? withHint(failure, { hint: withReason(error.message, error.info.why) }) : error;
   }
 }
 

@@ -26,7 +26,7 @@ export interface Profiles {
 
 export const DEFAULT_PROFILE = 'default';
 
-const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
+export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
 
 /**
  * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else

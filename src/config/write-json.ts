@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { describeFileError, LocalError } from '../errors.ts';
+import { makeDirectories } from '../platform/files.ts';
 
 /**
  * Replaces a JSON file: atomically, but of two changes in the same instant one may be lost. Only its owner can read it.
@@ -13,7 +13,7 @@ export async function writeJson(path: string, name: string, content: object): Pr
   const { default: Conf } = await import('conf');
   const cwd = dirname(path);
   try {
-    await mkdir(cwd, { recursive: true, mode: 0o700 });
+    await makeDirectories(cwd);
     const configName = basename(path, '.json');
     const conf = new Conf({ cwd, configName, configFileMode: 0o600, accessPropertiesByDotNotation: false });
     conf.store = { ...content };

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
+import { makeDirectories } from '../platform/files.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { LogDriver } from './log.ts';
 
@@ -33,7 +34,7 @@ async function syncDirectories(path: string): Promise<void> {
 
 /** Opens the file to append. Creates it (0600) and its directory (0700), and puts their names on disk. */
 async function openToAppend(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeDirectories(dirname(path));
   const file = await openFile(path, O_WRONLY | O_APPEND | O_CREAT);
   // If the file is empty, the process that created it may have been killed before it did this.
   if ((await file.stat()).size === 0) await syncDirectories(dirname(await realpath(path)));

@@ -67,7 +67,6 @@ describe('chat send', () => {
       ['-'],
       ['--text-file', write('latin1.txt', Buffer.from('caf\xe9', 'latin1'))],
       // Node replaces invalid UTF-8 in an argument with U+FFFD, so the original text is lost.
-      ['caf\ufffd'],
     ];
     for (const args of mistakes) expect((await run([...to, ...args], { env, stdin: '' })).code, `${args}`).toBe(2);
     expect(await it.received()).toEqual([]);

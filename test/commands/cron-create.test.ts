@@ -49,7 +49,9 @@ describe('cron create', () => {
     expect(again.error()).toMatchObject({ type: 'duplicate', hint, details: { reason: 'same' } });
     const queried = await service.create(['-o', 'json', '--query', 'abs(name)']);
     expect(queried.error()).toMatchObject({
-      hint: expect.stringMatching(/--ensure.*\n--query does not apply to the result: abs\(name\)\nInvalid type/s),
+      hint: expect.stringMatching(
+        /--ensure.*\n--query does not apply to the result: abs\(name\)\nIts result without --query: /s,
+      ),
       details: { answer: { status: 'blocked' } },
     });
     const agent = ['--agent', 'name:Support', '--space', 'ext:acme', '--instructions', '-'];

@@ -36,7 +36,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   'spaces.provision': () => ['provision', write('new.yaml', manifest('beta'))],
   'agents.list': () => ['agents', 'list', 's1'],
   'agent.': () => ['agents', 'list', 's1'],
-  'agent.source_id': () => ['provision', write('old.yaml', manifest('acme'))],
+  'agent.source_id': () => ['spaces', 'show', 's1'],
   'sources.setup': () => SETUP,
   'source.': () => SETUP,
   'messages.send': SEND,

@@ -25,7 +25,6 @@ const WRONG: readonly (readonly [args: readonly string[], says: string])[] = [
   [['spaces', 'list', '--timeout', '0s'], '--timeout takes a duration'],
   [['spaces', 'list', '--timeout', '1000h'], '--timeout takes at most 596h'],
   [['spaces', 'list', '--profile'], "Option '--profile <profile>' argument missing."],
-  [['cron', 'reconcile', '--key', ''], '--key is empty.'],
   [['chat', 'send', '--source', 'a', '--source', 'b', 'hi'], '--source is given twice.'],
   [['chat', 'wait', '--source', 's', '--session', 't'], '--after is missing.'],
   [['provision'], 'No manifest is given.'],
