@@ -15,8 +15,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
-import { renamedParameter } from './renamed-parameter.ts';
+import { contractHint, refusalHint } from './refusal-hint.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
@@ -134,25 +133,6 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
 /** Whether an Allow header names methods, and not this one. */
 function isMissing(method: string, allow = ''): boolean {
   return allow !== '' && !allow.toUpperCase().split(/\W+/).includes(method);
-}
-
-function refusalHint(call: CallFacts, { fields }: ErrorBody, status: number): string | undefined {
-  const { operation, contract } = call;
-  const paths = fields.map(({ path }) => path);
-  const fix = operation.leaf && renamedParameter(operation.leaf, contract, paths);
-  return fix ? describeFix(fix) : contractHint(call, status);
-}
-
-/** Returns the commands that help if the service takes a call otherwise than the contract says. */
-function contractHint({ operation: { leaf }, baseUrl, url }: CallFacts, status: number): string | undefined {
-  if (leaf === undefined) return undefined;
-  const slash = new URL(url).pathname.endsWith('/') ? 'never' : 'always';
-  const lines = [
-    `If the service takes this call otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`,
-    `Or set it with: partnerctl contract set ${leaf} '<METHOD> <path>'`,
-    `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
-  ];
-  return (status === 404 || status === 405 ? lines : lines.slice(0, 2)).join('\n');
 }
 
 function responseInfo(

@@ -41,13 +41,12 @@ test.each([
 });
 
 test.each([
-  [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }],
-  [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }],
-])('a rejection with %i names the commands that settle it', async (status, body) => {
+  [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
+  [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
+])('a rejection with %i names the command that settles it', async (status, body, setting) => {
   const service = await startFakeService({ 'GET *': json([]), 'POST *': json(body, status) });
   const { hint } = (await run(CREATE_DAILY, at(service))).error();
-  expect(hint).toContain(`partnerctl contract import ${service.baseUrl}`);
-  expect(hint).toContain("partnerctl contract set cron_jobs.create '<METHOD> <path>'");
+  expect(hint).toContain(`partnerctl contract set ${setting}`);
   expect(service.posts().length).toBe(1);
 });
 
