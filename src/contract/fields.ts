@@ -163,8 +163,10 @@ export class Fields {
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
     const { names } = this;
-    const [top, other] = this.suspectsIn(leaf, this.object, '', (key) => names.isSuspect(leaf, key));
-    if (top !== undefined) return { leaf, value: top, ...(other !== undefined && { other }) };
+    const [held, other] = this.holders.flatMap(({ path, object }) =>
+      this.suspectsIn(leaf, object, path === '' ? '' : `${path}.`, (key) => names.isSuspect(leaf, key)),
+    );
+    if (held !== undefined) return { leaf, value: held, ...(other !== undefined && { other }) };
     const nested = Object.entries(this.object).flatMap(([key, value]) =>
       isJsonObject(value) && names.mayNest(leaf, key, value) ? [{ key, value }] : [],
     );
