@@ -40,7 +40,6 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
       signals ??= createSignals({
         on: (signal, listener) => process.on(signal, listener),
         exit,
-        // A terminal shows ^C behind the spinner.
       });
       return signals;
     },

@@ -70,9 +70,7 @@ function createMessageWriter(stderr: Sink, progress: Progress): (text: string) =
     written = written.then(async () => {
       const line = sanitizeLine(text);
       const { isTTY, columns } = stderr;
-      // Load the code that measures text only for lines that may be too long.
-      const isLong = isTTY && line.length * 2 > columns;
-      const lines = isLong ? (await import('../output/wrap.ts')).wrapText(line, columns, '  ') : line;
+      const lines = isTTY ? (await import('../output/wrap.ts')).wrapText(line, columns, '  ') : line;
       await progress.pauseDuring(() => stderr.write(`${lines}\n`));
     });
     return written;

@@ -40,7 +40,7 @@ async function formatMarkdown(
   const { Chalk } = await import('chalk');
   const { renderMarkdown } = await import('../output/markdown.ts');
   const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
-  return `${await renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
+  return `${renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
 }
 
 /**

@@ -1,18 +1,12 @@
 import { constants } from 'node:os';
-import { LocalError, UsageError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
+import { describeFileError, UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import type { Context } from './context.ts';
-
-function startFailure(file: string, error: Error): Error {
-  if (errorCode(error) === 'ENOENT') return new UsageError(`There is no command ${JSON.stringify(file)} on the PATH.`);
-  return new LocalError(`Cannot start ${JSON.stringify(file)}.`, { why: error.message, cause: error });
-}
 
 /**
  * Runs a child process that shares our stdin, stdout, and stderr. Forwards our signals to it, and ends it at --timeout.
  * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
- * @throws UsageError if the command does not exist; LocalError at --timeout; InterruptedError if a signal arrives before
+ * @throws UsageError if the command cannot be started; LocalError at --timeout; InterruptedError if a signal arrives before
  * the child starts
  */
 export async function runChild(
@@ -25,22 +19,20 @@ export async function runChild(
   // Do not start the child if a signal arrived during the setup. Node delivers signals at the end of a turn of its event loop.
   await new Promise(setImmediate);
   abortSignal.throwIfAborted();
-  const child = spawn(file, args, { stdio: 'inherit', env });
+  const child = spawn(file, args, { stdio: 'inherit', env, signal: abortSignal });
   const release = signals.takeOver((signal) => {
     // The terminal also sends Ctrl-C to the child. Many programs treat a second one as "quit immediately".
     if (signal !== 'SIGINT' || io.stdin.isTTY !== true) child.kill(signal);
   });
-  const end = (): unknown => child.kill();
-  abortSignal.addEventListener('abort', end);
   try {
-    const exitCode = await new Promise<number>((resolve, reject) => {
-      child.once('error', (error) => reject(startFailure(file, error)));
+    return await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
       child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     });
+  } catch (error) {
     abortSignal.throwIfAborted();
-    return exitCode;
+    throw new UsageError(`Cannot start ${JSON.stringify(file)}.`, { why: describeFileError(error), cause: error });
   } finally {
-    abortSignal.removeEventListener('abort', end);
     release();
   }
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import { HELP_TOPICS } from './help-topics.ts';
-import { examplesOf, leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
+import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 
 /** The start of a hint: the name that was probably meant; '' if none is close. */
 function didYouMean(word: string, names: readonly string[]): string {
@@ -62,34 +62,15 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
   });
 }
 
-/** The error for missing arguments, with the usage and an example. */
-function argumentMissing(command: CommandUnknownOpts): UsageError {
-  const missing = command.registeredArguments.find(({ required }, index) => required && command.args.length <= index);
-  const examples = examplesOf(command).slice(0, 1);
-  return new UsageError(`Missing argument <${missing?.name()}>.`, {
-    why: `Usage: ${usageOf(command)}`,
-    hint: [...examples.map((example) => `For example: ${example.command}`), helpHint(command)].join('\n'),
-  });
-}
-
-function tooManyArguments(command: CommandUnknownOpts): UsageError {
-  const { length } = command.registeredArguments;
-  return new UsageError(
-    `Too many arguments: ${pathOf(command)} takes ${length === 0 ? 'none' : length}, not ${command.args.length}.`,
-    { hint: metaOf(command)?.excessHint ?? helpHint(command) },
-  );
-}
-
 const ERRORS: Readonly<Record<string, (command: CommandUnknownOpts) => UsageError>> = {
   'commander.help': commandMissing,
   'commander.unknownCommand': unknownCommand,
   'commander.unknownOption': unknownOption,
-  'commander.missingArgument': argumentMissing,
-  'commander.excessArguments': tooManyArguments,
 };
 
-/** Converts commander's error about a command to ours, others in its own words: `Option '--name <name>' argument missing.` */
+/** Converts commander's error about a command to ours, most in its own words: `Missing required argument 'space'.` */
 export function toUsageError({ error: { code, message }, command }: RejectedLine): UsageError {
   const text = toSentenceCase(message.replace(/^error: /, '').replace(/\.$/, ''));
-  return ERRORS[code]?.(command) ?? new UsageError(`${text}.`, { hint: helpHint(command) });
+  const excessHint = code === 'commander.excessArguments' ? metaOf(command)?.excessHint : undefined;
+  return ERRORS[code]?.(command) ?? new UsageError(`${text}.`, { hint: excessHint ?? helpHint(command) });
 }

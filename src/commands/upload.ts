@@ -54,11 +54,9 @@ export const upload = () =>
         if (contentType !== undefined) checkContentType(contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
         const { refuseTokenOnStdin } = await import('../cli/input.ts');
-        const { warnIfUnshared } = await import('../cli/warn-unshared.ts');
         const { transfer } = await import('./upload/shared/transfer.ts');
         const { FILE_BATCH } = await import('./upload/shared/file-batch.ts');
         if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
-        if (!dryRun) await warnIfUnshared(context, 'uploads');
         const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };
         return batchResult(transfer(context, source, uploadOptions), COLUMNS, FILE_BATCH, context.signals);
       }),

@@ -149,7 +149,6 @@ export const create = () =>
         if (!dryRun) await context.confirmWrite(confirm);
         const reading = parsed ? readJob(context, parsed, instructions) : readFiles(context, files);
         const wanted = await reading.catch(throwWithNothingSent);
-        if (!dryRun) await (await import('../../cli/warn-unshared.ts')).warnIfUnshared(context, 'jobs');
         const results = createAll(context, wanted, { ensure, dryRun });
         if (!isBatch) return await toOneResult(results, context);
         const { JOBS } = await import('./shared/job-batch.ts');

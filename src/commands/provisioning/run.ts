@@ -1,5 +1,4 @@
 import type { Context } from '../../cli/context.ts';
-import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
@@ -55,8 +54,6 @@ export async function provisionDocuments(
   documents: readonly ManifestDocument[],
   { concurrency, installRenamed = false, failFast = false }: Options & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
-  const hasJobs = documents.some(({ manifest }) => manifest.agents.some(({ cron = [] }) => cron.length > 0));
-  if (hasJobs) await warnIfUnshared(context, 'jobs');
   const deps = await openProvisioning(context, documents, { isPlan: false });
   await deps.observer.prepare();
   const plans = applyManifests(deps, documents, { concurrency, installRenamed, failFast });
