@@ -1,7 +1,7 @@
 import type { TokenOrigin } from '../api/call-errors.ts';
 import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
-import { readContractLayers } from '../config/contract-file.ts';
+import { readContract } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
@@ -62,7 +62,7 @@ export function createClients(context: BaseContext, deadline: number | undefined
       baseUrl,
       token,
       tokenOrigin,
-      contract: new Contract(await readContractLayers(config.directory, { profile, baseUrl }, warn)),
+      contract: new Contract(await readContract(config.directory, { profile, baseUrl }, warn)),
       transport: openTransport(new URL(baseUrl)),
       retries: flags.retries ?? DEFAULT_RETRIES,
       timeoutMs: flags.timeout,

@@ -1,11 +1,10 @@
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
-import { isJsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
-import { isLeafName } from '../contract/leaves.ts';
+import { isLeafName, type LeafName } from '../contract/leaves.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
 import { writeJson } from './write-json.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
@@ -14,25 +13,10 @@ export interface ContractKey {
   readonly baseUrl: string;
 }
 
-/** The OpenAPI document that values were imported from. */
-export interface ImportedDocument {
-  /** The path or URL that the user gave. */
-  readonly from: string;
-  readonly sha256: string;
-  /** ISO 8601. */
-  readonly imported_at: string;
-}
-
 /** The values that a profile has set or imported for a service. */
-export interface StoredContract {
-  readonly overrides: LeafValues;
-  readonly imported: LeafValues;
-  readonly document?: ImportedDocument | undefined;
-}
+export type StoredContract = Required<ContractLayers>;
 
 type Warn = (text: string) => Promise<void>;
-
-const NOTHING: StoredContract = { overrides: {}, imported: {} };
 
 function contractsDirectory(directory: string): string {
   return join(directory, 'contracts');
@@ -47,32 +31,6 @@ async function contractPath(directory: string, { profile, baseUrl }: ContractKey
   return join(contractsDirectory(directory), `${hash}.json`);
 }
 
-function canSearch(directory: string): boolean {
-  try {
-    accessSync(directory, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Reads a file or a directory of contracts.
- * @returns undefined if it does not exist
- * @throws InputError if it is not JSON; LocalError if it cannot be read
- */
-function readIfPresent<Content>(path: string, read: () => Content): Content | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
-    if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
-    // HOME is another user's, as with sudo: this user has no contracts there.
-    if (errorCode(error) === 'EACCES' && !canSearch(dirname(path))) return undefined;
-    throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
-  }
-}
-
 function damaged(path: string, why: string): InputError {
   return new InputError(`The contract in ${path} is damaged.`, {
     why,
@@ -80,11 +38,28 @@ function damaged(path: string, why: string): InputError {
   });
 }
 
-function readDocument(stored: unknown): ImportedDocument | undefined {
-  if (!isJsonObject(stored)) return undefined;
-  const { from, sha256, imported_at } = stored;
-  const isComplete = typeof from === 'string' && typeof sha256 === 'string' && typeof imported_at === 'string';
-  return isComplete ? { from, sha256, imported_at } : undefined;
+/** Reads a file of `updateContract`. @throws InputError if it is not JSON; LocalError if it cannot be read */
+function readStored(path: string): JsonObject {
+  let stored: unknown;
+  try {
+    stored = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
+    throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
+  }
+  if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
+  return stored;
+}
+
+/** @throws InputError if the leaf cannot have the value */
+function readValue(path: string, name: LeafName, value: unknown): string {
+  if (typeof value !== 'string') throw damaged(path, `${name} is not a text.`);
+  try {
+    checkLeaf(name, value);
+  } catch (error) {
+    throw error instanceof LeafValueError ? damaged(path, `${name} ${error.message}.`) : error;
+  }
+  return value;
 }
 
 /**
@@ -94,45 +69,23 @@ function readDocument(stored: unknown): ImportedDocument | undefined {
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readContract(directory: string, key: ContractKey, warn?: Warn): Promise<StoredContract> {
-  const path = await contractPath(directory, key);
-  const stored = readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
-  if (stored === undefined) return NOTHING;
-  if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
+  // Most users have set nothing, and loading the hash for the path takes long.
+  const path = existsSync(contractsDirectory(directory)) && (await contractPath(directory, key));
+  if (!path || !existsSync(path)) return { override: {}, imported: {} };
+  const stored = readStored(path);
   const unknown: string[] = [];
   const valuesIn = (layer: unknown): LeafValues => {
-    const values: Record<string, string> = {};
-    for (const [name, value] of Object.entries(isJsonObject(layer) ? layer : {})) {
-      if (!isLeafName(name)) {
-        unknown.push(name);
-        continue;
-      }
-      if (typeof value !== 'string') throw damaged(path, `${name} is not a text.`);
-      try {
-        checkLeaf(name, value);
-      } catch (error) {
-        throw error instanceof LeafValueError ? damaged(path, `${name} ${error.message}.`) : error;
-      }
-      values[name] = value;
-    }
-    return values;
+    const entries = Object.entries(isJsonObject(layer) ? layer : {});
+    const values = entries.flatMap(([name, value]) => {
+      if (isLeafName(name)) return [[name, readValue(path, name, value)] as const];
+      unknown.push(name);
+      return [];
+    });
+    return Object.fromEntries(values);
   };
-  const contract = {
-    overrides: valuesIn(stored.overrides),
-    imported: valuesIn(stored.imported),
-    document: readDocument(stored.document),
-  };
+  const contract = { override: valuesIn(stored.overrides), imported: valuesIn(stored.imported) };
   if (unknown.length > 0) await warn?.(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
   return contract;
-}
-
-/** Reads the layers of a service's contract. @param warn and @throws as `readContract` */
-export async function readContractLayers(directory: string, key: ContractKey, warn?: Warn): Promise<ContractLayers> {
-  const path = contractsDirectory(directory);
-  // Not in a thread: starting the first one takes longer.
-  const names = readIfPresent(path, () => readdirSync(path)) ?? [];
-  // Most users have set nothing, and loading the hash for the path takes long.
-  const { overrides, imported } = names.length > 0 ? await readContract(directory, key, warn) : NOTHING;
-  return { override: overrides, imported };
 }
 
 /**
@@ -149,7 +102,8 @@ export async function updateContract(
   const path = await contractPath(directory, key);
   const before = await readContract(directory, key, warn);
   const after = change(before);
-  const content = { profile: key.profile, base_url: key.baseUrl, ...after };
+  const { override: overrides, imported } = after;
+  const content = { profile: key.profile, base_url: key.baseUrl, overrides, imported };
   await writeJson(path, `The contract in ${path}`, content);
   return { before, after };
 }

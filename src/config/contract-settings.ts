@@ -1,15 +1,9 @@
-import { closestMatch } from 'leven';
 import { Contract, type Leaf } from '../contract/contract.ts';
 import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
-import {
-  type ContractKey,
-  type ImportedDocument,
-  readContract,
-  type StoredContract,
-  updateContract,
-} from './contract-file.ts';
+import { suggest } from '../platform/suggest.ts';
+import { type ContractKey, readContract, type StoredContract, updateContract } from './contract-file.ts';
 
 /** What reading and changing the contract needs of a command. */
 export interface ContractContext {
@@ -18,12 +12,10 @@ export interface ContractContext {
   warn(text: string): Promise<void>;
 }
 
-const MAX_DISTANCE = 6;
-
 /** Returns the leaf with this name. @throws UsageError with a suggestion if there is none */
 export function findLeaf(name: string): LeafName {
   if (isLeafName(name)) return name;
-  const close = closestMatch(name.toLowerCase(), [...LEAF_NAMES], { maxDistance: MAX_DISTANCE });
+  const close = suggest(name, LEAF_NAMES);
   throw new UsageError(`The contract has no leaf ${JSON.stringify(name)}.`, {
     hint: close ? `Did you mean ${close}?` : 'List the leaves with: partnerctl contract show',
   });
@@ -54,12 +46,8 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
   return settings;
 }
 
-function contractOf({ overrides, imported }: StoredContract): Contract {
-  return new Contract({ override: overrides, imported });
-}
-
 /**
- * Returns the leaves whose names start with a prefix, and the document that values were imported from.
+ * Returns the leaves whose names start with a prefix.
  * @param key undefined for the contract without the settings of a profile
  * @throws UsageError if no leaf starts with the prefix; as `readContract`
  */
@@ -67,11 +55,10 @@ export async function readLeaves(
   { config, warn }: ContractContext,
   key: ContractKey | undefined,
   prefix: string,
-): Promise<{ readonly leaves: readonly Leaf[]; readonly document: ImportedDocument | undefined }> {
+): Promise<readonly Leaf[]> {
   if (!LEAF_NAMES.some((name) => name.startsWith(prefix))) findLeaf(prefix);
-  const stored = key && (await readContract(config.directory, key, warn));
-  const contract = stored ? contractOf(stored) : new Contract();
-  return { leaves: contract.leaves().filter(({ name }) => name.startsWith(prefix)), document: stored?.document };
+  const contract = new Contract(key && (await readContract(config.directory, key, warn)));
+  return contract.leaves().filter(({ name }) => name.startsWith(prefix));
 }
 
 /**
@@ -80,15 +67,17 @@ export async function readLeaves(
  * @returns the previous and the new values @throws as `updateContract`
  */
 export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
-  const { directory } = context.config;
   const key = await context.contractKey();
   const change = (stored: StoredContract): StoredContract => {
-    const overrides = Object.entries({ ...stored.overrides, ...Object.fromEntries(settings) });
-    const kept = overrides.flatMap(([leaf, value]) => (value === undefined ? [] : [[leaf, value] as const]));
-    return { ...stored, overrides: Object.fromEntries(kept) };
+    const override = { ...stored.override };
+    for (const [leaf, value] of settings) {
+      if (value === undefined) delete override[leaf];
+      else override[leaf] = value;
+    }
+    return { ...stored, override };
   };
-  const { before, after } = await updateContract(directory, key, change, context.warn);
-  const [old, current] = [contractOf(before), contractOf(after)];
+  const { before, after } = await updateContract(context.config.directory, key, change, context.warn);
+  const [old, current] = [new Contract(before), new Contract(after)];
   return [...settings.keys()].map((leaf) => {
     const { value, source } = current.leaf(leaf);
     return { leaf, value, previous: old.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };

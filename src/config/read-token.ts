@@ -16,9 +16,6 @@ export interface TokenReaders {
 /** In bytes, which are characters: a token is ASCII. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
-/** How long a command may take, in milliseconds. It may ask the user to unlock a password manager. */
-const COMMAND_LIMIT_MS = 60_000;
-
 /**
  * Reads the first line that is not blank, without waiting for the end of the stream.
  * @returns '' if there is none
@@ -31,7 +28,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
     const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
     if ((line ?? text).length > MAX_TOKEN_LENGTH) {
       throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
-        hint: 'The first line must be only the token or the password.',
+        hint: 'The first line must be only the token.',
       });
     }
     if (line !== undefined) return line;
@@ -52,35 +49,26 @@ async function readTokenFile({ value: path, from, replaceHint }: TokenSource, re
   }
 }
 
-function commandFailed(what: string, why: string): CredentialsError {
-  return new CredentialsError(`${toSentenceCase(what)} failed.`, {
-    why,
-    hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
-  });
-}
-
 /**
  * Runs a shell command and returns the first line of its output.
- * @param what names the command in messages: `profile "acme"'s token_command`
- * @throws CredentialsError (never with the output) if it fails, or takes longer than `limitMs`; the signal's reason
+ * @param from names the command in messages: `profile "acme"'s token_command`
+ * @throws CredentialsError (never with the output) if it fails; the signal's reason
  */
-export async function runSecretCommand(
-  command: string,
-  what: string,
-  signal: AbortSignal,
-  limitMs = COMMAND_LIMIT_MS,
-): Promise<string> {
+async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
   const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   // In our process group, so that it may ask for a password in the terminal.
   const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
   const { stdout } = child;
   try {
     // Closing the pipe after the first line would make the command fail.
-    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
-    const success = once(child, 'exit', { signal: ended }).then(([code, killedBy]) => {
-      if (code !== 0) throw commandFailed(what, killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), from).finally(() => stdout.resume());
+    const success = once(child, 'exit', { signal }).then(([code, killedBy]) => {
+      if (code === 0) return;
+      throw new CredentialsError(`${toSentenceCase(from)} failed.`, {
+        why: killedBy ? `killed by ${killedBy}` : `exit code ${code}`,
+        hint: 'Run the command in a shell. Its first line of output must be the token.',
+      });
     });
     // Do not wait for the end of the output: a background process can keep the pipe open.
     const [token] = await Promise.all([line, success]);
@@ -88,7 +76,7 @@ export async function runSecretCommand(
   } catch (error) {
     child.kill();
     signal.throwIfAborted();
-    throw ended.aborted ? commandFailed(what, `no result within ${limitMs / 1000} s`) : error;
+    throw error;
   } finally {
     stdout.destroy();
   }
@@ -117,6 +105,6 @@ export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource
 export async function readToken(source: TokenSource, readers: TokenReaders): Promise<string> {
   const { kind, value, from } = source;
   if (kind === 'text') return parseToken(value, source);
-  const line = kind === 'file' ? readTokenFile(source, readers) : runSecretCommand(value, from, readers.signal);
+  const line = kind === 'file' ? readTokenFile(source, readers) : runTokenCommand(value, from, readers.signal);
   return parseToken(await line, source);
 }

@@ -62,45 +62,30 @@ export function isSameService(one: string, other: string): boolean {
   return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
 }
 
-/** The token in a file. @param orElse continues the hint: `, or omit --token-file to use PARTNER_TOKEN` */
-export function tokenFileSource(path: string, orElse = ''): TokenSource {
-  const [from, fix] =
-    path === '-'
-      ? ['standard input', 'Pipe a valid token to standard input']
-      : [`--token-file ${path}`, `Put a valid token into ${path}`];
-  return { kind: 'file', value: path, from, replaceHint: `${fix}${orElse}.` };
+/** The token in a file, or in standard input for `-`. */
+export function tokenFileSource(path: string): TokenSource {
+  const from = path === '-' ? 'standard input' : `--token-file ${path}`;
+  return { kind: 'file', value: path, from, replaceHint: `Put a valid token into ${path === '-' ? from : path}.` };
 }
 
 function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
-  const login = `partnerctl login --profile ${shellQuote(profile)}`;
-  if (command) {
-    const replaceHint = `Make it print a valid token (${command}), or store a token with: ${login}`;
-    return { kind: 'command', value: command, from: `${nameProfile(profile)}'s token_command`, replaceHint, profile };
-  }
-  if (!token) return undefined;
-  return {
-    kind: 'text',
-    value: token,
-    from: nameProfile(profile),
-    replaceHint: `Store a valid token with: ${login}`,
-    profile,
-  };
+  const from = nameProfile(profile);
+  const replaceHint = `Store a valid token with: partnerctl login --profile ${shellQuote(profile)}`;
+  if (command) return { kind: 'command', value: command, from: `${from}'s token_command`, replaceHint, profile };
+  return token ? { kind: 'text', value: token, from, replaceHint, profile } : undefined;
 }
 
-/** The sources that have a token, the one in use first. The hint of each names the next one that works for the service. */
+/** The sources that have a token, the one in use first. */
 function tokenSources(
   { tokenFile }: GlobalFlags,
   { PARTNER_TOKEN }: Environment,
   stored: TokenSource | undefined,
-  isForeign: boolean,
 ): readonly TokenSource[] {
-  const orElse = (drop: string, next: TokenSource | undefined) => (next ? `, or ${drop} to use ${next.from}` : '');
-  const usable = isForeign ? undefined : stored;
-  const replaceHint = `Set a valid token${orElse('unset it', usable)}.`;
+  const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
   const variable: TokenSource | undefined = PARTNER_TOKEN
     ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint }
     : undefined;
-  const file = tokenFile && tokenFileSource(tokenFile, orElse('omit --token-file', variable ?? usable));
+  const file = tokenFile && tokenFileSource(tokenFile);
   return [file, variable, stored].flatMap((source) => source || []);
 }
 
@@ -152,8 +137,7 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const selected = selectProfile(profile, profiles);
   const { base_url: own } = selected;
   const isForeign = own !== undefined && !isSameService(own, baseUrl.value);
-  const stored = profileToken(selected, profile.value);
-  const tokens = tokenSources(flags, env, stored, isForeign);
+  const tokens = tokenSources(flags, env, profileToken(selected, profile.value));
   const [token] = tokens;
   return {
     profile,

@@ -19,9 +19,9 @@ export function ok(name: string, message: string): Check {
   return { name, status: 'ok', message, hint: null };
 }
 
-/** A check that was not done. @param message says why */
-export function skipped(name: string, message: string): Check {
-  return { name, status: 'skipped', message, hint: null };
+/** A check that was not done: an earlier one failed, or no response shows it. */
+export function skipped(name: string): Check {
+  return { name, status: 'skipped', message: 'not checked', hint: null };
 }
 
 /** A check that found a problem which does not stop commands. */
@@ -40,8 +40,7 @@ export function failureOf(checks: readonly Check[]): PartnerctlError | undefined
   const [first] = failures;
   if (!first?.failure) return undefined;
   const names = failures.map(({ name }) => name);
-  const count = names.length === 1 ? '1 check' : `${names.length} checks`;
-  return new RunFailure(`${count} failed: ${names.join(', ')}.`, first.failure, {
+  return new RunFailure(`Failed checks: ${names.join(', ')}.`, first.failure, {
     why: first.failure.message,
     hint: first.hint ?? undefined,
     details: { failed: names },

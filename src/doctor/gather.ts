@@ -3,7 +3,7 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
 import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
-import { LocalError, PartnerctlError } from '../errors.ts';
+import { PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
@@ -37,7 +37,6 @@ interface StateFacts {
   readonly location: StateLocation;
   /** The number of records; undefined if there is no state yet. */
   readonly records: number | undefined;
-  readonly isWritable: boolean;
   /** The first line that cannot be used. */
   readonly damage: { readonly line: number; readonly why: string } | undefined;
 }
@@ -81,10 +80,7 @@ async function gatherSettings(context: DoctorContext) {
   if (stored.error) return { profiles: stored, settings: stored };
   const settings = await attempt(context, 'the settings', async () => resolveService(flags, env, stored.value));
   const isExposed = isReadableByOthers(config.directory, runtime.platform);
-  return {
-    profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } },
-    settings,
-  };
+  return { profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } }, settings };
 }
 
 const NO_SERVICE = { proxy: undefined, tokenError: undefined, probe: undefined };
@@ -101,27 +97,14 @@ async function gatherService(context: DoctorContext, { value: url }: Sourced<str
   return { proxy, tokenError: undefined, probe };
 }
 
-/** Whether records can be read and written. A state that cannot be read is an error of its own. */
-async function canWrite(log: Log): Promise<boolean> {
-  try {
-    await log.check();
-    return true;
-  } catch (error) {
-    if (error instanceof LocalError) return false;
-    throw error;
-  }
-}
-
 async function inspectState(context: DoctorContext): Promise<StateFacts> {
   const location = await context.stateLocation();
   const log = await context.log();
-  const isFile = location.kind === 'file';
-  if (!isFile) await log.check();
+  await log.check();
   const entries = await log.inspect();
   return {
     location,
     records: entries?.filter(({ kind }) => kind === 'record').length,
-    isWritable: !isFile || (await canWrite(log)),
     damage: entries?.find((entry) => entry.kind === 'damaged'),
   };
 }
@@ -129,10 +112,10 @@ async function inspectState(context: DoctorContext): Promise<StateFacts> {
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext): Promise<Facts> {
   const { runtime, env, config, abortSignal } = context;
-  const { version, nodeVersion } = runtime;
   const local = await gatherSettings(context);
   const service = local.settings.value ? await gatherService(context, local.settings.value.baseUrl) : NO_SERVICE;
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
+  const { version, nodeVersion } = runtime;
   const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory) };
   return { ...own, ...local, ...service, state };
 }

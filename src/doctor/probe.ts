@@ -20,8 +20,6 @@ export interface ListRead {
   /** `the list of spaces` */
   readonly what: string;
   readonly scope: Scope;
-  /** The commands that need the scope. */
-  readonly neededBy: string;
   readonly items: readonly JsonObject[];
   readonly error: PartnerctlError | undefined;
 }
@@ -47,22 +45,20 @@ export interface Probe extends FirstResponse {
 }
 
 const LISTS = {
-  listSpaces: {
-    what: 'the list of spaces',
-    scope: SCOPE.readSpaces,
-    neededBy: 'spaces list, plan, provision, and spaces given by name',
-  },
-  listAgents: {
-    what: 'the agents of a space',
-    scope: SCOPE.readAgents,
-    neededBy: 'agents list, plan, provision, and agents given by name',
-  },
-  listCronJobs: {
-    what: 'the list of scheduled jobs',
-    scope: SCOPE.listJobs,
-    neededBy: 'cron list and cron reconcile',
-  },
+  listSpaces: { what: 'the list of spaces', scope: SCOPE.readSpaces },
+  listAgents: { what: 'the agents of a space', scope: SCOPE.readAgents },
+  listCronJobs: { what: 'the list of scheduled jobs', scope: SCOPE.listJobs },
 } as const;
+
+async function errorOf(read: () => Promise<void>): Promise<PartnerctlError | undefined> {
+  try {
+    await read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof PartnerctlError) return error;
+    throw error;
+  }
+}
 
 /** Reads the first page of a list that the service has, to see whether and how it responds. */
 async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
@@ -70,34 +66,24 @@ async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const started = clock.now();
   let received: Pick<FirstResponse, 'status' | 'headers'> = { status: undefined, headers: {} };
-  let at: number | undefined;
-  let error: PartnerctlError | undefined;
-  try {
-    const onRefusal = (refusal: typeof received): void => {
-      received = refusal;
-    };
+  const onRefusal = (refusal: typeof received): void => {
+    received = refusal;
+  };
+  const error = await errorOf(async () => {
     const response = await http.call(operation, { ...LIMITS, onRefusal });
     received = response;
-    at = clock.now();
     response.json();
-  } catch (failure) {
-    if (!(failure instanceof PartnerctlError)) throw failure;
-    error = failure;
-  }
-  at ??= clock.now();
+  });
+  const at = clock.now();
   return { status: received.status, headers: received.headers, error, at, ms: at - started };
 }
 
 async function readList(http: Http, list: keyof typeof LISTS, values = {}): Promise<ListRead> {
   const items: JsonObject[] = [];
-  let error: PartnerctlError | undefined;
-  try {
+  const error = await errorOf(async () => {
     const all = listItems(http, OPERATIONS[list], { ...LIMITS, values });
     for await (const item of all) if (items.push(item) >= MAX_ITEMS) break;
-  } catch (failure) {
-    if (!(failure instanceof PartnerctlError)) throw failure;
-    error = failure;
-  }
+  });
   return { ...LISTS[list], items, error };
 }
 

@@ -1,6 +1,5 @@
 import { describeFix } from '../contract/unknown-shape.ts';
 import { isBalanceTooLow, isUnexpectedShape, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';
 import type { ListRead, Probe } from './probe.ts';
@@ -11,41 +10,25 @@ const MAX_SKEW_MS = 60_000;
 /** A probe with a response, of any status. */
 type Answered = Probe & { readonly status: number };
 
-/** The reason to skip all checks of the service. */
-function whyUnanswered({ settings, tokenError }: Facts): string {
-  if (settings.value === undefined) return 'not checked: no service is configured';
-  if (tokenError) return 'not checked: there is no token to call the service with';
-  return 'not checked: the service did not respond';
-}
-
 /** Whether the service has no such list. */
 function isMissing(error: PartnerctlError | undefined): boolean {
   return error?.info.status === 404 || error?.info.status === 405;
 }
 
-function baseUrlHint(facts: Facts): string {
-  const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
-  return `Correct the URL in ${from}.`;
-}
-
 /** Checks that the service responds: the proxy, DNS, TCP, and TLS, whose errors name the cause. */
-function checkConnection(facts: Facts): Check {
-  const { settings, proxy, probe } = facts;
+function checkConnection({ settings, proxy, probe }: Facts): Check {
   if (proxy?.error) return failed('connection', proxy.error);
-  if (settings.value === undefined || probe === undefined) return skipped('connection', whyUnanswered(facts));
+  if (settings.value === undefined || probe === undefined) return skipped('connection');
   if (probe.status === undefined && probe.error) return failed('connection', probe.error);
   const through = proxy?.value ? `, through ${new URL(proxy.value.url).host} (${proxy.value.from})` : '';
-  return ok(
-    'connection',
-    `${new URL(settings.value.baseUrl.value).host} responded in ${Math.round(probe.ms)} ms${through}`,
-  );
+  const { host } = new URL(settings.value.baseUrl.value);
+  return ok('connection', `${host} responded in ${Math.round(probe.ms)} ms${through}`);
 }
 
 /** Checks that the base URL leads to this API. The token, its scopes, and the balance have their own checks. */
-function checkService(facts: Facts, { status, error, lists }: Answered): Check {
-  if (error instanceof NotJsonError) {
-    return failed('service', error, `Something else responds there, such as a gateway. ${baseUrlHint(facts)}`);
-  }
+function checkService({ settings }: Facts, { status, error, lists }: Answered): Check {
+  const elsewhere = `Something else responds there. Correct the URL in ${settings.value?.baseUrl.from}.`;
+  if (error instanceof NotJsonError) return failed('service', error, elsewhere);
   if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
     const isExplained = (each: PartnerctlError) =>
       isUnexpectedShape(each) || isMissing(each) || [402, 403].includes(each.info.status ?? 0);
@@ -54,22 +37,17 @@ function checkService(facts: Facts, { status, error, lists }: Answered): Check {
   }
   if (status === 429) return warning('service', error.message, error.info.hint);
   const isElsewhere = isMissing(error) || (status >= 300 && status < 400);
-  return failed('service', error, isElsewhere ? `${baseUrlHint(facts)} ${error.info.hint ?? ''}`.trim() : undefined);
-}
-
-function formatSkew(ms: number): string {
-  const abs = Math.round(Math.abs(ms) / 1000);
-  return abs < 120 ? `${abs} s` : abs < 7200 ? `${Math.round(abs / 60)} min` : `${Math.round(abs / 3600)} h`;
+  return failed('service', error, isElsewhere ? `${elsewhere} ${error.info.hint ?? ''}`.trim() : undefined);
 }
 
 /** Compares this machine's clock with the Date header of the response. */
 function checkClock(_: Facts, { headers: { date = '', age }, at, ms }: Answered): Check {
   const skew = at - Date.parse(date);
   // A cache sends an old date.
-  if (Number.isNaN(skew) || age !== undefined)
-    return skipped('clock', "not checked: the response does not show the service's time");
+  if (Number.isNaN(skew) || age !== undefined) return skipped('clock');
   if (Math.abs(skew) - ms <= MAX_SKEW_MS) return ok('clock', `within ${MAX_SKEW_MS / 1000} s of the service`);
-  const message = `This machine's clock is ${formatSkew(skew)} ${skew > 0 ? 'ahead of' : 'behind'} the service's.`;
+  const seconds = Math.round(Math.abs(skew) / 1000);
+  const message = `This machine's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the service's.`;
   const hint = `Turn on time synchronization, or set this machine's clock to ${new Date(date).toISOString()}.`;
   return warning('clock', message, hint);
 }
@@ -84,9 +62,7 @@ function checkToken({ settings }: Facts, probe: Answered): Check {
   const { error, status } = probe;
   if (error && (status === 401 || isForbidden(probe))) return failed('token', error);
   const isAccepted = error === undefined || isUnexpectedShape(error) || status === 403;
-  if (isAccepted) return ok('token', `accepted, from ${settings.value?.token?.from}`);
-  const reason = isBalanceTooLow(error) ? ': the balance is too low' : '';
-  return skipped('token', `not checked: the service responded with ${status}${reason}`);
+  return isAccepted ? ok('token', `accepted, from ${settings.value?.token?.from}`) : skipped('token');
 }
 
 function joinNames(lists: readonly ListRead[]): string {
@@ -94,20 +70,15 @@ function joinNames(lists: readonly ListRead[]): string {
 }
 
 /** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
-function checkScopes(facts: Facts, probe: Answered): Check {
+function checkScopes({ settings }: Facts, probe: Answered): Check {
   const { lists } = probe;
   const read = lists.filter(({ error }) => error === undefined || isUnexpectedShape(error));
   const missing = lists.filter(({ error }) => error?.info.status === 403);
-  if (isForbidden(probe) || read.length + missing.length === 0)
-    return skipped('scopes', 'not checked: nothing can be read');
+  if (isForbidden(probe) || read.length + missing.length === 0) return skipped('scopes');
   if (missing.length === 0) return ok('scopes', `may read ${joinNames(read)}`);
-  const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
-  const { profile, from } = facts.settings.value?.token ?? {};
-  const use =
-    profile === undefined
-      ? `use it in place of the one from ${from}`
-      : `store it with: partnerctl login --profile ${shellQuote(profile)} --token-file -`;
-  const hint = `Create a token with these scopes where the organization administers its tokens, and ${use}`;
+  const names = missing.map(({ scope }) => scope).join(', ');
+  const use = settings.value?.token?.replaceHint ?? '';
+  const hint = `Create a token with these scopes where the organization administers its tokens. ${use}`;
   return warning('scopes', `The token has no scope to read ${joinNames(missing)}: ${names}.`, hint);
 }
 
@@ -115,8 +86,7 @@ function checkScopes(facts: Facts, probe: Answered): Check {
 function checkBalance(_: Facts, { error, lists }: Answered): Check {
   const tooLow = [error, ...lists.map((list) => list.error)].find(isBalanceTooLow);
   if (tooLow) return failed('balance', tooLow);
-  if (error === undefined) return ok('balance', 'at least 1 USD');
-  return skipped('balance', 'not checked: no call shows the balance, and none succeeded');
+  return error === undefined ? ok('balance', 'at least 1 USD') : skipped('balance');
 }
 
 /** Compares the contract with the responses so far. */
@@ -133,8 +103,8 @@ function checkContract(_: Facts, { error: firstError, lists, session }: Answered
       'The history of a session that does not exist has messages: the service ignores which session is requested.';
     return warning('contract', message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
   }
-  if (lists.every(({ error }) => error !== undefined)) return skipped('contract', 'not checked: nothing can be read');
-  return ok('contract', 'no response contradicts it');
+  const isRead = lists.some(({ error }) => error === undefined);
+  return isRead ? ok('contract', 'no response contradicts it') : skipped('contract');
 }
 
 /** Checks the connection, and what the service answered. */
@@ -146,8 +116,7 @@ export function checkAnswers(facts: Facts): readonly Check[] {
     const checks = [checkService, checkClock, checkToken, checkScopes, checkBalance, checkContract];
     return [connection, ...checks.map((check) => check(facts, answered))];
   }
-  const why = whyUnanswered(facts);
-  const token = tokenError ? failed('token', tokenError) : skipped('token', why);
-  const skip = (...names: readonly string[]) => names.map((name) => skipped(name, why));
+  const token = tokenError ? failed('token', tokenError) : skipped('token');
+  const skip = (...names: readonly string[]) => names.map((name) => skipped(name));
   return [connection, ...skip('service', 'clock'), token, ...skip('scopes', 'balance', 'contract')];
 }

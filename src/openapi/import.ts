@@ -17,11 +17,6 @@ export interface ImportedChange {
   readonly evidence: string;
 }
 
-/** What importing a document needs of a command. */
-interface ImportContext extends DocumentContext, ContractContext {
-  readonly clock: { now(): number };
-}
-
 /** What a document says, and what importing it changes. */
 export interface ContractImport {
   readonly document: { readonly from: string; readonly sha256: string };
@@ -52,7 +47,10 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
  * @throws UsageError if no service is configured, InputError if the document is another service's; as `readSource`,
  * `readProposals`, and `readContract`
  */
-export async function readImport(context: ImportContext, source: DocumentSource): Promise<ContractImport> {
+export async function readImport(
+  context: DocumentContext & ContractContext,
+  source: DocumentSource,
+): Promise<ContractImport> {
   const { directory } = context.config;
   const key = await context.contractKey();
   const { name: from, text } = await readSource(source, context);
@@ -70,8 +68,7 @@ export async function readImport(context: ImportContext, source: DocumentSource)
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
     async write() {
-      const document = { from, sha256, imported_at: new Date(context.clock.now()).toISOString() };
-      await updateContract(directory, key, (stored) => ({ ...stored, imported, document }));
+      await updateContract(directory, key, (stored) => ({ ...stored, imported }));
     },
   };
 }

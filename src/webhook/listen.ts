@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type ContractKey, readContractLayers } from '../config/contract-file.ts';
+import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
@@ -75,9 +75,9 @@ async function openVerifier(context: ListenContext, { scheme, secretFile }: List
 }
 
 /** Reads the contract of the configured service, or the defaults. */
-async function readContract({ config, baseUrl, contractKey }: ListenContext): Promise<Contract> {
+async function contractOf({ config, baseUrl, contractKey }: ListenContext): Promise<Contract> {
   if ((await baseUrl()) === undefined) return new Contract();
-  return new Contract(await readContractLayers(config.directory, await contractKey()));
+  return new Contract(await readContract(config.directory, await contractKey()));
 }
 
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
@@ -99,7 +99,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
   const verifier = await openVerifier(context, options);
-  const contract = await readContract(context);
+  const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
   const handled = new TransformStream<HandledDelivery, HandledDelivery>();
   const writer = handled.writable.getWriter();

@@ -98,7 +98,7 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     setAhead(3 * 3_600_000);
     const advice = /set this machine's clock to (\S+)\./;
     const setClock = (time: string) => setAhead(Date.parse(time) - Date.now());
-    await expectFixed(machine, ['clock', 0, /clock is 3 h ahead of/, advice], setClock);
+    await expectFixed(machine, ['clock', 0, /clock is 108\d\d s ahead of/, advice], setClock);
   });
 
   test('a token that the service does not know', async () => {
@@ -106,16 +106,16 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     machine.env.PARTNER_TOKEN = TOKEN;
     const rejected = /rejected the token from PARTNER_TOKEN \(401\)/;
     const unset = () => delete machine.env.PARTNER_TOKEN;
-    await expectFixed(machine, ['token', 3, rejected, /(unset it) to use profile "acme"/], unset);
+    await expectFixed(machine, ['token', 3, rejected, /(unset it) to use that of a profile/], unset);
   });
 
   test('a token without a scope', async () => {
     const { machine, it } = await healthyMachine();
     const lacking = await it.createToken({ scopes: ['cron_jobs.read'] });
     await shell('partnerctl login --profile acme --token-file -', machine, lacking);
-    const message = /spaces\.read \(for spaces list, plan, provision/;
-    const login = (line: string) => shell(line, machine, it.token);
-    await expectFixed(machine, ['scopes', 0, message, /store it with: (partnerctl login .*)$/], login);
+    const message = /no scope to read the list of spaces: spaces\.read\./;
+    const login = (line: string) => shell(`${line} --token-file -`, machine, it.token);
+    await expectFixed(machine, ['scopes', 0, message, /Store a valid token with: (partnerctl login .*)$/], login);
   });
 
   test('an old Node.js', async () => {
@@ -167,7 +167,7 @@ describe('doctor', () => {
     const { code, report, stderr } = await doctor(machine);
     expect(code).toBe(3);
     expect(named(report, 'state')).toMatchObject({ status: 'failed', hint: expect.stringContaining('state verify') });
-    const error = { message: '2 checks failed: token, state.', details: { failed: ['token', 'state'] } };
+    const error = { message: 'Failed checks: token, state.', details: { failed: ['token', 'state'] } };
     expect(JSON.parse(stderr).error).toMatchObject(error);
   });
 
@@ -189,7 +189,8 @@ describe('doctor', () => {
     const env = { HOME: tempDirectory(), PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' };
     const { code, report } = await doctor({ env, options: {} });
     expect(code).toBe(3);
-    expect(named(report, 'connection')).toMatchObject({ status: 'skipped', message: /no token/ });
+    expect(named(report, 'connection').status).toBe('skipped');
+    expect(named(report, 'token')).toMatchObject({ status: 'failed', hint: expect.stringContaining('PARTNER_TOKEN') });
     expect(named(report, 'state').status).toBe('ok');
   });
 
@@ -228,10 +229,10 @@ describe('doctor', () => {
     machine.env.PARTNER_TOKEN = TOKEN;
     const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 200 });
     expect(ran.stdout).toMatch(
-      /^token +failed +The service rejected the token from PARTNER_TOKEN \(401\)\..*\n +Set a valid token, or unset it to use profile "acme"/m,
+      /^token +failed +The service rejected the token from PARTNER_TOKEN \(401\)\..*\n +Set a valid token, or unset it/m,
     );
     expect(ran.stdout).not.toMatch(/skipped|not checked/);
-    expect(ran.stderr).toContain('error: 1 check failed: token.');
+    expect(ran.stderr).toContain('error: Failed checks: token.');
     const piped = await run(['doctor'], { env: machine.env });
     const withoutTimes = (text: string) => text.replace(/\d+ ms/, '');
     expect(withoutTimes(piped.stdout)).toBe(withoutTimes(ran.stdout));

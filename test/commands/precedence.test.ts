@@ -1,17 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Ran, run } from '../support/run.ts';
+import { run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /* Which service, which profile, and which token a command uses. */
 
 const LIST = ['spaces', 'list'];
-
-function hintOf({ stderr }: Ran): string {
-  return /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
-}
 
 /** A service, a current profile `acme` with its token, and a file with a token that no service knows. */
 async function setUp() {
@@ -96,55 +92,23 @@ describe('settings', () => {
   });
 });
 
-describe('the hint for a rejected token names its source', () => {
-  test('PARTNER_TOKEN: set a valid token, or unset it to use the profile if that is for the same service', async () => {
-    const { env } = await setUp();
-    const ran = await run(LIST, { env: { ...env, PARTNER_TOKEN: TOKEN } });
-    expect(ran).toMatchObject({ code: 3 });
-    expect(ran.stderr).toContain('error: The service rejected the token from PARTNER_TOKEN (401).\n');
-    expect(hintOf(ran)).toBe('Set a valid token, or unset it to use profile "acme".');
-    const malformed = await run(LIST, { env: { ...env, PARTNER_TOKEN: 'two words' } });
-    expect(hintOf(malformed)).toBe(hintOf(ran));
-    const { sandbox } = await service();
-    const elsewhere = { ...env, PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: TOKEN };
-    expect(hintOf(await run(LIST, { env: elsewhere }))).toBe('Set a valid token.');
-  });
-
-  test('--token-file: put a valid token into the file or pipe, or omit the flag', async () => {
-    const { env, file } = await setUp();
-    const ran = await run([...LIST, '--token-file', file], { env });
-    expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
-    expect(hintOf(ran)).toBe(`Put a valid token into ${file}, or omit --token-file to use profile "acme".`);
-    const piped = await run([...LIST, '--token-file', '-'], { env, stdin: TOKEN });
-    expect(hintOf(piped)).toBe('Pipe a valid token to standard input, or omit --token-file to use profile "acme".');
-  });
-
-  test('a profile: log in to it', async () => {
-    const { env, home, sandbox } = await setUp();
-    await storeProfile(home, 'customers of acme', sandbox.baseUrl, TOKEN);
-    const ran = await run([...LIST, '--profile', 'customers of acme'], { env });
-    expect(ran.stderr).toContain('error: The service rejected the token from profile "customers of acme" (401).\n');
-    expect(hintOf(ran)).toBe("Store a valid token with: partnerctl login --profile 'customers of acme'");
-  });
-
-  test('token_command: print a valid token, or store one', async () => {
-    const { env, file, sandbox } = await setUp();
-    const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl];
-    const rejected = await run([...login, '--token-command', `cat ${file}`], { env });
-    expect(rejected.stderr).toContain('error: The service rejected the token from --token-command (401).\n');
-    expect((await run([...login, '--token-command', `cat ${file}`, '--no-verify'], { env })).code).toBe(0);
-    const ran = await run([...LIST, '--profile', 'vault'], { env });
-    expect(ran.stderr).toContain(`error: The service rejected the token from profile "vault"'s token_command (401).\n`);
-    expect(hintOf(ran)).toBe(
-      `Make it print a valid token (cat ${file}), or store a token with: partnerctl login --profile vault`,
-    );
-  });
-});
-
-test('The error for a 403 names the source of the token.', async () => {
-  const { sandbox, createToken } = await service();
-  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await createToken({ scopes: [] }) };
-  const ran = await run(LIST, { env });
-  expect(ran).toMatchObject({ code: 3 });
-  expect(ran.stderr).toContain('error: The token from PARTNER_TOKEN is not allowed to do this (403).\n');
-});
+test.each([
+  ['PARTNER_TOKEN', [], { PARTNER_TOKEN: TOKEN }, 'Set a valid token, or unset it to use that of a profile.'],
+  ['--token-file FILE', ['--token-file', 'FILE'], {}, 'Put a valid token into FILE.'],
+  ['standard input', ['--token-file', '-'], {}, 'Put a valid token into standard input.'],
+  ['profile "the stale"', ['--profile', 'the stale'], {}, "partnerctl login --profile 'the stale'"],
+  [`profile "vault"'s token_command`, ['--profile', 'vault'], {}, 'partnerctl login --profile vault'],
+] as const)(
+  'A rejected token from %s is named with its source, and how to replace it.',
+  async (from, args, more, hint) => {
+    const { env, file, home, sandbox } = await setUp();
+    const login = ['login', '--no-verify', '--profile', 'vault', '--base-url', sandbox.baseUrl];
+    expect((await run([...login, '--token-command', `cat ${file}`], { env })).code).toBe(0);
+    await storeProfile(home, 'the stale', sandbox.baseUrl, TOKEN);
+    const words = args.map((word) => word.replace('FILE', file));
+    const ran = await run([...LIST, ...words], { env: { ...env, ...more }, stdin: TOKEN });
+    expect(ran.code).toBe(3);
+    expect(ran.stderr).toContain(`error: The service rejected the token from ${from.replace('FILE', file)} (401).\n`);
+    expect(ran.stderr).toContain(hint.replace('FILE', file));
+  },
+);

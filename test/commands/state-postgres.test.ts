@@ -48,7 +48,7 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
     expect(await state(server.overTcp(server.database()))).toMatchObject({ status: 'failed', hint });
     expect(await state(address)).toMatchObject({
       status: 'ok',
-      message: expect.stringMatching(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ from PARTNER_STATE: shared; 0 records$/),
+      message: expect.stringMatching(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ \(PARTNER_STATE\): shared; records: 0$/),
     });
   });
 });

@@ -33,11 +33,7 @@ export const show = () =>
       run(async (context, prefix = '', { source: wanted }) => {
         const { readLeaves } = await import('../../config/contract-settings.ts');
         const key = (await context.baseUrl()) === undefined ? undefined : await context.contractKey();
-        const { leaves, document } = await readLeaves(context, key, prefix);
-        if (document) {
-          const { from, imported_at, sha256 } = document;
-          await context.notice(`Imported from ${from} on ${imported_at} (sha256 ${sha256}).`);
-        }
+        const leaves = await readLeaves(context, key, prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);
         return listResult(shown, columnsFor(shown.length), {
           json: ({ name, value, source }) => {

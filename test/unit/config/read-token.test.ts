@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseToken, readToken, runSecretCommand } from '../../../src/config/read-token.ts';
+import { parseToken, readToken } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/settings.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../support/properties.ts';
@@ -46,33 +46,22 @@ it('reads the first line of a file or of standard input that is not blank, witho
 });
 
 it.each<[string, TokenSource['kind'], string, Readable?]>([
-  ['a command', 'command', `head -c 20000 /dev/zero | tr '\\0' x; echo; echo second`],
   ['an endless command', 'command', "yes x | tr -d '\\n'"],
-  ['standard input', 'file', '-', new Readable({ read: (size) => void 'x'.repeat(size) })],
+  ['standard input', 'file', '-', Readable.from(['x'.repeat(20_000)])],
 ])('rejects a first line of %s that is longer than a token', async (_, kind, value, stdin) => {
-  stdin?.push('x'.repeat(20_000));
   const error = await read(kind, value, stdin).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(CredentialsError);
   expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
   expect(String(error)).not.toContain('xxx');
 });
 
-it.each([
-  ['succeeds', 0],
-  ['fails', 7],
-])('does not wait for a background process that keeps the pipe of a command open that %s', async (_, code) => {
+it('does not wait for a background process that keeps the pipe of a command open', async () => {
   const pidFile = join(tempDirectory(), 'pid');
-  const token = read('command', `echo pat_command; sleep 600 & echo $! > ${pidFile}; exit ${code}`);
-  if (code === 0) expect(await token).toBe('pat_command');
-  else await expect(token).rejects.toMatchObject({ message: 'Here failed.', info: { why: 'exit code 7' } });
-  if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
+  expect(await read('command', `echo pat_command; sleep 600 & echo $! > ${pidFile}`)).toBe('pat_command');
+  process.kill(Number(readFileSync(pidFile, 'utf8')));
 });
 
-it('ends a command that takes too long, and does not repeat its output; so does Ctrl-C', async () => {
-  const hanging = runSecretCommand("printf 'pat_partial'; exec sleep 60", 'the command', NEVER, 200);
-  const error = await hanging.catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ exitCode: 3, info: { why: 'no result within 0.2 s' } });
-  expect(JSON.stringify(error)).not.toContain('pat_partial');
+it('ends a command at Ctrl-C', async () => {
   const control = new AbortController();
   const interrupted = read('command', 'exec sleep 60', undefined, control.signal);
   setImmediate(() => control.abort(new Error('Interrupted.')));
