@@ -21,25 +21,12 @@ type Mistake = readonly [name: string, from: string | RegExp, to: string, place:
 const MISTAKES: readonly Mistake[] = [
   ['a key that is cut short', 'template_id', 'template', '4:5', 'unknown key "template"'],
   ['an unknown key', /$/, 'color: red\n', '8:1', 'unknown key "color"'],
-  ['a near miss of a key', 'template_id', 'templateid', '4:5', 'unknown key "templateid"'],
-  ['an unknown key in the space', 'is_org_wide', 'org_wide', '2:53', 'unknown key "org_wide"'],
   ['no external_space_id', /^external_space_id.*\n/, '', '1:1', 'the key "external_space_id" is missing'],
   ['an external_space_id that is a number', /(?<=_id: )spoilt/, '7', '1:20', 'must be text, not 7'],
   ['an empty external_space_id', /(?<=_id: )spoilt/, '""', '1:20', '"external_space_id" must not be empty'],
-  ['no space', /^space.*\n/m, '', '1:1', 'the key "space" is missing'],
   ['a space that is a text', /^space.*$/m, 'space: Acme', '2:8', '"space" must be a mapping, not "Acme"'],
-  ['no name', 'name: Acme, ', '', '2:8', 'the key "name" is missing in "space"'],
   ['a flag that is a text', 'wide: false', 'wide: "false"', '2:66', 'must be true or false, not "false"'],
-  ['a flag that is a boolean only in YAML 1.1', 'wide: false', 'wide: no', '2:66', 'must be true or false, not "no"'],
   ['an empty list of agents', /^agents:.*/ms, 'agents: []\n', '3:9', '"agents" must list at least one agent'],
-  ['no list of agents', /^agents:.*/ms, '', '1:1', 'the key "agents" is missing'],
-  [
-    'an agent that is a text',
-    /^agents:.*/ms,
-    'agents: [Support]\n',
-    '3:10',
-    '"agents[0]" must be a mapping, not "Support"',
-  ],
   ['an unknown routing mode', 'session_workflow', 'sessions', '7:28', 'must be agent_inbox or session_workflow'],
   ['a duplicate key', / {4}name: .*\n/, '$&$&', '6:5', 'Map keys must be unique'],
   [
@@ -54,11 +41,9 @@ const MISTAKES: readonly Mistake[] = [
   ['a variable without quotes', 'Support for Acme', '${NOWHERE}', '2:36', 'invalid YAML'],
   ['a tab for indentation', '    name:', '\tname:', '5:1', 'Tabs are not allowed as indentation'],
   ['a bracket left open', 'false }', 'false', '3:1', 'end with a }'],
-  ['a quote left open', 'name: Acme', 'name: "Acme', '8:1', 'Missing closing'],
   ['an undefined alias', 'name: Support', 'name: *nowhere', '5:11', 'the anchor "&nowhere" is not defined'],
   ['an unknown tag', 'name: Support', 'name: !secret Support', '5:19', 'tags are not supported'],
   ['a list instead of the document', /^.*$/s, '- just\n- a list\n', '1:1', 'must be a mapping, not a list'],
-  ['a text instead of the document', /^.*$/s, 'just a text\n', '1:1', 'must be a mapping, not "just a text"'],
   ['a control character in an id', 'tmpl_support', '"tmpl\\a"', '4:18', 'must not contain control characters'],
 ];
 
@@ -99,7 +84,7 @@ it('A mistake in the first or the last of seven files exits with 2 from `provisi
     [...SIX, bad],
   ]) {
     const files = texts.map((text, index) => write(`${index}.yaml`, text));
-    for (const command of ['provision', 'provision --dry-run', 'plan']) {
+    for (const command of ['provision', 'provision --check', 'provision --dry-run', 'plan']) {
       const ran = await run([...command.split(' '), ...files], { env });
       expect(ran, command).toMatchObject({ code: 2, stdout: '' });
       expect(ran.stderr).toContain(`${files[texts.indexOf(bad)]}:7:28: `);
@@ -138,20 +123,6 @@ it('A file that cannot be read among valid ones exits with 2 and is named, and n
   expect(requests).toEqual([]);
 });
 
-it('`provision --check` reports the same mistakes as `provision`', async () => {
-  const path = write('a.yaml', GOOD('a').replace('session_workflow', 'sessions'));
-  const check = await run(['provision', path, '--check']);
-  expect(check).toMatchObject({ code: 2, stdout: '' });
-  expect((await run(['provision', path])).stderr).toBe(check.stderr);
-});
-
-it('Many mistakes are counted again at the end', async () => {
-  const text = Array.from({ length: 6 }, (_, index) => manifest(`s${index}`).replace('name:', 'nam:')).join('---\n');
-  const ran = await run(['provision', write('many.yaml', text), '--check']);
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toMatch(/\nhint: Correct all of the \d+ mistakes above\.\n$/);
-});
-
 it('All mistakes in all files are reported at once', async () => {
   const { env } = await startUnreached();
   const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
@@ -161,14 +132,6 @@ it('All mistakes in all files are reported at once', async () => {
   expect(stderr).toContain(`${first}:8:1: `);
   expect(stderr).toContain(`${second}:7:28: `);
   expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);
-});
-
-it('A file that is given twice has every space twice, and nothing is sent', async () => {
-  const { env, requests } = await startUnreached();
-  const path = write('a.yaml', manifest('a'));
-  const stderr = expect.stringContaining('twice');
-  expect(await run(['provision', path, path], { env })).toMatchObject({ code: 2, stderr });
-  expect(requests).toEqual([]);
 });
 
 it('Standard input cannot be both the manifest and the token, or two manifests, and nothing is sent', async () => {
@@ -284,7 +247,6 @@ const SCHEDULED = GOOD('b').replace(
 );
 
 const NAMED_JOB = '--agent agt_1 --name x --schedule @daily';
-const MISTYPED_ZONE = HUNDRED_JOBS[99]?.replace(' }', ', timezone: Europe/Berln }') ?? '';
 const LATE = HUNDRED_JOBS[99]?.replace('0 9', '0 24') ?? '';
 
 /** Inputs of which only the last part is wrong: the command, what the error says, and the files that exist. */
@@ -295,18 +257,6 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
       'cron create -f {jobs.yaml}',
       '{jobs.yaml}:100:65: ',
       { 'jobs.yaml': HUNDRED_JOBS.with(99, LATE).join('') },
-    ],
-    [
-      'a job of a hundred has an unknown time zone',
-      'cron create -f {jobs.yaml}',
-      '{jobs.yaml}:100:88: ',
-      { 'jobs.yaml': HUNDRED_JOBS.with(99, MISTYPED_ZONE).join('') },
-    ],
-    [
-      'a second file of jobs has a mistake',
-      'cron create -f {jobs.yaml} -f {more.yaml}',
-      '{more.yaml}:1:',
-      { 'jobs.yaml': HUNDRED_JOBS.join(''), 'more.yaml': '- { agent: agt_1, name: x }\n' },
     ],
     [
       'a job of a manifest has a schedule out of range',
@@ -321,14 +271,7 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
       { 'rows.ndjson': ROWS.with(399, '{"session_id":"s-1"}\n').join('') },
     ],
     ['the second file of an upload is missing', 'upload {a.txt} {nowhere.txt}', '{nowhere.txt}', { 'a.txt': 'a' }],
-    [
-      'the second of two uploads is a directory',
-      'upload --as document {a.txt} {directory}',
-      '{directory}',
-      { 'a.txt': 'a' },
-    ],
     ['a variable has no value', 'provision {a.yaml} --var REGION', '--var takes NAME=value, not "REGION".'],
-    ['a variable is given twice', 'provision {a.yaml} --var A=1 --var A=2', '--var A is given twice.'],
     [
       'a variable of the file is not set',
       'provision {a.yaml} --var REGIO=eu',

@@ -46,7 +46,6 @@ describe('`cron create` without its state file', () => {
 
   it.each<[string, number, Handler]>([
     ['a 425', 1, json({ message: 'Not yet.' }, 425)],
-    ['a 409', 1, json({ message: 'Not now.' }, 409)],
     ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
     ['a 405 as text that does not say what is allowed', 8, refuseAsText({})],
     ['a 405 as text that allows GET', 8, refuseAsText({ allow: 'GET, POST' })],
@@ -54,8 +53,6 @@ describe('`cron create` without its state file', () => {
     ['a 200 that failed, with a list', 8, json({ success: false, results: [] })],
     ['a response that ends half-way', 8, cut('[{"cron_', 200)],
     ['a 403 after its first page', 8, brokenOff({ message: 'No.' }, 403)],
-    ['a 404 after its first page', 8, brokenOff({ message: 'No.' }, 404)],
-    ['a 400 after its first page', 1, brokenOff({ message: 'No.' }, 400)],
     ['a second page that contains no list', 8, brokenOff({})],
   ])('creates nothing while the list fails with %s, and adopts the job afterwards', async (_, code, respond) => {
     const { cron, gateway, path, run } = await startCronBehindGateway();
@@ -168,12 +165,9 @@ describe.each([
     expect({ code: adopted.code, stderr: adopted.stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it.each([
-    ['with its agent', {}],
-    ['without its agent', { agent_id: undefined }],
-  ])('lists a job %s that is adopted after its response was lost', async (_, more) => {
+  it('lists a job without its agent that is adopted after its response was lost', async () => {
     const { run } = stateFile();
-    const service = await jobService({ kept, shown: (job) => ({ ...job, ...more }) });
+    const service = await jobService({ kept, shown: ({ agent_id: _, ...job }) => job });
     service.meet(reset);
     expect((await run(service, create)).code).toBe(9);
     service.meet(undefined);
@@ -207,7 +201,6 @@ describe('a list that spells the UUID of an agent otherwise', () => {
 
   it.each([
     ['in upper case', (id: string) => id.toUpperCase()],
-    ['without hyphens', (id: string) => id.replaceAll('-', '')],
     ['as the address of the agent', (id: string) => `/v1/agents/${id}/`],
   ])('%s shows the job that exists', async (_, spell) => {
     const { path, run } = stateFile();
@@ -236,7 +229,6 @@ describe('a listed job whose schedule cannot be compared in full', () => {
   it.each([
     ['nothing', {}],
     ['no time zone', WITHOUT_ZONE],
-    ['a time zone that is none', { ...WITHOUT_ZONE, timezone: 'Berlin' }],
     ['a recurrence rule', { schedule: { type: 'rrule', rrule: 'FREQ=DAILY' } }],
   ])('because the list shows %s, is adopted without one, and a warning says so', async (_, fields) => {
     const { create } = await start(fields);

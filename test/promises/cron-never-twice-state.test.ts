@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CronBehindGateway, type CronService, startCronBehindGateway, startCronService } from '../support/cron.ts';
+import { type CronService, startCronService } from '../support/cron.ts';
 import { PROGRAM, shell, startFile } from '../support/program.ts';
 import { errorIn, fastClock, run, tempDirectory } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
@@ -138,35 +138,5 @@ describe('a job that was created but cannot be recorded', () => {
     expect(again.json()).toMatchObject({ cron_job_id: id, status: 'exists' });
     expect((await run(['cron', 'reconcile', '--state', at.path], { env: at.service.env })).code).toBe(0);
     expect(await at.cron.posted()).toBe(1);
-  });
-
-  /** Creates the job while `meanwhile` runs on this machine, between the service's work and its response. */
-  async function createWhile({ cron, gateway, run }: CronBehindGateway, path: string, meanwhile: () => void) {
-    gateway.onPost(
-      gateway.passThen((response, { status, text }) => {
-        meanwhile();
-        response.writeHead(status, { 'content-type': 'application/json' }).end(text);
-      }),
-    );
-    const ran = await run(cron.create('daily', '--state', path));
-    gateway.onPost();
-    return ran;
-  }
-
-  it('is reconciled once the file is back, if a directory took its place', async () => {
-    const at = await startCronBehindGateway();
-    const aside = join(at.directory, 'aside');
-    const ran = await createWhile(at, at.path, () => {
-      renameSync(at.path, aside);
-      mkdirSync(at.path);
-    });
-    const [id = ''] = await at.cron.idsOf('daily');
-    expect(ran.code).toBe(1);
-    expect(ran.json()).toMatchObject({ cron_job_id: id, status: 'created' });
-    expect(ran.stderr).toContain('It is a directory');
-    rmSync(at.path, { recursive: true });
-    renameSync(aside, at.path);
-    expect((await at.run(['cron', 'reconcile'])).code).toBe(0);
-    expect((await readJobLog(at.path)).ids).toEqual([id]);
   });
 });

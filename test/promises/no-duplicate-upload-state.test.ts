@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createGate, type Handler, json } from '../support/fake-service.ts';
 import { fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -123,12 +123,7 @@ describe('A file that another process is uploading', () => {
     expect(completed(service)).toEqual([true, true]);
   });
 
-  it('is waited for and then skipped, for twelve files concurrently without a warning of Node.js', async () => {
-    const warnings: string[] = [];
-    // Other warnings may be about what ran in this process before.
-    const keep = ({ name }: Error): void => void (name === 'MaxListenersExceededWarning' && warnings.push(name));
-    process.on('warning', keep);
-    onTestFinished(() => void process.off('warning', keep));
+  it('is waited for and then skipped, for twelve files concurrently', async () => {
     const paths = Array.from({ length: 12 }, (_, index) => write(`${index}.txt`, String(index)));
     const args = [...paths, '--concurrency', '12'];
     const gate = createGate();
@@ -145,7 +140,6 @@ describe('A file that another process is uploading', () => {
     expect(other && statusesOf(other)).toEqual(paths.map(() => 'skipped'));
     expect(service.requests).toHaveLength(12);
     expect(new Set(await records())).toEqual(new Set(['reserved', 'created']));
-    expect(warnings).toEqual([]);
   });
 
   it('is no longer waited for after Ctrl-C', async () => {
@@ -169,16 +163,4 @@ describe('A file that another process is uploading', () => {
     expect(ran?.code).toBe(130);
     expect(ran?.json()).toMatchObject([{ id: null, status: 'failed', error: { type: 'interrupted' } }]);
   });
-});
-
-it('Ctrl-C after an entire file was sent waits for the response', async () => {
-  const signals = manualSignals();
-  const { upload, records } = await startUploads((request, response, count) => {
-    signals.ctrlC();
-    return accept(request, response, count);
-  });
-  const ran = await upload([smallFile(), '-v'], { signals, clock: fasterClock(1) });
-  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
-  expect(ran.stderr).toContain('waiting 5.0 s at most for the response');
-  expect(await records()).toEqual(['reserved', 'created']);
 });

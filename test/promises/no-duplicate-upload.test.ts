@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { appendFileSync, closeSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cut, type Handler, json, reset, type Step, startFakeService } from '../support/fake-service.ts';
+import { cut, type Handler, json, reset, type Step } from '../support/fake-service.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
-import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+import { findClosedPort, listen, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 import {
   accept,
   completed,
@@ -64,53 +64,17 @@ describe('A file of which nothing left this machine has failed, and is not unkno
     expect(unknown.error()).toMatchObject({ details: { left: false } });
   });
 
-  it('an untrusted certificate, which is not tried again', async () => {
-    const service = await startFakeService(accept, { tls: true });
-    const { ran, slept } = await uploadTo(service.baseUrl);
-    expect(ran.code).toBe(8);
-    expect(slept).toEqual([]);
-    expect(service.requests).toEqual([]);
-  });
-
-  it('a reset during the handshake', async () => {
-    let bytes = 0;
-    const server = createServer((socket) => {
-      socket.on('data', (chunk) => {
-        bytes += chunk.length;
-        socket.resetAndDestroy();
-      });
-    });
-    const { baseUrl } = await listen(server, 'https');
-    expect((await uploadTo(baseUrl, {}, '--retries', '1')).ran.code).toBe(8);
-    expect(bytes).toBeGreaterThan(0);
-  });
-
   it('a --timeout before the connection was established', async () => {
     const { baseUrl } = await listen(createServer(), 'https');
     expect((await uploadTo(baseUrl, { clock: fasterClock(1) }, '--timeout', '1s')).ran.code).toBe(8);
   });
 
   it('a proxy that does not open the tunnel', async () => {
-    let connects = 0;
-    const proxy = createServer((socket) => {
-      socket.on('data', () => {
-        connects += 1;
-        socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
-      });
-    });
-    const { port } = await listen(proxy);
+    const { port, requests } = await startRawService('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
     const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
     const { ran } = await uploadTo('https://api.partner.test/v1', { env }, '--retries', '0');
     expect(ran.code).toBe(8);
-    expect(connects).toBe(1);
-  });
-
-  it('Ctrl-C before the request', async () => {
-    const service = await startFakeService(accept);
-    const signals = manualSignals();
-    signals.ctrlC();
-    expect((await uploadTo(service.baseUrl, { signals })).ran.code).toBe(130);
-    expect(service.requests).toEqual([]);
+    expect(requests).toHaveLength(1);
   });
 
   it('Ctrl-C while the connection was being established', async () => {
@@ -205,11 +169,9 @@ describe('A file that the service received completely', () => {
     ['a 201 that is cut', cut('{"file_attachment_id": "att', 201)],
     ['a 201 with a page', (_, response) => response.writeHead(201).end('<title>Welcome</title>')],
     ['a 201 without an id', json({ ok: true }, 201)],
-    ['a 201 without a body', (_, response) => response.writeHead(201).end()],
     ['a 502', json({}, 502)],
     ['a 503 with Retry-After', json({}, 503, { 'retry-after': '0' })],
-    ['a redirect', (_, response) => response.writeHead(303, { location: '/v1/x' }).end()],
-    ['a redirect to another page', toLogin],
+    ['a redirect', toLogin],
     ['no response within --timeout', () => undefined, { clock: fasterClock(1) }],
   ])('is unknown after %s, and sent again only with --retry-unknown', async (_, fault, options) => {
     const path = smallFile();
@@ -269,11 +231,9 @@ describe('A response that arrives when only the end of the form is missing', () 
     expect((await records()).toSorted()).toEqual(['created', 'reserved']);
   });
 
-  it.each<[string, Handler]>([
-    ['is not JSON', (_, response) => response.writeHead(201).end('not JSON')],
-    ['is cut', cut('{"file_attachment_id": "att', 201)],
-  ])('leaves the file unknown if it %s', async (_, respond) => {
-    const { service, upload, records } = await startUploads([respondBeforeEnd(respond), accept]);
+  it('leaves the file unknown if it is cut', async () => {
+    const lost = respondBeforeEnd(cut('{"file_attachment_id": "att', 201));
+    const { service, upload, records } = await startUploads([lost, accept]);
     const path = largeFile();
     expectUnknown(await upload([path]));
     expect((await records()).slice(-2)).toEqual(['reserved', 'unknown']);

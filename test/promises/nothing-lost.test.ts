@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
-import { shell, start } from '../support/program.ts';
+import { shell } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
@@ -11,6 +11,8 @@ import { readState } from '../support/state-file.ts';
 /* An id that the service returned is on disk before the command says so, or the error prints it. A state only ever grows. */
 
 const manifests = (...ids: string[]): string => write('many.yaml', ids.map((id) => manifest(id)).join('---\n'));
+
+const DAILY = "{ name: daily, instructions: Look., schedule: '0 9 * * *' }";
 
 function jobFile(agent: string, ...names: string[]): string {
   const jobs = names.map((name) => `  - { name: ${name}, instructions: Look., schedule: '0 9 * * *' }\n`);
@@ -56,7 +58,14 @@ const COMMANDS: readonly (readonly [string, (agent: string) => string[]])[] = [
   ['upload', () => ['upload', write('a.txt', 'one'), '-o', 'json']],
   ['upload of two files', () => ['upload', write('a.txt', 'one'), write('b.txt', 'two'), '-o', 'ndjson']],
   ['provision', () => ['provision', manifests('a'), '-o', 'json']],
-  ['provision of six spaces', () => ['provision', manifests(...'abcdef'), '-o', 'ndjson', '--concurrency', '1']],
+  [
+    'provision of six spaces and a job',
+    () => {
+      const scheduled = manifest('f').replace('"Support" }', `"Support", cron: [${DAILY}] }`);
+      const path = write('six.yaml', [...'abcde'].map((id) => `${manifest(id)}---\n`).join('') + scheduled);
+      return ['provision', path, '-o', 'ndjson', '--concurrency', '1'];
+    },
+  ],
 ];
 
 /** What a stream does that cannot be written to. */
@@ -110,26 +119,6 @@ describe('An id that the service returned', () => {
     expect(await run(argsOf(agent), { env, onStdout: failWith('EPIPE') })).toMatchObject({ code: 0 });
     await expectRecorded(state, await createdIds());
   });
-
-  it('is followed by the ids of its jobs, even if the reader of the output leaves before they are created', async () => {
-    const { service, env } = await opened();
-    const cron = "cron: [{ name: daily, instructions: Look., schedule: '0 9 * * *' }]";
-    const withJob = `external_space_id: b\nspace: { name: B }\nagents: [{ template_id: tmpl_support, name: S, ${cron} }]\n`;
-    const path = write('two.yaml', `${manifest('a')}---\n${withJob}`);
-    const args = ['provision', path, '-o', 'ndjson', '--concurrency', '1'];
-    expect(await run(args, { env, onStdout: failWith('EPIPE') })).toMatchObject({ code: 0 });
-    expect((await service.admin('GET', '/cron-jobs')).json.cron_jobs).toMatchObject([{ name: 'daily' }]);
-  });
-
-  it.each([
-    ['> /dev/full', 1],
-    ['| true', 0],
-  ])('is in the state if the program writes it %s', async (output, code) => {
-    const { env, state, createdIds } = await opened();
-    const line = `partnerctl provision '${manifests(...'abcdef')}' -o ndjson --concurrency 1 ${output}`;
-    expect(await shell(line, { env })).toMatchObject({ exitCode: code, stdout: '' });
-    await expectRecorded(state, await createdIds());
-  });
 });
 
 it('A full disk does not hide that a job was blocked', async () => {
@@ -174,18 +163,6 @@ describe('A state', () => {
       [before, inode] = [now, statSync(state).ino];
     }
     expect(grown.filter((bytes) => bytes > 0).length).toBeGreaterThanOrEqual(6);
-  });
-
-  it('keeps every record if many processes append to it at once', async () => {
-    const { env, state, createdIds } = await opened();
-    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const all = await Promise.all(names.map((name) => start(['upload', write(name, name)], { env })));
-    for (const { exitCode, stderr } of all) expect(exitCode, stderr).toBe(0);
-    const { records, warnings } = await readState(state);
-    const created = await createdIds();
-    expect(created).toHaveLength(names.length);
-    for (const id of created) expect(JSON.stringify(records)).toContain(id);
-    expect(warnings).toBe('');
   });
 
   it('can be continued after a write that was torn, and no copy of its past sets it back: no record is lost', async () => {

@@ -35,28 +35,14 @@ async function runEveryCall({ baseUrl, requests }: FakeService): Promise<void> {
   }
 }
 
-test('A redirect is not followed, and the token is sent nowhere else', async () => {
-  const other = await startFakeService(json([{ space_id: 's1', name: 'Acme' }]));
-  const location = `${other.baseUrl}/automation/spaces/`;
-  for (const status of [301, 302, 303, 307, 308]) {
-    const own = await startFakeService((_, response) => response.writeHead(status, { location }).end());
-    const env = { ...createHome().env, PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN };
-    const ran = await run(LIST, { env, clock: fastClock() });
-    expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
-    expect(own.requests.length).toBe(1);
-    expect(own.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-  }
-  expect(other.requests).toEqual([]);
-});
-
-test('No command follows a redirect', async () => {
+test('No command follows a redirect, whatever its status', async () => {
   const other = await startFakeService(json([]));
-  const own = await startFakeService(({ path }, response) => {
+  const own = await startFakeService(({ path }, response, count) => {
     const location = `${other.baseUrl}${path.slice('/v1'.length)}`;
-    response.writeHead(307, { location }).end();
+    response.writeHead([301, 302, 303, 307, 308][count % 5] ?? 307, { location }).end();
   });
   await runEveryCall(own);
+  own.requests.forEach(expectOnlyAuthorized);
   expect(new Set(own.requests.map(({ method }) => method))).toEqual(new Set(['GET', 'POST']));
   expect(other.requests).toEqual([]);
 });
@@ -243,14 +229,6 @@ describe('A proxy', () => {
     expect((await run(LIST, { env, clock: fastClock() })).code).toBe(8);
     expect(proxy.requests.length).toBeGreaterThan(0);
     expectNoToken('the proxy', proxy.requests.join('\n'));
-  });
-
-  test('never gets a request in plain text, because plain http is refused for other machines', async () => {
-    const proxy = await startRawService('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]');
-    const env = { PARTNER_TOKEN: TOKEN, HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
-    const ran = await run(LIST, { env: { ...env, PARTNER_BASE_URL: 'http://api.partner.test/v1' } });
-    expect(ran.code).toBe(2);
-    expect(proxy.requests).toEqual([]);
   });
 });
 

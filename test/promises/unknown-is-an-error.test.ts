@@ -14,18 +14,7 @@ const SPACES = 'GET /automation/spaces/';
 
 const LIST = ['spaces', 'list'];
 const TAIL = ['chat', 'tail', '--source', 'src', '--session', 'anna', '--no-follow', '--from-start'];
-const JOB = [
-  'cron',
-  'create',
-  '--agent',
-  'a1',
-  '--name',
-  'Daily',
-  '--instructions',
-  'Sum up.',
-  '--schedule',
-  '0 9 * * *',
-];
+const JOB = ['cron', 'create', '--agent=a1', '--name=Daily', '--instructions=Sum up.', '--schedule=0 9 * * *'];
 
 /** Runs commands on one machine, against one service. */
 function machineFor({ baseUrl }: FakeService): (argv: readonly string[]) => Promise<Ran> {
