@@ -2,13 +2,6 @@ import { expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
-test('The settings have defaults, and a change keeps the others', async () => {
-  const { admin } = await service();
-  const defaults = { balance_usd: 100, rate_limit: null, page_size: 100, agents_on_repeat: 'reuse' };
-  expect((await admin('GET', '/settings')).json).toEqual(defaults);
-  expect((await admin('PATCH', '/settings', { page_size: 2 })).json).toEqual({ ...defaults, page_size: 2 });
-});
-
 test('The log has each partner request with its body, but never the token; it can be cleared', async () => {
   const { admin, partner, token } = await service();
   const body = provisionBody('acme');

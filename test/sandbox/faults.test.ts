@@ -118,15 +118,6 @@ describe('a rule', () => {
     expect(await statuses(8)).not.toEqual(first);
   });
 
-  test('is used up only by authenticated requests, and never by the admin API', async () => {
-    const on = await withFaults({ kind: 'status', status: 503, times: 1 });
-    expect((await on.partner('GET', SPACES, { token: 'pat_wrong' })).status).toBe(401);
-    await on.admin('PATCH', '/settings', { balance_usd: 0 });
-    expect((await on.partner('GET', SPACES)).status).toBe(402);
-    await on.admin('PATCH', '/settings', { balance_usd: 1 });
-    expect((await on.partner('GET', SPACES)).status).toBe(503);
-  });
-
   test('is shown with its defaults and a seed, with which it can be repeated; a wrong one is refused', async () => {
     const { admin } = await service();
     const put = await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 500, times: 1 }] });

@@ -79,19 +79,4 @@ describe('a data directory', () => {
     writeFileSync(journal, `nonsense\n${whole}`);
     await expect(startSandbox({ dataDir })).rejects.toThrow('line 1 is damaged');
   });
-
-  test('skips the runs of a job that were due while no sandbox used it', async () => {
-    const dataDir = data();
-    let now = Date.UTC(2026, 0, 1);
-    const first = await open(dataDir, () => now);
-    const { create } = await createCronClient(first);
-    const job = await create('0 * *');
-    await first.sandbox.close();
-    now += 3.5 * 3_600_000;
-    const second = await open(dataDir, () => now);
-    const { runs, clock } = await createCronClient(second);
-    await clock({ advance: '1h' });
-    expect(await runs(job)).toEqual(['2026-01-01T04:00:00.000Z']);
-    await second.sandbox.close();
-  });
 });

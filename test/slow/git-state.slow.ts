@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { hasGitHttp, hasSshd, startGitHttp, startGitSsh } from '../support/git-servers.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startFakeService } from '../support/fake-service.ts';
 import { processesUsing } from '../support/kill.ts';
-import { start } from '../support/program.ts';
+import { start, startDaemon } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { bareRepository, openSite, prepared, refusalAt } from '../support/stores.ts';
-import { listen } from '../support/tcp-server.ts';
+import { findClosedPort, listen } from '../support/tcp-server.ts';
 
 /* What the operators of a state in git meet: servers that refuse, that lose responses, or say nothing, and people who edit. */
 
@@ -190,21 +190,16 @@ describe('The git of the user', () => {
   });
 });
 
-describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
-  const openRepository = (): Promise<string> => startGitHttp(`Basic ${btoa('secret:secret')}`);
+const GIT_PROGRAMS = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
 
+describe.skipIf(!existsSync(join(GIT_PROGRAMS, 'git-remote-http')))('A state in git over HTTP', () => {
   test('is refused before anything is sent, without a prompt, if git has no password for it', async () => {
-    const refused = await refusalAt(await openRepository());
+    const { port } = await startFakeService((_, response) =>
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end(),
+    );
+    const refused = await refusalAt(`git+http://127.0.0.1:${port}/state.git#state`);
     expect(refused).toMatch(/^8 \| .*cannot be reached.*could not read Username.*terminal prompts disabled/s);
     expect(refused).toContain("git ls-remote 'http://127.0.0.1");
-  });
-
-  test('is used with the password of a git credential helper', async () => {
-    const askpass = write('askpass', '#!/bin/sh\necho secret\n');
-    chmodSync(askpass, 0o755);
-    const { create, expectJobs } = await openSite(await openRepository(), { GIT_ASKPASS: askpass });
-    expect(await create('daily')).toMatchObject({ code: 0 });
-    await expectJobs('daily');
   });
 
   test('that is silent is given up as soon as the command is killed', async () => {
@@ -219,6 +214,48 @@ describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
     await expect.poll(() => processesUsing(url), { timeout: 20_000 }).toEqual([]);
   });
 });
+
+const SSHD = '/usr/sbin/sshd';
+
+/** Whether an ssh server is installed. */
+const hasSshd = existsSync(SSHD);
+
+/**
+ * Starts an ssh server that accepts this user with a new key.
+ * @param settings of ssh, which precede the default ones
+ * @returns the URL of a branch, and the environment in which git can log in
+ */
+async function startGitSsh(...settings: readonly string[]) {
+  const root = tempDirectory();
+  const port = await findClosedPort();
+  const path = (name: string): string => join(root, name);
+  for (const name of ['host', 'user'])
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path(name)]);
+  writeFileSync(path('known_hosts'), `[127.0.0.1]:${port} ${readFileSync(path('host.pub'), 'utf8')}`);
+  const config = [
+    `ListenAddress 127.0.0.1:${port}`,
+    `HostKey ${path('host')}`,
+    `AuthorizedKeysFile ${path('user.pub')}`,
+    'PidFile none',
+    'StrictModes no',
+    'UsePAM no',
+    'PasswordAuthentication no',
+    'KbdInteractiveAuthentication no',
+    'PermitRootLogin yes',
+  ];
+  writeFileSync(path('sshd_config'), `${config.join('\n')}\n`);
+  // The directory that sshd requires when it runs as root.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const end = await startDaemon(SSHD, ['-D', '-e', '-f', path('sshd_config')], 'listening');
+  onTestFinished(() => end('SIGTERM'));
+  const files = [`UserKnownHostsFile=${path('known_hosts')}`, 'GlobalKnownHostsFile=none', 'IdentitiesOnly=yes'];
+  const options = [...settings, ...files].map((each) => `-o ${each}`).join(' ');
+  const user = execFileSync('id', ['-un'], { encoding: 'utf8' }).trim();
+  return {
+    address: `git+ssh://${user}@127.0.0.1:${port}${bareRepository()}#state`,
+    variables: { GIT_SSH_COMMAND: `ssh -F none ${options} -i ${path('user')}` },
+  };
+}
 
 describe.skipIf(!hasSshd)('A state in git over ssh', () => {
   const refusedWith = async (setting: string): Promise<string> => {

@@ -8,7 +8,7 @@ import {
   sendJson,
   startFakeService,
 } from '../support/fake-service.ts';
-import { fasterClock, manualSignals, type Ran, type RunOptions, run, tinyRandom } from '../support/run.ts';
+import { fasterClock, type Ran, run, tinyRandom } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
 import { bareRepository, prepared } from '../support/stores.ts';
@@ -20,7 +20,7 @@ interface Shared {
   /** The types of the records on the branch. */
   records(): Promise<readonly string[]>;
   /** Runs a command on a machine of its own. */
-  run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
+  run(service: FakeService, args: readonly string[]): Promise<Ran>;
 }
 
 async function shared(): Promise<Shared> {
@@ -30,11 +30,10 @@ async function shared(): Promise<Shared> {
     away: () => renameSync(path, `${path}.away`),
     back: () => renameSync(`${path}.away`, path),
     records: () => recordTypes(address),
-    run: (service, args, options = {}) =>
+    run: (service, args) =>
       run([...args, '--state', address, '-o', 'json'], {
         random: tinyRandom,
         clock: fasterClock(20),
-        ...options,
         env: { PATH: process.env.PATH, PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' },
       }),
   };
@@ -47,7 +46,6 @@ space: { name: Acme }
 agents:
   - { template_id: tmpl_1, name: Support }
 `;
-const CRON = 'cron create --agent agt_1 --name daily --instructions Go. --schedule @daily'.split(' ');
 
 /** The command that creates an object, and the service's response. */
 interface Case {
@@ -61,18 +59,16 @@ interface Case {
   readonly next: readonly number[];
 }
 
-const JOB: Case = {
-  command: 'cron create',
-  args: () => CRON,
-  answer: { cron_job_id: 'cron_1' },
-  id: 'cron_1',
-  created: 'cron.created',
-  unrecorded: 9,
-  next: [5, 5],
-};
-
 const CASES: readonly Case[] = [
-  JOB,
+  {
+    command: 'cron create',
+    args: () => 'cron create --agent agt_1 --name daily --instructions Go. --schedule @daily'.split(' '),
+    answer: { cron_job_id: 'cron_1' },
+    id: 'cron_1',
+    created: 'cron.created',
+    unrecorded: 9,
+    next: [5, 5],
+  },
   {
     command: 'upload',
     args: () => ['upload', write('a.txt', 'hello')],
@@ -115,15 +111,6 @@ describe.each(CASES)('$command, with a shared state,', (each) => {
     expect(posts(service)).toBe(0);
   });
 
-  test('records the id even if the run is interrupted while the service responds', async () => {
-    const state = await shared();
-    const signals = manualSignals();
-    const service = await startFakeService(script(each, signals.ctrlC));
-    const ran = await state.run(service, each.args(), { signals, clock: fasterClock(1) });
-    expect(ran.stdout).toContain(each.id);
-    expect(await state.records()).toContain(each.created);
-  });
-
   test('prints the id if the state is lost before it is recorded, and no run creates it again', async () => {
     const state = await shared();
     const service = await startFakeService(script(each, state.away));
@@ -142,19 +129,4 @@ describe.each(CASES)('$command, with a shared state,', (each) => {
     // The spec makes only provisioning safe to repeat.
     expect(posts(service)).toBe(each.command === 'provision' ? 2 : 1);
   });
-});
-
-test('The command in the error records the id of a job that could not be recorded', async () => {
-  const state = await shared();
-  const service = await startFakeService(script(JOB, state.away));
-  const ran = await state.run(service, CRON);
-  state.back();
-  const [, words = ''] = /partnerctl (cron adopt cron_1 [^\n]* --yes)/.exec(ran.error().hint ?? '') ?? [];
-  const adopted = await state.run(service, words.replaceAll(/ --state \S+| -o json/g, '').split(' '));
-  expect(adopted.code, adopted.stderr).toBe(0);
-  expect(await state.run(service, [...CRON, '--ensure'])).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('cron_1'),
-  });
-  expect(posts(service)).toBe(1);
 });
