@@ -1,16 +1,16 @@
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure } from '../api/list-failure.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
-import { DuplicateError, InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
+import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { findAgent } from './find-agent.ts';
-import { cronKey, type JobData, type JobIdentity, matchIdentity, toJobData } from './job.ts';
+import { cronKey, JOBS, type JobData, type JobIdentity, type JobStanding, matchIdentity, toJobData } from './job.ts';
 import type { JobSelection } from './job-flags.ts';
-import { JOBS, type JobStanding, unknownJobError } from './recorded-job.ts';
+import { completeSchedule } from './schedule.ts';
 import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
@@ -28,17 +28,10 @@ function dataOf({ objects, open }: JobStanding): JobData | undefined {
   return objects.at(-1)?.data ?? open[0]?.data;
 }
 
-function keyOf({ origin, agent_id, name }: JobIdentity): string {
-  return cronKey(origin, agent_id, name);
-}
-
-/** The state may have changed while this process waited, or while the prompt was open. */
-async function refuseIfChanged({ log, command }: ChangeDeps, key: string, { live }: JobStanding): Promise<void> {
-  const current = standingOf(standings(await log.read(), JOBS), key);
-  if (current.live.join() === live.join()) return;
-  throw new DuplicateError('The records of this job have changed since this command read them.', {
-    hint: `Nothing was changed. Look at the job again: ${command(['cron', 'list'])}`,
-    details: { key },
+/** The error about a job that is not in the state. @param named its key, id, or name, as typed */
+function unknownJobError({ command }: Pick<CronContext, 'command'>, named: string): NotFoundError {
+  return new NotFoundError(`The state knows no job ${named}.`, {
+    hint: `To see what it has: ${command(['state', 'show'])}\nIs it in another state (--state)?`,
   });
 }
 
@@ -46,8 +39,8 @@ async function refuseIfChanged({ log, command }: ChangeDeps, key: string, { live
  * Records a job of the service as the job of this agent and name.
  * @param listed the job as the service lists it; undefined if the list cannot be read
  * @returns its key and what was recorded
- * @throws InputError if it is another job; DuplicateError if its records changed meanwhile; UsageError if the user does not
- *   confirm; LocalError if the state cannot be read or written
+ * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError if the state cannot be read or
+ *   written
  */
 export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobIdentity, listed?: ListedCronJob) {
   const { log } = deps;
@@ -58,13 +51,13 @@ export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobId
       hint: 'Nothing was changed.',
     });
   }
-  const key = keyOf(job);
+  const key = cronKey(job);
   const standing = standingOf(standings(await log.read(), JOBS), key);
   const of = standing.open.map(({ id }) => id);
   await waitOutLeases(deps, JOBS, new Set(of), { skipUnknown: true, onWait: deps.onWait });
   await deps.confirm(`Record ${cron_job_id} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
-  await refuseIfChanged(deps, key, standing);
-  const shown = toJobData(job, listed ?? {});
+  const { instructions, schedule } = listed ?? {};
+  const shown = toJobData(job, { instructions, schedule: completeSchedule(schedule) });
   // The list may leave out a part of the content.
   const recorded = standing.objects.find(({ object }) => object === cron_job_id) ?? standing.open[0];
   const data: JobData = { ...(shown.content_hash === null && recorded ? recorded.data : shown), ...job };
@@ -75,24 +68,18 @@ export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobId
 /**
  * Removes a job from the state, so that it can be created again. The job at the service stays.
  * @param target the job, or its key or id
- * @throws NotFoundError if the state has no such job; DuplicateError if its records changed meanwhile; UsageError if the user
- *   does not confirm; LocalError if the state cannot be read or written
+ * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError if the state cannot be
+ *   read or written
  */
 export async function forgetJob(deps: ChangeDeps, target: string | JobIdentity) {
   const { log } = deps;
   const all = standings(await log.read(), JOBS);
-  const typed = typeof target === 'string' ? target : keyOf(target);
   const [byId, ...others] = [...all].filter(([, { objects }]) => objects.some(({ object }) => object === target));
+  const typed = typeof target === 'string' ? target : cronKey(target);
   const key = byId && others.length === 0 ? byId[0] : typed;
   const standing = standingOf(all, key);
   const job = dataOf(standing);
-  if (!job)
-    throw unknownJobError(
-      deps,
-      typeof target === 'string'
-        ? `with the key or id ${key}`
-        : `${JSON.stringify(target.name)} of agent ${target.agent_id}`,
-    );
+  if (!job) throw unknownJobError(deps, typeof target === 'string' ? key : JSON.stringify(target.name));
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
   await waitOutLeases(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
   const ids = standing.objects.map(({ object }) => object).join(', ');
@@ -100,7 +87,6 @@ export async function forgetJob(deps: ChangeDeps, target: string | JobIdentity) 
   await deps.confirm(
     `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}? ${remains}; this only lets a job of that name be created again.`,
   );
-  await refuseIfChanged(deps, key, standing);
   await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
   return { key, job };
 }
@@ -153,7 +139,7 @@ async function identify(
 
 function unnamedError({ command }: CronContext): UsageError {
   return new UsageError('No job is named.', {
-    hint: `Give --agent and --name. To see what the state has: ${command(['cron', 'list', '--local', '-o', 'json'])}`,
+    hint: `Give --agent and --name. To see what the state has: ${command(['state', 'show'])}`,
   });
 }
 
@@ -174,8 +160,7 @@ export async function adopt(
   // A state that cannot be used is reported as such, not as a failure of the list.
   const all = standings(await (await context.log()).read(), JOBS);
   const known = typeof selection === 'string' ? dataOf(standingOf(all, selection)) : undefined;
-  if (typeof selection === 'string' && known?.origin !== origin)
-    throw unknownJobError(context, `with the key ${selection}`);
+  if (typeof selection === 'string' && known?.origin !== origin) throw unknownJobError(context, selection);
   const listed = await fetchListed(context, http, cronJobId);
   const { agent_id, name } = listed ?? {};
   const shown = typeof agent_id === 'string' && typeof name === 'string' ? { origin, agent_id, name } : undefined;

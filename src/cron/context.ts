@@ -11,11 +11,18 @@ export interface CronContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly io: { readonly stdin: Readable };
   /** Shows what is being done, with a countdown if `limitMs` is given. Whoever called the feature stops it. */
-  readonly progress: { start(text: string, limitMs?: number): void; stop(): void };
+  readonly progress: {
+    start(text: string, limitMs?: number): void;
+    countdown(ms: number, format: (left: string) => string): void;
+    stop(): void;
+  };
+  /** Aborts at Ctrl-C. */
+  readonly signals: { readonly interrupt: AbortSignal };
   http(): Promise<Http>;
   log(): Promise<Log>;
   /** The base URL of the service; undefined if none is configured. */
   baseUrl(): Promise<string | undefined>;
+  notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
   confirm(question: string): Promise<boolean>;
   /** Returns the command line to type, with the global flags that this command was given. */

@@ -5,9 +5,19 @@ import type { Log } from '../state/log.ts';
 import type { Item, Result, SendOptions } from '../state/once.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import { type Decision, decide, outcomeOfReserved } from './decide.ts';
-import { type CronJob, cronKey, type JobData, toJobData } from './job.ts';
+import {
+  type CronJob,
+  cronKey,
+  JOBS,
+  type JobData,
+  type JobReservation,
+  type JobStanding,
+  openReservations,
+  recordedIds,
+  toJobData,
+} from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { JOBS, type JobReservation, type JobStanding, openReservations, recordedIds } from './recorded-job.ts';
+import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 /** What `createJobs` needs. */
@@ -179,7 +189,8 @@ class CreateRun {
     if (decision.kind === 'settled') this.settle(wanted, decision.outcome);
     else if (decision.kind === 'adopt') {
       const { listed, outcome } = decision;
-      const data = toJobData({ ...job, origin }, listed);
+      const { instructions, schedule } = listed;
+      const data = toJobData({ ...job, origin }, { instructions, schedule: completeSchedule(schedule) });
       if (!dryRun) await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
       this.settle(wanted, outcome);
     } else if (dryRun) this.settle(wanted, outcomeOfReserved(key, decision.reservation, clock.now()));
@@ -251,7 +262,7 @@ export function createJobs(
   const { origin } = deps;
   const wanted = jobs.map((job, index): Wanted => {
     const data = toJobData({ ...job, origin }, job);
-    return { index, job, key: cronKey(origin, job.agent_id, job.name), data };
+    return { index, job, key: cronKey(data), data };
   });
   return new CreateRun(deps, options).run(wanted);
 }

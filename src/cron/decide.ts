@@ -1,8 +1,8 @@
 import type { ListedCronJob } from '../contract/cron.ts';
 import { LEASE_MS } from '../state/lease.ts';
+import type { JobReservation, JobStanding, RecordedJob } from './job.ts';
 import { type CronJob, findDifferences, hasOtherContent, type JobData, toNfc } from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import type { JobReservation, JobStanding, RecordedJob } from './recorded-job.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 

@@ -1,7 +1,6 @@
 import { listAgents } from '../api/calls.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
-import { UsageError } from '../errors.ts';
 import type { CronContext } from './context.ts';
 import { type AgentInput, type AgentOptions, parseJobAgent } from './job-flags.ts';
 
@@ -38,16 +37,9 @@ export type AgentIds = ReadonlySet<string>;
  */
 export async function findOwnerAgents(
   context: FinderContext,
-  options: AgentOptions & { readonly local: boolean },
+  { agent, space }: AgentOptions,
 ): Promise<AgentIds | undefined> {
-  const { agent, space, local } = options;
-  const input = agent === undefined ? undefined : parseJobAgent({ agent, space });
-  if (input?.agent.by !== 'id' && space !== undefined && local) {
-    throw new UsageError('Names and spaces can only be looked up at the service, and not with --local.', {
-      hint: 'Give --agent <agent_id>.',
-    });
-  }
-  if (input) return new Set([comparableAgent(await findAgent(context, input))]);
+  if (agent !== undefined) return new Set([comparableAgent(await findAgent(context, parseJobAgent({ agent, space })))]);
   if (space === undefined) return undefined;
   const http = await context.http();
   context.progress.start('Looking up the agents');

@@ -8,11 +8,11 @@ import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts
 import { choice, identifier } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
+import type { WantedJob } from './create-wanted.ts';
 import { createAgentFinder } from './find-agent.ts';
 import type { CronJob } from './job.ts';
 import type { AgentInput } from './job-flags.ts';
 import { checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
-import type { WantedJob } from './result.ts';
 
 const owner = {
   agent: v.exactOptional(

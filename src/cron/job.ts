@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto';
+import * as v from 'valibot';
 import type { ListedCronJob } from '../contract/cron.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
+import type { LogRecord } from '../state/record.ts';
+import type { OnceKind, RecordedObject, Reservation, Standing } from '../state/standing.ts';
 import {
   type CronSchedule,
-  completeSchedule,
   formatExpression,
   normalizeFields,
   normalizePart,
@@ -30,19 +33,31 @@ export interface JobIdentity {
 }
 
 /** What is known of what a job does and when. A part that is missing is not known. */
-interface Content {
-  readonly schedule?: ScheduleParts | null | undefined;
+interface Content<Schedule = ScheduleParts> {
+  readonly schedule?: Schedule | null | undefined;
   readonly instructions?: string | undefined;
   readonly instructions_hash?: string | null | undefined;
 }
 
+/** A text that is null if the service did not return it when the job was adopted. */
+const nullableText = v.nullable(v.string());
+
+const jobData = v.object({
+  origin: v.string(),
+  agent_id: v.string(),
+  name: v.string(),
+  schedule: v.nullable(
+    v.object({ minute: v.string(), hour: v.string(), day_of_week: v.string(), timezone: v.string() }),
+  ),
+  instructions_hash: nullableText,
+  content_hash: nullableText,
+});
+
 /** What the state keeps of a job: enough to recognize it and to show differences, but not its instructions. */
-export interface JobData extends JobIdentity {
-  /** Null if the service did not return it when the job was adopted. */
-  readonly schedule: CronSchedule | null;
-  readonly instructions_hash: string | null;
-  readonly content_hash: string | null;
-}
+export type JobData = Readonly<v.InferOutput<typeof jobData>>;
+export type JobReservation = Reservation<JobData>;
+export type RecordedJob = RecordedObject<JobData>;
+export type JobStanding = Standing<JobData>;
 
 const KEY_LENGTH = 24;
 
@@ -56,9 +71,32 @@ export function toNfc(name: string): string {
   return name.normalize('NFC');
 }
 
-/** The key of a job, 24 hexadecimal digits: at most one job per key may exist. @param origin the base URL of the service */
-export function cronKey(origin: string, agentId: string, name: string): string {
-  return sha256([origin, canonicalId(agentId), toNfc(name)]).slice(0, KEY_LENGTH);
+/** The key of a job, 24 hexadecimal digits: at most one job per key may exist. */
+export function cronKey({ origin, agent_id, name }: JobIdentity): string {
+  return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, KEY_LENGTH);
+}
+
+/** Jobs in the state. */
+export const JOBS: OnceKind<JobData> = {
+  type: 'cron',
+  decode(data) {
+    const { success, output } = v.safeParse(jobData, data);
+    return success ? output : undefined;
+  },
+  keyOf: cronKey,
+};
+
+/** The reservations of a service that have not ended. @param origin its base URL */
+export function openReservations(all: ReadonlyMap<string, JobStanding>, origin: string): readonly JobReservation[] {
+  return [...all.values()].flatMap(({ open }) => open).filter(({ data }) => data.origin === origin);
+}
+
+/** The ids of all jobs ever recorded for one service, also of those that were forgotten. */
+export function recordedIds(records: readonly LogRecord[], origin: string): ReadonlySet<string> {
+  const created = records.filter(
+    ({ type, data }) => type === 'cron.created' && isJsonObject(data) && data.origin === origin,
+  );
+  return new Set(created.flatMap(({ object }) => (typeof object === 'string' ? [object] : [])));
 }
 
 /** Whether the agent and the name of a listed job are these; `maybe` if the service does not say which agent runs it. */
@@ -94,13 +132,11 @@ export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructi
   return sha256([when, normalizeInstructions(instructions)]);
 }
 
-/** The record of a job with this content; null for what is not known, or not in a known form. */
+/** The record of a job with this content; null for what is not known. */
 export function toJobData(
   { origin, agent_id, name }: JobIdentity,
-  content: Omit<Content, 'instructions_hash'>,
+  { schedule = null, instructions }: Omit<Content<CronSchedule>, 'instructions_hash'>,
 ): JobData {
-  const { instructions } = content;
-  const schedule = completeSchedule(content.schedule) ?? null;
   return {
     origin,
     agent_id,

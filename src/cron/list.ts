@@ -1,77 +1,132 @@
 import { listJobs } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { damageWarnings } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
+import { LISTED_WITHIN_MS } from './decide.ts';
+import { createScheduleDescriber } from './describe-schedule.ts';
 import { type AgentIds, findOwnerAgents } from './find-agent.ts';
+import { JOBS, type JobReservation, openReservations, type RecordedJob } from './job.ts';
 import type { AgentOptions } from './job-flags.ts';
-import { JOBS, type JobReservation, type RecordedJob } from './recorded-job.ts';
-import { type JobRow, joinRows, type KnownJobs, toLocalRows } from './rows.ts';
+import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
+import { readListedJob } from './service-jobs.ts';
 
-/** What a listing needs besides. */
-export interface ListHooks {
-  /** Returns the external id of the space of each agent, as the state knows it. */
-  readonly readSpaces: (records: readonly LogRecord[], origin: string | undefined) => KnownJobs['spaces'];
-  /** Called with the number of jobs whose agent the service does not tell, unless it is 0, after the last row. */
-  readonly onLeftOut: (count: number) => Promise<void>;
+/** A job as `cron list` shows it. */
+export interface JobRow {
+  readonly cron_job_id: string | null;
+  readonly agent_id: string | undefined;
+  /** What the service lists in place of an agent_id: the id or the name of the agent. */
+  readonly agent_text?: string | undefined;
+  readonly name: string | undefined;
+  /** Of the space of the agent, as the state knows it. */
+  readonly external_space_id: string | undefined;
+  /** The schedule in English, and the next run; undefined if the schedule is not known. */
+  readonly description: string | undefined;
+  readonly next: string | undefined;
+  /**
+   * `recorded`: the service lists it, and the state has it. `unrecorded`: the state does not have it. `gone`: the service no
+   * longer lists it. `unlisted`: recorded so recently that the service may list it later. `unknown`: it may have been created.
+   */
+  readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown';
+  /** Its key in the state; undefined if the state does not have it. */
+  readonly key: string | undefined;
+  readonly json: object;
 }
 
-/** @param origin the base URL of the service; undefined for the jobs of all services */
-async function readKnownJobs(context: CronContext, origin: string | undefined, hooks: ListHooks): Promise<KnownJobs> {
+/** Returns the external id of the space of each agent, as the state knows it. */
+type ReadSpaces = (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>;
+
+/** The damage of a state is a warning here: nothing is written. */
+async function readRecords(context: CronContext): Promise<readonly LogRecord[]> {
   const log = await context.log();
   const entries = (await log.inspect()) ?? [];
   for (const warning of damageWarnings(entries, log.label)) await context.warn(warning);
-  const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
-  const all = [...standings(records, JOBS).values()];
-  const isOfService = ({ data }: RecordedJob | JobReservation) => origin === undefined || data.origin === origin;
-  return {
-    jobs: all.flatMap(({ objects }) => objects).filter(isOfService),
-    open: all.flatMap(({ open }) => open).filter(isOfService),
-    spaces: hooks.readSpaces(records, origin),
-  };
+  return entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
 }
 
-/** Selects the rows of some agents; all of them without. */
-async function* selectRows(
-  rows: AsyncIterable<JobRow>,
-  agents: AgentIds | undefined,
-  { onLeftOut }: ListHooks,
-): AsyncGenerator<JobRow> {
-  let leftOut = 0;
-  for await (const row of rows) {
-    const { agent_id, agent_text = '' } = row;
-    if (!agents || agents.has(comparableAgent(agent_id ?? agent_text))) yield row;
-    else if (agent_id === undefined) leftOut += 1;
+/** The row of a job that only the state has. */
+function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']): Listed {
+  const { key, at, data } = record;
+  const { origin, agent_id, name, schedule } = data;
+  const cron_job_id = 'object' in record ? record.object : null;
+  const wire = schedule && toWireSchedule(schedule);
+  const said = { cron_job_id, agent_id, name, schedule: wire, recorded: true, remote: false, status: state };
+  return { cron_job_id, agent_id, name, schedule, state, key, json: { ...said, key, origin, at } };
+}
+
+/** A job without what is looked up for it. */
+type Listed = Omit<JobRow, 'external_space_id' | 'description' | 'next'> & {
+  readonly schedule: CronSchedule | null | undefined;
+};
+
+/** The jobs of the service's list, page after page, and then those that are only in the state. */
+async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Listed> {
+  const all = standings(records, JOBS);
+  const recorded = [...all.values()]
+    .flatMap(({ objects }) => objects)
+    .filter(({ data }) => data.origin === http.baseUrl);
+  const jobs = new Map(recorded.map((job) => [job.object, job]));
+  const unseen = new Map(jobs);
+  for await (const item of listJobs(http)) {
+    const listed = readListedJob(item, http.contract);
+    const { cron_job_id, agent_text } = listed;
+    const { key, data } = jobs.get(cron_job_id) ?? {};
+    unseen.delete(cron_job_id);
+    yield {
+      cron_job_id,
+      agent_id: listed.agent_id ?? data?.agent_id,
+      agent_text,
+      name: listed.name ?? undefined,
+      schedule: completeSchedule(listed.schedule),
+      state: key === undefined ? 'unrecorded' : 'recorded',
+      key,
+      // The service's own fields stay, except for the one that scripts rely on.
+      json: { ...(key !== undefined && { key }), ...item, recorded: key !== undefined },
+    };
   }
-  if (leftOut > 0) await onLeftOut(leftOut);
-}
-
-/** Lists the jobs of the service, joined with the state. @param agents whose jobs are meant; all jobs without them */
-export async function listJobsOf(
-  context: CronContext,
-  agents: AgentIds | undefined,
-  hooks: ListHooks,
-): Promise<AsyncIterable<JobRow>> {
-  const http = await context.http();
-  context.progress.start('Reading the jobs');
-  const known = await readKnownJobs(context, http.baseUrl, hooks);
-  const listed = { items: listJobs(http), contract: http.contract };
-  return selectRows(joinRows(listed, known, context.clock.now()), agents, hooks);
+  for (const job of unseen.values()) {
+    yield toStateRow(job, now < Date.parse(job.at) + LISTED_WITHIN_MS ? 'unlisted' : 'gone');
+  }
+  for (const reservation of openReservations(all, http.baseUrl)) yield toStateRow(reservation, 'unknown');
 }
 
 /**
- * Lists the jobs of an agent or a space, or all of them.
- * @param options `local`: list what the state records, without calling the service
- * @throws as `findOwnerAgents`; as the rows are read, as `listJobs`
+ * Lists the jobs of the service, joined with the state.
+ * @param agents whose jobs are meant; all jobs without them
+ * @throws as `listJobs`, as the rows are read
  */
+export async function* listJobsOf(
+  context: CronContext,
+  agents: AgentIds | undefined,
+  readSpaces: ReadSpaces,
+): AsyncGenerator<JobRow> {
+  const http = await context.http();
+  context.progress.start('Reading the jobs');
+  const records = await readRecords(context);
+  const spaces = readSpaces(records, http.baseUrl);
+  const describe = createScheduleDescriber();
+  const now = context.clock.now();
+  let leftOut = 0;
+  for await (const { schedule, ...job } of joinJobs(http, records, now)) {
+    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
+    if (!agents || agents.has(agent)) {
+      const external_space_id = spaces.get(agent);
+      const { description, next_runs } = schedule ? await describe(schedule, now) : {};
+      const json = { in_words: description ?? null, ...job.json, ...(external_space_id && { external_space_id }) };
+      yield { ...job, external_space_id, description, next: next_runs?.[0], json };
+    } else if (job.agent_id === undefined) leftOut += 1;
+  }
+  if (leftOut === 0) return;
+  await context.warn(`Jobs left out, because the service does not say which agent runs them: ${leftOut}.`);
+}
+
+/** Lists the jobs of an agent or a space, or all of them. @throws as `findOwnerAgents`; as the rows are read, as `listJobs` */
 export async function listJobRows(
   context: CronContext,
-  { local = false, ...owner }: AgentOptions & { readonly local?: boolean | undefined },
-  hooks: ListHooks,
+  owner: AgentOptions,
+  readSpaces: ReadSpaces,
 ): Promise<AsyncIterable<JobRow>> {
-  const agents = await findOwnerAgents(context, { ...owner, local });
-  if (!local) return await listJobsOf(context, agents, hooks);
-  const known = await readKnownJobs(context, await context.baseUrl(), hooks);
-  return selectRows(toLocalRows(known, context.clock.now()), agents, hooks);
+  return listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
 }

@@ -5,9 +5,16 @@ import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
-import { findDifferences, hasOtherContent, matchIdentity } from './job.ts';
+import {
+  findDifferences,
+  hasOtherContent,
+  JOBS,
+  type JobReservation,
+  matchIdentity,
+  openReservations,
+  recordedIds,
+} from './job.ts';
 import type { CreateOutcome } from './outcomes.ts';
-import { JOBS, type JobReservation, openReservations, recordedIds } from './recorded-job.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 

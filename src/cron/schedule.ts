@@ -61,6 +61,10 @@ function toNumbers(text: string): string {
     .replace(/\b0+(?=\d)/g, '');
 }
 
+function writeNumbers({ minute, hour, day_of_week }: CronFields): CronFields {
+  return { minute: toNumbers(minute), hour: toNumbers(hour), day_of_week: toNumbers(day_of_week) };
+}
+
 /** The values that each field selects, ascending. @throws ScheduleError */
 function selectValues(fields: CronFields): Readonly<Record<FieldName, readonly number[]>> {
   try {
@@ -81,8 +85,8 @@ function selectValues(fields: CronFields): Readonly<Record<FieldName, readonly n
  * @returns them as they are sent: with numbers for names, without leading zeros, and with 0 for Sunday
  * @throws ScheduleError
  */
-export function parseFields({ minute, hour, day_of_week }: CronFields): CronFields {
-  const fields = { minute: toNumbers(minute), hour: toNumbers(hour), day_of_week: toNumbers(day_of_week) };
+export function parseFields(typed: CronFields): CronFields {
+  const fields = writeNumbers(typed);
   const values = selectValues(fields);
   return fields.day_of_week.includes('7') ? { ...fields, day_of_week: values.day_of_week.join(',') } : fields;
 }
@@ -146,7 +150,7 @@ export function parseTimezone(text: string): string {
 
 /** Normalizes each field to the list of its values, or `*` for all of them. @throws ScheduleError */
 export function normalizeFields(fields: CronFields): CronFields {
-  const { minute, hour, day_of_week } = selectValues(parseFields(fields));
+  const { minute, hour, day_of_week } = selectValues(writeNumbers(fields));
   const write = (values: readonly number[], size: number) => (values.length === size ? '*' : values.join(','));
   return { minute: write(minute, 60), hour: write(hour, 24), day_of_week: write(day_of_week, 7) };
 }

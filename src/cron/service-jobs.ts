@@ -5,14 +5,14 @@ import { readItem } from '../api/shape-errors.ts';
 import type { Contract } from '../contract/contract.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
-import type { JsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
+import type { LogRecord } from '../state/record.ts';
 import type { CronContext } from './context.ts';
 import { matchIdentity, toNfc } from './job.ts';
-import { provesListRead } from './recorded-job.ts';
 
 /** The list of jobs in messages. */
 export const JOB_LIST = 'the list of jobs';
@@ -160,6 +160,15 @@ export function createJobLists(source: JobSource, hints: ListHints): JobLists {
   }
 
   return { anew, recent: () => (latest?.isRecent() ? latest.list : anew()) };
+}
+
+/** Whether the records prove that the service's list of jobs was read before. A job may also be adopted without the list. */
+function provesListRead(records: readonly LogRecord[], origin: string): boolean {
+  return records.some(({ type, data, seen, of }) => {
+    if (!isJsonObject(data) || data.origin !== origin) return false;
+    // Only the list knows the content of a job that has no reservation.
+    return type === 'cron.reserved' ? Array.isArray(seen) : type === 'cron.created' && !of && data.schedule !== null;
+  });
 }
 
 /** The list of a service. @param log the state: after a first reading, the service does not lose its list */

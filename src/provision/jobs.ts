@@ -1,8 +1,8 @@
 import type { ListedCronJob } from '../contract/cron.ts';
 import { comparableAgent } from '../contract/values.ts';
+import { type CronResult, initialCronResult } from '../cron/create-wanted.ts';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
-import { type CronResult, initialCronResult } from '../cron/result.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';

@@ -1,6 +1,6 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
-import type { CronResult } from '../cron/result.ts';
+import type { CronResult } from '../cron/create-wanted.ts';
 import { DuplicateError } from '../errors.ts';
 import {
   agentDifferences,

@@ -6,8 +6,7 @@ import type { ListedSpace } from '../contract/spaces.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import type { AgentIds } from '../cron/find-agent.ts';
-import { listJobsOf } from '../cron/list.ts';
-import type { JobRow } from '../cron/rows.ts';
+import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { NoOperationError, PartnerctlError } from '../errors.ts';
 import { readAgentSpaces } from './space-record.ts';
@@ -27,12 +26,9 @@ export interface SpaceView {
 
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
 async function readJobs(context: CronContext, agents: AgentIds): Promise<readonly JobRow[] | undefined> {
-  const onLeftOut = (count: number) =>
-    context.warn(`The service does not say which agent runs ${count} of the jobs: they are not shown.`);
   const jobs: JobRow[] = [];
   try {
-    const hooks = { readSpaces: readAgentSpaces, onLeftOut };
-    for await (const row of await listJobsOf(context, agents, hooks)) jobs.push(row);
+    for await (const row of listJobsOf(context, agents, readAgentSpaces)) jobs.push(row);
     return jobs;
   } catch (error) {
     const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: jobs.length > 0 });

@@ -31,7 +31,7 @@ describe('cron adopt', () => {
     const named = ['--agent', service.agent, '--name', 'daily'];
     const refused: readonly [readonly string[], number, string][] = [
       [[id, ...named, '--yes'], 2, 'is another job.'],
-      [[id, '--key', 'abc', '--yes'], 4, 'The state knows no job with the key abc.'],
+      [[id, '--key', 'abc', '--yes'], 4, 'The state knows no job abc.'],
       [['cron_nope', ...named, '--yes'], 4, 'does not list a job cron_nope'],
       [[id, '--agent', service.agent, '--name', 'stranger'], 2, '--yes'],
       [[id], 2, '--yes'],

@@ -48,12 +48,8 @@ describe('cron forget', () => {
     const before = await service.records();
     const refused: readonly [readonly string[], number, string][] = [
       [['--agent', service.agent, '--name', 'daily'], 2, '--yes'],
-      [
-        ['--agent', service.agent, '--name', 'nope', '--yes'],
-        4,
-        `The state knows no job "nope" of agent ${service.agent}.`,
-      ],
-      [['nope', '--yes'], 4, `partnerctl cron list --local -o json --state ${service.state}\n`],
+      [['--agent', service.agent, '--name', 'nope', '--yes'], 4, 'The state knows no job "nope".'],
+      [['nope', '--yes'], 4, `partnerctl state show --state ${service.state}\n`],
       [[], 2, 'No job is named.'],
     ];
     for (const [args, code, said] of refused) {

@@ -80,21 +80,6 @@ describe('cron list', () => {
     expect(tsv.stderr).toBe('');
   });
 
-  test('needs no network, token, or base URL with --local', async () => {
-    const { service, removed } = await everyStanding();
-    const env = { PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined };
-    const ran = await service.cron(['list', '--local', '-o', 'json'], { env });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json()).toMatchObject([
-      { name: 'daily', cron_job_id: expect.any(String), recorded: true, remote: null, status: 'local' },
-      { name: 'removed', cron_job_id: removed, remote: null, status: 'local' },
-      { name: 'lost', cron_job_id: null, remote: false, status: 'unknown' },
-    ]);
-    expect(await service.received()).toEqual([]);
-    const there = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1' };
-    expect(await service.cron(['list', '--local', '-o', 'json'], { env: there })).toMatchObject({ stdout: '[]\n' });
-  });
-
   test('explains an empty list in the table', async () => {
     const service = await schedules();
     const said = { code: 0, stdout: '', stderr: 'There are no such jobs.\n' };
@@ -122,25 +107,12 @@ describe('cron list with --agent or --space', () => {
     expect(await agentsOf('--space', service.space)).toBe(`${service.agent}\n`);
     expect(await agentsOf('--agent', sales)).toBe(`${sales}\n`);
     expect(await agentsOf('--agent', 'name:Support', '--space', 'ext:globex')).toBe(`${support}\n`);
-    expect(await agentsOf('--agent', sales, '--local')).toBe(`${sales}\n`);
     expect(await service.cron(['list', '--agent', 'agt_none', '-o', 'table'])).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'There are no such jobs.\n',
     });
     expect(await service.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
-  });
-
-  test('refuses an agent or a space that cannot be looked up locally', async () => {
-    const service = await schedules();
-    for (const args of [
-      ['--agent', 'name:Support', '--space', 'ext:acme'],
-      ['--space', service.space],
-    ]) {
-      const ran = await service.cron(['list', '--local', ...args]);
-      expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('not with --local') });
-    }
-    expect(await service.received()).toEqual([]);
   });
 
   test('knows agents from the state where the service does not list them, and counts the rest', async () => {
@@ -168,13 +140,11 @@ test('cron list names the space of each job whose agent the state knows from pro
   const options = { env: service.env, random: tinyRandom };
   await run(['provision', write('globex.yaml', text), '--state', service.state], options);
   await service.create(['--name', 'of another agent']);
-  for (const more of [[], ['--local']]) {
-    const named = await service.cron(['list', '--query', '[].[name, external_space_id]', '-o', 'json', ...more]);
-    expect(named.json()).toEqual([
-      ['a', 'globex'],
-      ['of another agent', null],
-    ]);
-  }
+  const named = await service.cron(['list', '--query', '[].[name, external_space_id]', '-o', 'json']);
+  expect(named.json()).toEqual([
+    ['a', 'globex'],
+    ['of another agent', null],
+  ]);
   const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
   expect(table.stdout).toMatch(/^NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
 });

@@ -109,13 +109,8 @@ it.each(DAMAGES)(
     expect(record.posts()).toBe(0);
     expect(readFileSync(record.path).equals(bytes)).toBe(true);
 
-    for (const args of [
-      ['cron', 'list', '--local'],
-      ['state', 'show'],
-    ]) {
-      const stderr = expect.stringContaining(`${record.path}:2 cannot be used: ${why}`);
-      expect(await record.run(...args)).toMatchObject({ code: 0, stderr });
-    }
+    const stderr = expect.stringContaining(`${record.path}:2 cannot be used: ${why}`);
+    expect(await record.run('state', 'show')).toMatchObject({ code: 0, stderr });
     expect(await record.run('state', 'verify')).toMatchObject({
       code: 1,
       stdout: expect.stringContaining(`line 2: ${why}`),

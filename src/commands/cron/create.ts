@@ -2,8 +2,8 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
+import type { CronResult, WantedJob } from '../../cron/create-wanted.ts';
 import type { TypedJob } from '../../cron/job-flags.ts';
-import type { CronResult, WantedJob } from '../../cron/result.ts';
 import { InputError, InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -74,7 +74,7 @@ async function* createAll(
   wanted: readonly WantedJob[],
   options: { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
-  const { openJobs } = await import('./shared/open-jobs.ts');
+  const { openJobs } = await import('../../cron/create-wanted.ts');
   const { progress } = context;
   progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
   const jobs = openJobs(context, { http: await context.http(), log: await context.log(), ...options });

@@ -3,7 +3,7 @@ import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { JobRow } from '../../cron/rows.ts';
+import type { JobRow } from '../../cron/list.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -12,7 +12,6 @@ const TONES = {
   gone: 'bad',
   unlisted: 'warn',
   unknown: 'bad',
-  local: 'dim',
 } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
@@ -60,20 +59,16 @@ export const list = () =>
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',
-      'partnerctl cron list --local  # without the network',
     ],
   })
     .option('--agent <agent>', 'only the jobs of this agent: an agent_id, or name:<name> with --space')
     .option('--space <space>', `only the jobs of this space: ${SPACE_HELP}`)
-    .option('--local', 'show what the state records, without calling the service')
     .action(
       run(async (context, owner) => {
         const { listJobRows } = await import('../../cron/list.ts');
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
-        const onLeftOut = (count: number) =>
-          context.warn(`Jobs left out, because the service does not say which agent runs them: ${count}.`);
-        const rows = await listJobRows(context, owner, { readSpaces, onLeftOut });
+        const rows = await listJobRows(context, owner, readSpaces);
         const states = new Set<JobRow['state']>();
         return listResult(rememberIds(context, noteStates(rows, states), ['job', 'key'], toKnownIds), COLUMNS, {
           empty: 'There are no such jobs.',

@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
+import type { JobReservation } from '../../cron/job.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
-import type { JobReservation } from '../../cron/recorded-job.ts';
 import type { CronSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';

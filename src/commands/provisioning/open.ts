@@ -2,8 +2,9 @@ import type { Context } from '../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import type { ListedCronJob } from '../../contract/cron.ts';
+import type { CronResult } from '../../cron/create-wanted.ts';
+import { openJobs } from '../../cron/create-wanted.ts';
 import type { CronJob } from '../../cron/job.ts';
-import type { CronResult } from '../../cron/result.ts';
 import type { JobLists } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
@@ -13,7 +14,6 @@ import { parseManifests, parseVariables } from '../../provision/read-manifests.t
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { openJobs } from '../cron/shared/open-jobs.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.

@@ -1,7 +1,7 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { JobRow } from '../../cron/rows.ts';
+import type { JobRow } from '../../cron/list.ts';
 import { type Column, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
 

@@ -2,10 +2,9 @@ import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { adoptJob, type ChangeDeps, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { type CreateDeps, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
-import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
+import { type CronJob, contentHash, cronKey, JOBS, type JobStanding } from '../../../src/cron/job.ts';
 import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
-import { JOBS, type JobStanding } from '../../../src/cron/recorded-job.ts';
 import { toWireSchedule } from '../../../src/cron/schedule.ts';
 import { createJobLists, type JobList, type JobLists } from '../../../src/cron/service-jobs.ts';
 import {
@@ -32,7 +31,7 @@ export type { CreateOutcome, CronJob, LogRecord, SendOptions };
 const ORIGIN = 'https://partner.test/v1';
 
 export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): string {
-  return cronKey(ORIGIN, agent_id, name);
+  return cronKey({ origin: ORIGIN, agent_id, name });
 }
 
 export function hasSameContent(one: CronJob, other: CronJob): boolean {

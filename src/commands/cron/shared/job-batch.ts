@@ -1,4 +1,4 @@
-import type { CronResult } from '../../../cron/result.ts';
+import type { CronResult } from '../../../cron/create-wanted.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
 import { type Batch, countByStatus, endedAs, formatCounts } from '../../../output/batch-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
