@@ -112,22 +112,38 @@ const SUSPECTS: Readonly<Record<string, string>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
 
+const MAX_SPELLINGS = 10_000;
+
+/** How a field may be reached from a key. An earlier rank wins; the values of one rank must agree. */
+interface FieldPath {
+  readonly leaf: FieldLeaf;
+  readonly rank: number;
+  /** The normalized names behind the key. */
+  readonly rest: readonly string[];
+}
+
+function add<Value>(index: Map<string, Value[]>, name: string, value: Value): void {
+  const known = index.get(name);
+  if (known) known.push(value);
+  else index.set(name, [value]);
+}
+
 /** The accepted names of the fields of one resource, and the suspicious ones. */
 export class FieldNames {
   readonly resource: Resource;
-  /** Normalized paths to objects that hold further fields of the resource, or all of them. */
-  readonly places: FieldValue[number];
-  /** The normalized paths of each field. An earlier rank wins; the values of one rank must agree. */
-  private readonly paths = new Map<FieldLeaf, FieldValue>();
-  /** The fields that have a name, by that name; none of a name that is only the start of a path. */
-  private readonly accepted = new Map<string, FieldLeaf[]>();
+  /** The paths to objects that hold further fields of the resource, by their first names. */
+  private readonly places = new Map<string, (readonly string[])[]>();
+  /** The paths of the fields, by their first names. */
+  private readonly fields = new Map<string, FieldPath[]>();
   private readonly suspects = new Map<FieldLeaf, RegExp>();
+  /** Normalized names by their spelling: lists may have 100,000 objects. */
+  private readonly spellings = new Map<string, string>();
 
   constructor(resource: Resource, contract: Contract) {
     this.resource = resource;
     const at = `${resource}.at`;
     const places = isAtLeaf(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
-    this.places = places.map((path) => path.map(normalizeName));
+    for (const [first = '', ...rest] of places.map((path) => path.map(normalizeName))) add(this.places, first, rest);
     const leaves = fieldsOfResource(resource);
     const pathsOf = (leaf: FieldLeaf): FieldValue =>
       contract.field(leaf).map((paths) => paths.map((path) => path.map(normalizeName)));
@@ -136,29 +152,31 @@ export class FieldNames {
     const taken = new Set(chosen.map((path) => path.join('.')));
     for (const leaf of leaves) {
       const isFree = (path: readonly string[]) => contract.isChosen(leaf) || !taken.has(path.join('.'));
-      const paths = pathsOf(leaf).map((rank) => rank.filter(isFree));
-      this.paths.set(leaf, paths);
-      for (const [name = '', ...rest] of paths.flat()) {
-        const known = this.accepted.get(name) ?? [];
-        this.accepted.set(name, rest.length === 0 ? [...known, leaf] : known);
+      for (const [rank, paths] of pathsOf(leaf).entries()) {
+        for (const [first = '', ...rest] of paths.filter(isFree)) add(this.fields, first, { leaf, rank, rest });
       }
     }
   }
 
-  /** The normalized paths of a field, by rank. */
-  pathsOf(leaf: FieldLeaf): FieldValue {
-    return this.paths.get(leaf) ?? [];
+  /** Returns what is left of the paths that begin with a key, to objects that hold further fields. */
+  placesBelow(key: string): readonly (readonly string[])[] {
+    return this.places.get(this.normalize(key)) ?? [];
+  }
+
+  /** Returns the paths of fields that begin with a key. */
+  fieldsBelow(key: string): readonly FieldPath[] {
+    return this.fields.get(this.normalize(key)) ?? [];
   }
 
   /** Whether a key is an accepted name of a field. */
   accepts(leaf: FieldLeaf, key: string): boolean {
-    return this.accepted.get(normalizeName(key))?.includes(leaf) ?? false;
+    return this.fieldsBelow(key).some((each) => each.leaf === leaf && each.rest.length === 0);
   }
 
   /** Whether a key that no field accepts probably holds this one. */
   isSuspect(leaf: FieldLeaf, key: string): boolean {
     const name = normalizeName(key);
-    return !this.accepted.has(name) && this.pattern(leaf).test(name);
+    return !this.fields.has(name) && this.pattern(leaf).test(name);
   }
 
   /** Whether an object may hold fields of the resource. A name alone may be that of anything, such as a plan. */
@@ -166,8 +184,18 @@ export class FieldNames {
     const name = normalizeName(key);
     const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
     if ((isOther && !key.startsWith('_')) || OTHERS.test(name)) return false;
-    const fields = Object.keys(object).flatMap((each) => this.accepted.get(normalizeName(each)) ?? []);
-    return !leaf.endsWith('.name') || new Set(fields).size > 1;
+    const fields = Object.keys(object).flatMap((each) => this.fieldsBelow(each));
+    const direct = new Set(fields.flatMap((each) => (each.rest.length === 0 ? each.leaf : [])));
+    return !leaf.endsWith('.name') || direct.size > 1;
+  }
+
+  private normalize(key: string): string {
+    const known = this.spellings.get(key);
+    if (known !== undefined) return known;
+    const name = normalizeName(key);
+    // Ids may be keys.
+    if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
+    return name;
   }
 
   private pattern(leaf: FieldLeaf): RegExp {

@@ -16,39 +16,24 @@ interface Found {
 
 type Place = Omit<Found, 'rank'>;
 
-/** An object that holds fields, and its keys by their normalized names: lists may have 100,000 objects. */
+/** An object that holds fields. */
 interface Holder {
   readonly path: string;
   readonly object: JsonObject;
-  readonly keys: ReadonlyMap<string, readonly string[]>;
 }
 
-function toHolder(path: string, object: JsonObject): Holder {
-  const keys = new Map<string, string[]>();
-  for (const key of Object.keys(object)) {
-    const name = normalizeName(key);
-    const known = keys.get(name);
-    if (known) known.push(key);
-    else keys.set(name, [key]);
-  }
-  return { path, object, keys };
+function placeOf({ path, object }: Holder, key: string): Place {
+  return { path: path === '' ? key : `${path}.${key}`, value: plain(object[key]), holder: object };
 }
 
-function placesAt({ path, object, keys }: Holder, name: string): readonly Place[] {
-  return (keys.get(name) ?? []).map((key) => {
-    return { path: path === '' ? key : `${path}.${key}`, value: plain(object[key]), holder: object };
-  });
-}
-
-/** Returns what is at a path of normalized names. Lists on it are no step of it. */
-function walk(holder: Holder, [first = '', ...rest]: readonly string[]): readonly Place[] {
-  const places = placesAt(holder, first);
-  return rest.length === 0 ? places : places.flatMap(({ path, value }) => walkInto(path, value, rest));
-}
-
-function walkInto(path: string, value: unknown, steps: readonly string[]): readonly Place[] {
-  if (Array.isArray(value)) return value.flatMap((item: unknown) => walkInto(path, item, steps));
-  return isJsonObject(value) ? walk(toHolder(path, value), steps) : [];
+/** Returns what is at a path of normalized names below a place. Lists on it are no step of it. */
+function walk(place: Place, [first, ...rest]: readonly string[]): readonly Place[] {
+  const { path, value } = place;
+  if (first === undefined) return [place];
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => walk({ ...place, value: item }, [first, ...rest]));
+  if (!isJsonObject(value)) return [];
+  const keys = Object.keys(value).filter((key) => normalizeName(key) === first);
+  return keys.flatMap((key) => walk(placeOf({ path, object: value }, key), rest));
 }
 
 /**
@@ -60,15 +45,36 @@ export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  private readonly holders: readonly [Holder, ...Holder[]];
+  private readonly holders: readonly Holder[];
+  /** What was sent for each field. */
+  private readonly found = new Map<FieldLeaf, Found[]>();
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    const top = toHolder('', object);
-    const nested = this.names.places.flatMap((path) => walk(top, path));
-    this.holders = [top, ...nested.flatMap(({ path, value }) => (isJsonObject(value) ? [toHolder(path, value)] : []))];
+    const top: Holder = { path: '', object };
+    const nested = Object.keys(object).flatMap((key) =>
+      this.names.placesBelow(key).flatMap((rest) => walk(placeOf(top, key), rest)),
+    );
+    this.holders = [
+      top,
+      ...nested.flatMap(({ path, value }) => (isJsonObject(value) ? [{ path, object: value }] : [])),
+    ];
+    for (const holder of this.holders) this.collect(holder);
+  }
+
+  /** Collects the fields in an object. A path that is set for this service starts at the top. */
+  private collect(holder: Holder): void {
+    for (const key of Object.keys(holder.object)) {
+      for (const { leaf, rank, rest } of this.names.fieldsBelow(key)) {
+        if (holder.path !== '' && this.contract.isChosen(leaf)) continue;
+        const found = walk(placeOf(holder, key), rest).map((place) => ({ rank, ...place }));
+        const known = this.found.get(leaf);
+        if (known) known.push(...found);
+        else this.found.set(leaf, found);
+      }
+    }
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -78,13 +84,8 @@ export class Fields {
 
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Found[] {
-    // A path that is set for this service starts at the top.
-    const holders = this.contract.isChosen(leaf) ? this.holders.slice(0, 1) : this.holders;
-    return this.names
-      .pathsOf(leaf)
-      .flatMap((paths, rank) =>
-        paths.flatMap((path) => holders.flatMap((holder) => walk(holder, path).map((place) => ({ rank, ...place })))),
-      );
+    const found = this.found.get(leaf) ?? [];
+    return found.length > 1 ? found.toSorted((left, right) => left.rank - right.rank) : found;
   }
 
   /**
