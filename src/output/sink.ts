@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import { describeFileError, OutputError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { type Sink, withWrite } from '../platform/io.ts';
@@ -76,15 +74,21 @@ const READER_GRACE_MS = 1_000;
  */
 export async function waitForReader(written: Promise<unknown>, signal: AbortSignal | undefined): Promise<boolean> {
   if (!signal) return written.then(() => true);
-  const settled = new AbortController();
-  const stalled = async (): Promise<false> => {
-    if (!signal.aborted) await once(signal, 'abort', { signal: settled.signal });
-    return setTimeout(READER_GRACE_MS, false, { signal: settled.signal });
-  };
+  // No controller of its own: each page of a list is a write.
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = (): void => undefined;
+  const stalled = new Promise<false>((resolve) => {
+    onAbort = () => {
+      timer = setTimeout(() => resolve(false), READER_GRACE_MS);
+    };
+  });
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
   try {
-    return await Promise.race([written.then(() => true), stalled()]);
+    return await Promise.race([written.then(() => true), stalled]);
   } finally {
-    settled.abort();
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
