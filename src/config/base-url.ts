@@ -20,13 +20,9 @@ export function parseBaseUrl(text: string, from: string): string {
     throw failure('is not an https URL.', 'Use a URL such as https://api.example.com/v1.');
   }
   const { origin, pathname, username, password, search, hash } = url;
-  if (username !== '' || password !== '') {
-    throw failure(
-      'contains credentials.',
-      'Remove them. The token comes from PARTNER_TOKEN, --token-file, or a profile.',
-    );
+  if (username !== '' || password !== '' || search !== '' || hash !== '') {
+    throw failure('has credentials, a query, or a fragment.', `Use ${origin}${pathname}`);
   }
-  if (search !== '' || hash !== '') throw failure('has a query or a fragment.', `Use ${origin}${pathname}`);
   const path = pathname.replace(/\/+$/, '');
   if (!path.endsWith('/v1')) {
     // A path that ends in another version names the API already.

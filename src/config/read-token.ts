@@ -98,10 +98,7 @@ export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource
   return token;
 }
 
-/**
- * Reads the token from its source.
- * @throws CredentialsError if it is invalid or cannot be read (the message never contains it); the signal's reason
- */
+/** Reads the token. @throws CredentialsError (never with it) if it is invalid or cannot be read; the signal's reason */
 export async function readToken(source: TokenSource, readers: TokenReaders): Promise<string> {
   const { kind, value, from } = source;
   if (kind === 'text') return parseToken(value, source);

@@ -18,13 +18,9 @@ const withResult = (checks: readonly LeafCheck[], wanted: LeafCheck['result']) =
 
 function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeError | undefined {
   const contradicted = withResult(checks, 'contradicted').map(({ name }) => name);
-  const [first, ...others] = contradicted;
+  const [first] = contradicted;
   if (first === undefined) return undefined;
-  const subject =
-    others.length === 0
-      ? 'One value of the contract contradicts'
-      : `${contradicted.length} values of the contract contradict`;
-  return new ShapeError(`${subject} what the service sends.`, {
+  return new ShapeError(`The service contradicts the contract: ${contradicted.join(', ')}.`, {
     hint: `Set what the service uses with: partnerctl contract set ${first} <value>\nOr import its OpenAPI document with: partnerctl contract import ${shellQuote(baseUrl)}`,
     details: { contradicted },
   });
