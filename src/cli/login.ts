@@ -5,7 +5,6 @@ import { readToken } from '../config/read-token.ts';
 import { isSameService, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
 import type { Context } from './context.ts';
 import { askSecret, askText } from './prompts.ts';
 
@@ -43,17 +42,6 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-/** Validates a base URL from the prompt. @returns true, or the message for an invalid one */
-function checkBaseUrl(text: string): string | true {
-  try {
-    parseBaseUrl(text.trim(), 'the prompt');
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError) return [error.message, error.info.hint].filter(Boolean).join(' ');
-    throw error;
-  }
-}
-
 /** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
   const { flags, env, isInteractive } = context;
@@ -61,7 +49,7 @@ async function findBaseUrl(context: Context, stored: Profile = {}): Promise<stri
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
   if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await askText(context, 'Base URL of the service (https://…/v1)', checkBaseUrl);
+  const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
@@ -109,10 +97,5 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
     return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };
   });
   const { current } = await config.read();
-  if (current !== name) {
-    await context.notice(
-      `${current} stays the current profile. To change that: partnerctl profile use ${shellQuote(name)}`,
-    );
-  }
   return { profile: name, base_url, token: tokenKind(secret), verified: options.verify, verified_by, current };
 }

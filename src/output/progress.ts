@@ -2,7 +2,7 @@ import type { Ora } from 'ora';
 import type { Clock } from '../platform/clock.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** The delay before the spinner appears, so that fast commands show none; then, the time between its updates. */
+/** The delay before the spinner appears, so that fast commands show none. */
 const SECOND_MS = 1000;
 
 /** Shows what a command is waiting for. */
@@ -66,29 +66,20 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   const countDown = (ms: number, format: Countdown['format']) => ({ until: clock.monotonic() + ms, format });
 
-  const notesOf = ({ limit, wait }: Activity): string[] =>
-    [limit, wait].flatMap((countdown) => {
+  const clean = (text: string) => sanitizeLine(redact(text));
+
+  const notesOf = ({ limit, wait }: Activity): string => {
+    const notes = [limit, wait].flatMap((countdown) => {
       const left = countdown ? countdown.until - clock.monotonic() : 0;
       return countdown && left > 0 ? [countdown.format(formatLeft(left))] : [];
     });
-
-  const describe = (activity: Activity): string => {
-    const notes = notesOf(activity).join('; ');
-    return sanitizeLine(redact(notes === '' ? activity.text : `${activity.text} (${notes})`));
+    return notes.length === 0 ? '' : clean(`(${notes.join('; ')})`);
   };
 
   const show = (change: Partial<Pick<Activity, 'text' | 'limit' | 'wait'>>): void => {
     if (!current) return;
     Object.assign(current, change);
-    if (current.spinner) current.spinner.text = describe(current);
-  };
-
-  /** Updates the text every second, as long as something counts down. */
-  const tick = async (activity: Activity | undefined): Promise<void> => {
-    while (activity && notesOf(activity).length > 0) {
-      await clock.sleep(SECOND_MS, activity.ended.signal);
-      if (activity === current) show({});
-    }
+    if (current.spinner) current.spinner.text = clean(current.text);
   };
 
   const appear = async (started: Activity): Promise<void> => {
@@ -97,12 +88,9 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     if (started.ended.signal.aborted) return;
     // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
     const safe = { hideCursor: false, discardStdin: false };
-    started.spinner = ora({ stream, isEnabled: true, color: false, text: describe(started), ...safe });
+    const texts = { text: clean(started.text), suffixText: () => notesOf(started) };
+    started.spinner = ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
     if (pauses === 0) started.spinner.start();
-  };
-
-  const ignore = (): void => {
-    // It was stopped, or the library failed to load: continue without a spinner.
   };
 
   return {
@@ -112,15 +100,13 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
         show({ text, limit, wait: undefined });
       } else {
         current = { ended: new AbortController(), text, limit };
-        appear(current).catch(ignore);
+        // It was stopped, or the library failed to load: continue without a spinner.
+        appear(current).catch(() => undefined);
       }
-      tick(current).catch(ignore);
     },
     update: (text) => show({ text }),
     countdown(ms, format) {
-      if (ms <= SECOND_MS) return;
-      show({ wait: countDown(ms, format) });
-      tick(current).catch(ignore);
+      if (ms > SECOND_MS) show({ wait: countDown(ms, format) });
     },
     stop() {
       current?.ended.abort();

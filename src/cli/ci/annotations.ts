@@ -59,9 +59,6 @@ export function failureFindings(error: unknown): readonly Finding[] {
   return found.length > 0 ? found : [{ message: findingText(error) }];
 }
 
-/** GitHub shows this many annotations for a step. */
-const MAX_ANNOTATIONS = 10;
-
 /** Escapes the message of a workflow command. */
 function escapeData(text: string): string {
   return sanitizeText(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
@@ -74,10 +71,7 @@ function annotation({ file, line, column, message }: Finding, title: string): st
   return `::error ${properties.join(',')}::${escapeData(message)}\n`;
 }
 
-/** Formats findings as annotations, one per line: no more than GitHub shows. */
+/** Formats findings as annotations, one per line. GitHub shows the first ten of a step. */
 export function formatAnnotations(findings: readonly Finding[], title: string): string {
-  return findings
-    .slice(0, MAX_ANNOTATIONS)
-    .map((finding) => annotation(finding, title))
-    .join('');
+  return findings.map((finding) => annotation(finding, title)).join('');
 }

@@ -13,9 +13,6 @@ interface RunSummary {
   readonly items: readonly CiItem[];
 }
 
-/** GitHub accepts 1,048,576 bytes per step, and GitLab 1,000,000 characters per comment. */
-const MAX_LENGTH = 500_000;
-
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -55,8 +52,5 @@ export function formatSummary({ title, counts, error, items }: RunSummary, redac
   const heading = `### ${title}\n\n${counts === '' ? '' : `<p>${toHtml(counts)}</p>\n\n`}`;
   // GitHub and GitLab do not expand mentions in `<pre>`. A blank line would end it.
   const text = lines.filter((line) => line.trim() !== '').join('\n');
-  if (text === '') return heading;
-  const end = text.length > MAX_LENGTH ? text.lastIndexOf('\n', MAX_LENGTH) : text.length;
-  const rest = end < text.length ? '<p>The rest is left out: the summary would be too long.</p>\n\n' : '';
-  return `${heading}<pre>${text.slice(0, end)}</pre>\n\n${rest}`;
+  return text === '' ? heading : `${heading}<pre>${text}</pre>\n\n`;
 }

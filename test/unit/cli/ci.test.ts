@@ -53,10 +53,3 @@ test('a summary shows external text literally, as neither Markdown nor HTML, and
   expect(html).toContain('&lt;img src=x&gt;|`a`\\n\\n# Title');
   expect(html).not.toContain('evil');
 });
-
-test('a summary that would be too long ends with a whole line, and says so', () => {
-  const item = { name: `acme ${'é'.repeat(300)}`, detail: 'create', failures: [] };
-  const text = formatSummary({ ...RUN, items: Array(5_000).fill(item) }, (line) => line);
-  expect(Buffer.byteLength(text)).toBeLessThan(1_048_576);
-  expect(text).toMatch(/é {2}create<\/pre>\n\n<p>The rest is left out/);
-});
