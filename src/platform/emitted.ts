@@ -29,23 +29,3 @@ export async function* emitted<Value>(act: (emit: (value: Value) => void) => Pro
     await acting;
   }
 }
-
-/**
- * Runs `act` on every item, at most `concurrency` at a time, and yields each value as soon as it is available. If the
- * consumer stops early, the remaining items are still processed before the generator returns.
- * @param act must not reject
- */
-export function mapConcurrent<Item, Value>(
-  items: readonly Item[],
-  concurrency: number,
-  act: (item: Item, index: number) => Promise<Value>,
-): AsyncGenerator<Value> {
-  return emitted((emit) => {
-    // The workers share the iterator: each takes the next item.
-    const queue = items.entries();
-    const worker = async (): Promise<void> => {
-      for (const [index, item] of queue) emit(await act(item, index));
-    };
-    return Promise.all(Array.from({ length: concurrency }, worker));
-  });
-}

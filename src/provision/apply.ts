@@ -10,7 +10,7 @@ import { createPlannedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { endPlan, plannedSteps, type SpacePlan } from './plan.ts';
 import { describeUnstarted, type ProvisionOptions, planDocument } from './plan-manifests.ts';
-import { agentKey, factRecord, type SpaceFact } from './space-record.ts';
+import { agentKey, SPACE_TYPE, type SpaceFact } from './space-record.ts';
 
 export interface ProvisionDeps extends InstallDeps {
   readonly log: Log;
@@ -62,9 +62,8 @@ class Provisioner {
     const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];
     const fact: SpaceFact = { origin: http.baseUrl, external_space_id, space_id, agents: [...older, ...current] };
     if (JSON.stringify(fact) === JSON.stringify(earlier)) return;
-    const { type, fields } = factRecord(fact);
     try {
-      await log.append([log.newRecord(type, fields)]);
+      await log.append([log.newRecord(SPACE_TYPE, { ...fact })]);
     } catch (error) {
       // What existed before can be found again.
       const isNew = plan.steps.some(({ status }) => status === 'created');
@@ -136,9 +135,6 @@ class Provisioner {
   }
 }
 
-/** How many spaces may wait for their records. */
-const MAX_UNRECORDED = 64;
-
 /**
  * Creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of all documents. Yields the
  * plan of each document when nothing more is to be done for it; failures are in it. Runs to the end even if nobody reads the
@@ -152,7 +148,7 @@ export function applyManifests(
   const provisioner = new Provisioner(deps, options);
   return emitted(async (emit) => {
     const withJobs: SpacePlan[] = [];
-    const endings = new Set<Promise<void>>();
+    const endings: Promise<void>[] = [];
     const end = async (plan: SpacePlan): Promise<void> => {
       await provisioner.record(plan);
       if (plan.error === undefined && plannedSteps(plan, 'create_job').length > 0) withJobs.push(plan);
@@ -160,10 +156,10 @@ export function applyManifests(
     };
     const limit = pLimit(options.failFast ? 1 : options.concurrency);
     const apply = async (document: ManifestDocument): Promise<void> => {
-      const ending = end(await provisioner.apply(document)).finally(() => endings.delete(ending));
-      endings.add(ending);
-      // Records share a write, so that the next space need not wait for this one. But a state that fails stops the run soon.
-      if (options.failFast || endings.size >= MAX_UNRECORDED) await Promise.all(endings);
+      const ending = end(await provisioner.apply(document));
+      endings.push(ending);
+      // Records share a write: the next space need not wait for the one of this.
+      if (options.failFast) await ending;
     };
     await Promise.all(documents.map((document) => limit(() => apply(document))));
     await Promise.all(endings);

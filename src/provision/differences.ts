@@ -35,16 +35,12 @@ function differing(subject: Subject, field: string, service: unknown, manifest: 
 /** The differences of a space, without those of its agents. */
 export function spaceDifferences({ external_space_id, space }: Manifest, present: PresentSpace): Difference[] {
   const subject = { resource: 'space', name: space.name } as const;
-  // A service may trim a description, and list an empty one or none in place of the other.
-  const listed = space.description === '' ? (present.description ?? '') : present.description;
-  const isSame = listed?.trim() === space.description?.trim();
   return [
     ...differing(subject, 'external_space_id', present.external_space_id ?? undefined, external_space_id),
     ...differing(subject, 'name', present.name, space.name),
-    ...differing(subject, 'description', isSame ? space.description : listed, space.description),
-    ...(typeof present.is_org_wide === 'boolean'
-      ? differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide)
-      : []),
+    // A service may trim a description: a block of YAML ends with a line break.
+    ...differing(subject, 'description', present.description?.trim(), space.description?.trim()),
+    ...differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide),
   ];
 }
 
@@ -65,28 +61,12 @@ export function sourceDifferences(
   });
 }
 
-/** The differences of an existing agent's chat. A chat that is yet to be set up has none. */
-function listedChatDifferences(wanted: ManifestAgent, { source_id, source }: ListedAgent): Difference[] {
-  const { name, chat, api_chat_routing_mode: routing_mode, auto_create_api_chat: isAutomatic } = wanted;
-  if (source_id === null && !chat && isAutomatic) {
-    return differing({ resource: 'chat', name }, 'auto_create_api_chat', false, true);
-  }
-  return source ? sourceDifferences(name, source, wantedChat(wanted) ?? { ...(routing_mode && { routing_mode }) }) : [];
-}
-
 /** The differences of an existing agent and its chat. One that the state recorded may have another name by now. */
 export function agentDifferences(wanted: ManifestAgent, present: ListedAgent): Difference[] {
-  const { name, template_id } = wanted;
-  const subject = { resource: 'agent', name } as const;
+  const { name, api_chat_routing_mode: routing_mode } = wanted;
+  const { source } = present;
   return [
-    ...differing(subject, 'name', hasName(present, name) ? name : present.name, name),
-    ...differing(subject, 'template_id', present.template_id, template_id),
-    ...listedChatDifferences(wanted, present),
+    ...differing({ resource: 'agent', name }, 'name', hasName(present, name) ? name : present.name, name),
+    ...(source ? sourceDifferences(name, source, wantedChat(wanted) ?? { ...(routing_mode && { routing_mode }) }) : []),
   ];
-}
-
-/** The template of an existing agent that has the name of a missing one, which is installed beside it. */
-export function templateDifferences({ name, template_id }: ManifestAgent, free: readonly ListedAgent[]): Difference[] {
-  const sameName = free.find((agent) => hasName(agent, name));
-  return differing({ resource: 'agent', name }, 'template_id', sameName?.template_id, template_id);
 }

@@ -2,9 +2,9 @@ import { provisionSpace } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { backoffMs } from '../api/retry.ts';
 import type { ListedAgent } from '../contract/agents.ts';
-import { InterruptedError, OutcomeUnknownError, PartnerctlError, RateLimitError } from '../errors.ts';
-import { missingIdsError, otherSpaceError, postError, readAfterLostPostError, unusableResponse } from './failures.ts';
-import { installedFields, type PlannedAgent, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
+import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
+import { lostPostError, missingIdsError, unreadableResponse } from './failures.ts';
+import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
 import { type PlanDeps, type ProvisionOptions, planDocument } from './plan-manifests.ts';
 
 export interface InstallDeps extends PlanDeps {
@@ -30,19 +30,15 @@ export async function installMissing(
   options: Pick<ProvisionOptions, 'installRenamed'>,
 ): Promise<void> {
   for (let attempt = 1; !isInstalled(plan); attempt += 1) {
-    let failure: unknown;
     try {
-      return await post(deps, plan);
+      await post(deps, plan);
     } catch (error) {
-      failure = error;
-    }
-    const waitMs = waitBeforeRepeat(deps, failure, attempt);
-    if (waitMs !== undefined) {
+      const mayBeDone = error instanceof OutcomeUnknownError;
+      const waitMs = waitBeforeRepeat(deps, error, attempt);
+      if (waitMs === undefined) throw mayBeDone ? lostPostError(error) : error;
       await updatePlan(deps, plan, options, waitMs);
-      if (isInstalled(plan) || !unusableResponse(failure)) continue;
+      if (!isInstalled(plan) && unreadableResponse(error)) throw lostPostError(error);
     }
-    const missing = plannedSteps(plan, 'install_agent').map(({ name }) => name);
-    throw postError(failure, missing.length < plan.agents.length ? missing : []);
   }
 }
 
@@ -69,19 +65,13 @@ async function updatePlan(
     deps.observer.expire();
     now = await planDocument(deps, plan.document, options);
   } catch (error) {
-    throw readAfterLostPostError(error);
+    throw lostPostError(error);
   }
-  const { space_id, differences, unmanaged } = now;
-  Object.assign(plan, { space_id, differences, unmanaged });
-  for (const [index, { agent_id, source_id }] of now.agents.entries()) {
-    const agent = plan.agents[index];
-    if (agent) Object.assign(agent, { agent_id, source_id });
+  for (const [index, step] of now.steps.entries()) {
+    if (step.status === 'unchanged' && plan.steps[index]?.status !== 'unchanged') step.status = 'created';
   }
-  for (const [index, { status, id }] of now.steps.entries()) {
-    const step = plan.steps[index];
-    if (step?.status === 'planned' && status === 'unchanged') Object.assign(step, { status: 'created', id });
-  }
-  if (now.error !== undefined) throw now.error;
+  Object.assign(plan, now);
+  if (plan.error !== undefined) throw plan.error;
 }
 
 /** Creates the space if it is missing, and installs the missing agents, in one POST. @throws PartnerctlError */
@@ -92,43 +82,33 @@ async function post({ http, observer }: InstallDeps, plan: SpacePlan): Promise<v
   const response = await provisionSpace(http, body, { timeoutMs: http.remainingMs() });
   const { space_id, created } = response;
   if (plan.space_id !== null && plan.space_id !== space_id) {
-    throw otherSpaceError(manifest.external_space_id, plan.space_id, space_id);
+    const id = JSON.stringify(manifest.external_space_id);
+    throw new ServiceError(`The service provisioned ${id} as ${space_id}; until now, it was ${plan.space_id}.`);
   }
   plan.space_id = space_id;
   for (const step of plannedSteps(plan, 'create_space')) {
     Object.assign(step, { id: space_id, status: created === false ? 'unchanged' : 'created' });
   }
   for (const step of missing) step.status = 'created';
-  const agents = missing.map(({ agent }) => agent);
-  setIds(plan, agents, response.agents);
-  let reason: PartnerctlError | undefined;
-  if (agents.some(isUnknown)) {
-    try {
-      setIds(plan, agents, (await observer.listAgents(space_id)) ?? []);
-    } catch (error) {
-      if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-      reason = error;
-    }
-  }
-  for (const step of missing) step.id = step.agent.agent_id;
-  const unknown = agents.filter(isUnknown).map(({ wanted }) => wanted.name);
-  if (unknown.length > 0) throw missingIdsError(response, unknown, reason);
-}
-
-function isUnknown({ agent_id }: PlannedAgent): boolean {
-  return agent_id === null;
+  setIds(plan, missing, response.agents);
+  const isUnknown = ({ id }: InstallStep): boolean => id === null;
+  if (missing.some(isUnknown)) setIds(plan, missing, (await observer.listAgents(space_id)) ?? []);
+  const unknown = missing.filter(isUnknown).map(({ name }) => name);
+  if (unknown.length > 0) throw missingIdsError(response, unknown);
 }
 
 /** Finds the agents whose ids are unknown among those of the space that belong to no other. */
-function setIds(plan: SpacePlan, agents: readonly PlannedAgent[], present: readonly ListedAgent[]): void {
+function setIds(plan: SpacePlan, missing: readonly InstallStep[], present: readonly ListedAgent[]): void {
   const known = new Set(plan.agents.map(({ agent_id }) => agent_id));
-  const unknown = agents.filter(isUnknown);
+  const unknown = missing.filter(({ id }) => id === null);
   const { pairs } = pairAgents(
-    unknown.map(({ wanted }) => wanted),
+    unknown.map(({ agent }) => agent.wanted),
     present.filter(({ agent_id }) => !known.has(agent_id)),
   );
-  for (const agent of unknown) {
-    const found = pairs.find(({ wanted }) => wanted === agent.wanted)?.present;
-    if (found) Object.assign(agent, { agent_id: found.agent_id, source_id: found.source_id ?? null });
+  for (const [index, step] of unknown.entries()) {
+    const found = pairs[index]?.present;
+    if (!found) continue;
+    step.id = found.agent_id;
+    Object.assign(step.agent, { agent_id: found.agent_id, source_id: found.source_id ?? null });
   }
 }

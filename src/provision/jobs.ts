@@ -4,12 +4,11 @@ import { type CronResult, initialCronResult } from '../cron/create-wanted.ts';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
-import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
-import { errorMessage } from '../platform/error-code.ts';
+import { OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep, stopsProvisioning } from './failures.ts';
 import { cronJobsOf } from './manifest.ts';
-import { type JobStep, plannedSteps, type SpacePlan, type Step, type Unmanaged } from './plan.ts';
+import { type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
@@ -56,21 +55,12 @@ function setResult(step: JobStep, result: CronResult): Difference[] {
 }
 
 /**
- * The error of a document whose jobs failed. Its type is that of a job that may have been created, because its name stays
- * blocked until it is reconciled; else of a failure that ends the run; else of the first failure.
+ * The error of a document whose jobs failed: of a job that may have been created, because its name stays blocked until it is
+ * reconciled; else of a failure that ends the run; else the first one.
  */
 function jobsError({ steps }: SpacePlan): unknown {
-  const jobs = steps.flatMap((step) => (step.op === 'create_job' ? [step.job?.error] : []));
-  const errors = jobs.filter((error) => error !== undefined);
-  const unknown = errors.find((error) => error instanceof OutcomeUnknownError);
-  const stop = errors.find(stopsProvisioning);
-  const decisive = unknown ?? stop ?? errors[0];
-  if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
-  const why = errors.map(errorMessage).join('\n');
-  const message = `${errors.length} of ${jobs.length} cron jobs failed.`;
-  return unknown
-    ? new OutcomeUnknownError(message, { ...unknown.info, why })
-    : new RunFailure(message, decisive, { why });
+  const errors = steps.flatMap((step) => (step.op === 'create_job' && step.job?.error ? [step.job.error] : []));
+  return errors.find((error) => error instanceof OutcomeUnknownError) ?? errors.find(stopsProvisioning) ?? errors[0];
 }
 
 /** Creates the jobs of all plans at once, or looks them up. Those of agents that are yet to be installed stay planned. */
@@ -91,27 +81,16 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
 
 /** Adds the jobs that agents of the space have, and the manifest does not. @param listed all jobs that the token can list */
 export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedCronJob[]): void {
-  const jobsOf = new Map<string, ListedCronJob[]>();
-  for (const job of listed) {
-    const id = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    const jobs = jobsOf.get(id);
-    if (jobs) jobs.push(job);
-    else jobsOf.set(id, [job]);
-  }
+  const owners = new Map<string, { readonly plan: SpacePlan; readonly names: ReadonlySet<string> }>();
   for (const plan of plans) {
-    const agents = [
-      ...plan.agents.map(({ agent_id, wanted: { name, cron = [] } }) => ({ agent_id, name, jobs: cron })),
-      ...plan.unmanaged.map(({ id, name }) => ({ agent_id: id, name, jobs: [] })),
-    ];
-    const others = agents.flatMap(({ agent_id, name: agent, jobs }) => {
-      if (agent_id === null) return [];
-      const names = new Set(jobs.map(({ name }) => toNfc(name)));
-      return (jobsOf.get(comparableAgent(agent_id)) ?? [])
-        .filter(({ name }) => !names.has(toNfc(name ?? '')))
-        .map(({ cron_job_id: id, name }): Unmanaged => {
-          return { resource: 'job', id, name: name ?? null, ...(agent !== null && { agent }) };
-        });
-    });
-    plan.unmanaged = [...plan.unmanaged, ...others];
+    for (const { id } of plan.unmanaged) owners.set(comparableAgent(id), { plan, names: new Set() });
+    for (const { agent_id, wanted } of plan.agents) {
+      if (agent_id === null) continue;
+      owners.set(comparableAgent(agent_id), { plan, names: new Set(wanted.cron?.map(({ name }) => toNfc(name))) });
+    }
+  }
+  for (const { agent_id, agent_text, cron_job_id: id, name = null } of listed) {
+    const owner = owners.get(comparableAgent(agent_id ?? agent_text ?? ''));
+    if (owner && !owner.names.has(toNfc(name ?? ''))) owner.plan.unmanaged.push({ resource: 'job', id, name });
   }
 }

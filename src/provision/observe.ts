@@ -96,9 +96,8 @@ export class Observer {
   /** Undefined if spaces cannot be listed. */
   private async readSpaces(): Promise<SpaceList | undefined> {
     const found = new Map<string, ListedSpace>();
-    const recorded = new Map([...this.wanted].map((id) => [this.facts.get(id)?.space_id, id]));
-    // Those that are listed without their external id, or with another spelling of it.
-    const listedByRecord = new Map<string, ListedSpace>();
+    const recordedIds = new Map([...this.facts].map(([id, fact]) => [fact.space_id, id]));
+    const recorded = new Map<string, ListedSpace>();
     let unnamed: JsonObject | undefined;
     let hasExternalIds = false;
     let isPartlyRead = false;
@@ -108,9 +107,12 @@ export class Observer {
         isPartlyRead = true;
         if (id === undefined) unnamed ??= space.item;
         else hasExternalIds = true;
-        const recordedId = recorded.get(space_id);
-        if (recordedId !== undefined) listedByRecord.set(recordedId, space);
-        if (typeof id !== 'string' || !this.wanted.has(id)) continue;
+        if (typeof id !== 'string' || !this.wanted.has(id)) {
+          // One that is listed without its external id, or with another spelling of it, is known by its record.
+          const recordedId = recordedIds.get(space_id);
+          if (recordedId !== undefined) recorded.set(recordedId, space);
+          continue;
+        }
         const earlier = found.get(id);
         // Pages that shift while spaces are created show one twice.
         if (earlier && earlier.space_id !== space_id) {
@@ -125,13 +127,7 @@ export class Observer {
       return await this.withoutList(error, 'spaces', isPartlyRead);
     }
     if (unnamed && !hasExternalIds) refuseItem(this.http, 'listSpaces', unnamed);
-    for (const [id, space] of listedByRecord) if (!found.has(id) && !this.isAnother(space)) found.set(id, space);
-    return found;
-  }
-
-  /** Whether a recorded space is now known by the external id of another document, or of another record. */
-  private isAnother({ external_space_id: id, space_id }: ListedSpace): boolean {
-    return typeof id === 'string' && (this.wanted.has(id) || this.facts.get(id)?.space_id === space_id);
+    return new Map([...recorded, ...found]);
   }
 
   /**

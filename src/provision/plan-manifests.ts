@@ -1,11 +1,11 @@
+import pLimit from 'p-limit';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import type { Clock } from '../platform/clock.ts';
-import { mapConcurrent } from '../platform/emitted.ts';
 import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
-import { planSpace, type SpacePlan, unstartedPlan } from './plan.ts';
+import { planSpace, type SpacePlan } from './plan.ts';
 
 export interface PlanDeps {
   readonly observer: Observer;
@@ -32,14 +32,18 @@ export async function planDocument(
   return plan;
 }
 
-/** A plan of which nothing is started: see `unstartedPlan`. */
+/** Describes a document of which nothing is started: the run was stopped, or only the manifest is checked. */
 export async function describeUnstarted(
   { describe, clock }: Pick<PlanDeps, 'describe' | 'clock'>,
-  ...args: Parameters<typeof unstartedPlan>
+  document: ManifestDocument,
+  status: 'planned' | 'skipped' | 'failed',
+  error?: unknown,
 ): Promise<SpacePlan> {
-  const plan = unstartedPlan(...args);
+  const nothing = { space: undefined, agents: undefined, fact: undefined };
+  const plan = planSpace(document, nothing, { installRenamed: true });
+  for (const step of plan.steps) step.status = status;
   await describeJobs(plan, describe, clock.now());
-  return plan;
+  return { ...plan, ...(error !== undefined && { error }) };
 }
 
 /**
@@ -50,23 +54,15 @@ export async function planManifests(
   deps: PlanDeps,
   documents: readonly ManifestDocument[],
   options: ProvisionOptions,
-  onPlanned: (count: number) => void,
 ): Promise<readonly SpacePlan[]> {
   await deps.observer.prepare();
-  const plans: SpacePlan[] = [];
-  const planned = mapConcurrent(documents, options.concurrency, (document) =>
-    planDocument(deps, document, options).catch((error: unknown) => ({
-      ...unstartedPlan(document, 'failed'),
-      thrown: error,
-    })),
-  );
-  for await (const plan of planned) onPlanned(plans.push(plan));
-  plans.sort((one, other) => one.document.index - other.document.index);
-  for (const plan of plans) {
-    if (!('thrown' in plan)) continue;
-    const { source, manifest } = plan.document;
-    throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, plan.thrown);
-  }
+  const limit = pLimit(options.concurrency);
+  const plan = (document: ManifestDocument): Promise<SpacePlan> =>
+    planDocument(deps, document, options).catch((error: unknown) => {
+      const { source, manifest } = document;
+      throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
+    });
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document))));
   await createPlannedJobs(plans, deps.createJobs);
   return plans;
 }

@@ -2,14 +2,7 @@ import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
 import { DuplicateError } from '../errors.ts';
-import {
-  agentDifferences,
-  type Difference,
-  hasName,
-  spaceDifferences,
-  templateDifferences,
-  wantedChat,
-} from './differences.ts';
+import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -41,7 +34,7 @@ interface SpaceStep extends AnyStep {
   readonly op: 'create_space';
 }
 
-interface InstallStep extends AnyStep {
+export interface InstallStep extends AnyStep {
   readonly op: 'install_agent';
   readonly agent: PlannedAgent;
 }
@@ -69,10 +62,6 @@ export interface Unmanaged {
   readonly resource: 'agent' | 'job';
   readonly id: string;
   readonly name: string | null;
-  /** Of an agent, if it is known. */
-  readonly template_id?: string;
-  /** The name of a job's agent. */
-  readonly agent?: string;
 }
 
 /** What is to be done, or was done, for a document. */
@@ -85,7 +74,7 @@ export interface SpacePlan {
   readonly agents: readonly PlannedAgent[];
   /** What differs at the service, and no call changes. */
   differences: readonly Difference[];
-  unmanaged: readonly Unmanaged[];
+  readonly unmanaged: Unmanaged[];
   /** Why the document cannot be carried out, or was not. */
   error?: unknown;
 }
@@ -144,11 +133,9 @@ function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], 
     const other = free.find((agent) => templateOf(agent) === wanted.template_id);
     if (present || !other) continue;
     const name = JSON.stringify(wanted.name);
-    const [own, named] =
-      other.name === undefined
-        ? [other.agent_id, `(${other.agent_id})`]
-        : [JSON.stringify(other.name), `${JSON.stringify(other.name)} (${other.agent_id})`];
-    return new DuplicateError(`The agent ${name} is missing. It may be ${named}, renamed in the manifest.`, {
+    const own = JSON.stringify(other.name ?? other.agent_id);
+    const message = `The agent ${name} is missing. It may be ${own} (${other.agent_id}), renamed in the manifest.`;
+    return new DuplicateError(message, {
       why: `Both have the template ${wanted.template_id}, and ${own} is not in the manifest. The API cannot rename an agent.`,
       hint: `To keep ${own}, use its present name in the manifest. To install ${name} beside it, add --install-renamed.`,
       details: { agent: wanted.name, agent_id: other.agent_id, name: other.name ?? null },
@@ -194,8 +181,8 @@ function jobSteps(agent: PlannedAgent): Step[] {
   return cron.map(({ name }) => ({ op: 'create_job', name, agent, detail: {}, status: 'planned', id: null }));
 }
 
-function toUnmanaged({ agent_id, name, template_id }: ListedAgent): Unmanaged {
-  return { resource: 'agent', id: agent_id, name: name ?? null, ...(template_id !== undefined && { template_id }) };
+function toUnmanaged({ agent_id, name }: ListedAgent): Unmanaged {
+  return { resource: 'agent', id: agent_id, name: name ?? null };
 }
 
 /**
@@ -226,27 +213,13 @@ export function planSpace(
   ];
   const differences = space && [
     ...spaceDifferences(manifest, space),
-    ...pairs.flatMap(({ wanted, present }) =>
-      present ? agentDifferences(wanted, present) : templateDifferences(wanted, free),
-    ),
+    ...pairs.flatMap(({ wanted, present }) => (present ? agentDifferences(wanted, present) : [])),
   ];
   const plan = { document, space_id, steps, agents, differences: differences ?? [], unmanaged: free.map(toUnmanaged) };
   const error = installRenamed ? undefined : renameError(pairs, free, fact);
   if (!error) return plan;
   for (const step of steps) if (step.status === 'planned') step.status = 'blocked';
   return { ...plan, error };
-}
-
-/** A plan of which nothing was started: the run was stopped, or only the manifest was checked. */
-export function unstartedPlan(
-  document: ManifestDocument,
-  status: 'planned' | 'skipped' | 'failed',
-  error?: unknown,
-): SpacePlan {
-  const observation = { space: undefined, agents: undefined, fact: undefined };
-  const plan = planSpace(document, observation, { installRenamed: true });
-  for (const step of plan.steps) step.status = status;
-  return { ...plan, ...(error !== undefined && { error }) };
 }
 
 /** The steps of a kind that are to be done. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
@@ -128,7 +128,6 @@ describe('a plan', () => {
     );
     expect((await plan(it, path)).code).toBe(12);
     expect((await apply(it, path)).code).toBe(0);
-    writeFileSync(path, readFileSync(path, 'utf8').replace('name: More', 'name: More, auto_create_api_chat: true'));
     const ran = await plan(it, path);
     expect(ran.code).toBe(13);
     const space = { resource: 'space', name: 'Acme Corp' };
@@ -142,11 +141,10 @@ describe('a plan', () => {
             { ...space, field: 'name', service: 'Acme', manifest: 'Acme Corp' },
             { ...chat('Support'), field: 'routing_mode', service: 'session_workflow', manifest: 'agent_inbox' },
             { ...chat('Sales'), field: 'reply_capable', service: true, manifest: false },
-            { ...chat('More'), field: 'auto_create_api_chat', service: false, manifest: true },
           ],
         },
       ],
-      summary: { none: 1, differences: 4 },
+      summary: { none: 1, differences: 3 },
     });
   });
 
@@ -156,8 +154,8 @@ describe('a plan', () => {
     expect(ran.code).toBe(0);
     const { spaces, summary } = ran.json<PlanAnswer>();
     expect(spaces[0]?.unmanaged).toEqual([
-      { resource: 'agent', id: expect.stringMatching(/^agt_/), name: 'Sales', template_id: 'tmpl_sales' },
-      { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily', agent: 'Support' },
+      { resource: 'agent', id: expect.stringMatching(/^agt_/), name: 'Sales' },
+      { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily' },
     ]);
     expect(summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
   });

@@ -133,14 +133,14 @@ describe('a job that cannot be created', () => {
     expect(await listed(service)).toHaveLength(2);
   });
 
-  test('is reported along with the others that fail, and skipped after a failed installation or chat', async () => {
+  test('is named in the error, and skipped after a failed installation or chat', async () => {
     const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
     await service.faults({ kind: 'status', status: 422, on: POST_JOB });
     const both = await provision([path], service);
     expect(both.code).toBe(1);
-    expect(both.error().message).toBe('2 of 2 cron jobs failed.');
-    expect(Object(both.error().details).why).toMatch(/^The job "daily" of .*\nThe job "hourly" of /);
+    expect(both.error().message).toContain('The job "daily" of the agent "Support" is not created');
+    expect(jobsOf(both.json<Answer>().results[0])).toMatchObject([{ status: 'failed' }, { status: 'failed' }]);
     await service.faults({ kind: 'status', status: 422, on: 'POST' });
     const chat = scheduling('acme', { Support: [DAILY] }).replace(', cron:', ', chat: {}, cron:');
     for (const text of [chat, scheduling('other', { Support: [DAILY] })]) {

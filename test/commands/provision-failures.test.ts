@@ -43,16 +43,6 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(posts);
   });
 
-  test('to install a further agent names it: the service counts the agents of the request', async () => {
-    const it = await service();
-    await provision([write('one.yaml', manifest('acme'))], it);
-    const two = manifest('acme', ['Support', 'Other']).replace(/tmpl_support(?=, name: "Other")/, 'tmpl_nowhere');
-    const ran = await provision([write('two.yaml', two)], it);
-    expect(ran.code).toBe(1);
-    expect(ran.error().message).toBe('The agent "Other" cannot be installed: The service refused the call (422).');
-    expect(JSON.stringify(ran.error())).toContain('agents[0]');
-  });
-
   test('with 402 leaves a space whose POST was under way with its id, and without its jobs', async () => {
     const refused = createGate();
     const fake = await startFakeService({

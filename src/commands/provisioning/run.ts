@@ -27,9 +27,7 @@ export async function planDocuments(
   }: Options & { readonly detailedExitcode?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { isPlan: true });
-  const plans = await planManifests(deps, documents, { concurrency, installRenamed }, (count) =>
-    context.progress.update(`Reading the spaces: ${count} of ${documents.length}`),
-  );
+  const plans = await planManifests(deps, documents, { concurrency, installRenamed });
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
   const indexed = plans.map((plan) => ({ ...plan, index: plan.document.index }));
