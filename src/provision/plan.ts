@@ -14,7 +14,7 @@ import { agentKey, type SpaceFact } from './space-record.ts';
 type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';
 
 /** An agent of a manifest, and what is known of it. */
-export interface PlannedAgent {
+interface PlannedAgent {
   readonly wanted: ManifestAgent;
   agent_id: string | null;
   source_id: string | null;
