@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Chat, createChat } from '../support/chat.ts';
-import { type FakeService, type Handler, passOn, startFakeService } from '../support/fake-service.ts';
-import { type Running, start } from '../support/program.ts';
+import { startKillProxy } from '../support/kill.ts';
+import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
 
@@ -51,53 +51,20 @@ async function expectRowsOnce({ chat }: Place): Promise<void> {
 const STAGES = ['arrived', 'processed', 'answered'] as const;
 
 /** When to kill a run: at its N-th message, when that arrived, was registered, or was answered. */
-interface Point {
-  readonly nth: number;
-  readonly stage: (typeof STAGES)[number];
-}
-
-/** The service behind a URL that kills a run at a point. */
-async function killingService({ sandbox }: Place) {
-  let child: Running | undefined;
-  let point: Point | undefined;
-  let count = 0;
-  const handle: Handler = async (request, response) => {
-    count += 1;
-    const isAt = (stage: Point['stage']): boolean => point?.stage === stage && count >= point.nth;
-    if (isAt('arrived')) return child?.kill('SIGKILL');
-    const { status, text } = await passOn(request, sandbox.sandbox.baseUrl);
-    if (isAt('processed')) return child?.kill('SIGKILL');
-    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
-    return isAt('answered') ? child?.kill('SIGKILL') : undefined;
-  };
-  const proxy: FakeService = await startFakeService(handle);
-  return {
-    proxy,
-    run(args: readonly string[], env: Record<string, string>, at: Point): Running {
-      count = 0;
-      point = at;
-      child = start(args, { env: { ...env, PARTNER_BASE_URL: proxy.baseUrl } });
-      return child;
-    },
-  };
-}
-
 const POINTS = [1, 3, 60, 20, 45, 8, 70, 35, 50, 90].map(
-  (nth, index): Point => ({
-    nth,
-    stage: STAGES[index % STAGES.length] ?? 'arrived',
-  }),
+  (nth, index) => [nth, STAGES[index % STAGES.length] ?? 'arrived'] as const,
 );
 
 const count = (stdout: string, status: string): number => stdout.split(`"status":"${status}"`).length - 1;
 
 test('500 rows are each one message, in order per session, if the run is killed ten times', async () => {
   const place = await prepare(join(tempDirectory(), 'state.jsonl'));
-  const killing = await killingService(place);
-  const { env } = place.sandbox;
+  const { env, sandbox } = place.sandbox;
+  const killing = await startKillProxy(sandbox.baseUrl);
+  const behind = { ...env, PARTNER_BASE_URL: killing.baseUrl };
   const skipped: number[] = [];
-  for (const point of POINTS) {
-    const killed = await killing.run(place.args, env, point);
+  for (const [nth, stage] of POINTS) {
+    const killed = await killing.runAt({ args: place.args, env: behind }, nth, stage);
     expect(killed.signal, killed.stderr).toBe('SIGKILL');
     skipped.push(count(killed.stdout, 'skipped'));
   }

@@ -250,7 +250,7 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
 }
 
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
-  const stages = stageCounter<ReconcileStage>(2);
+  const stages = stageCounter<ReconcileStage>();
   const [file] = storeKinds();
 
   // A job that the list does not show takes each run a lease: only its requests and records are worth that, and not in a sample.

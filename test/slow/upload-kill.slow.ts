@@ -26,7 +26,7 @@ function expectReportedIdsExist(stdout: string, ids: readonly string[]): void {
 }
 
 describe('An upload that is killed', () => {
-  const stages = stageCounter<Stage>(2);
+  const stages = stageCounter<Stage>();
 
   test.each(WAYS)(
     'leaves no file twice, and none that the next run neither skips nor calls unknown: at each %s',
