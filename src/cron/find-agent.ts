@@ -17,17 +17,6 @@ export async function findAgent(context: FinderContext, { agent, space = '' }: A
   return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
 }
 
-/** Returns a function that finds agents as `findAgent`, each once. */
-export function createAgentFinder(context: FinderContext): (input: AgentInput) => Promise<string> {
-  const found = new Map<string, Promise<string>>();
-  return (input) => {
-    const key = JSON.stringify(input);
-    const finding = found.get(key) ?? findAgent(context, input);
-    found.set(key, finding);
-    return finding;
-  };
-}
-
 /** The agents of a list, as `comparableAgent` gives them. */
 export type AgentIds = ReadonlySet<string>;
 

@@ -9,7 +9,7 @@ import { choice, identifier } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create-wanted.ts';
-import { createAgentFinder } from './find-agent.ts';
+import { findAgent } from './find-agent.ts';
 import type { CronJob } from './job.ts';
 import type { AgentInput } from './job-flags.ts';
 import { checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
@@ -122,14 +122,18 @@ export async function readJobFiles(context: CronContext, files: readonly string[
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
-  const findAgent = createAgentFinder(context);
+  const agents = new Map<string, string>();
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, ...job }] of jobs.entries()) {
-    const agent_id = await findAgent({ agent, space }).catch((error: unknown) => {
-      if (!(error instanceof NotFoundError || error instanceof UsageError)) throw error;
-      const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
-      throw withHint(error, { hint, details: { source } });
-    });
+    const named = JSON.stringify([agent, space]);
+    const find = () =>
+      findAgent(context, { agent, space }).catch((error: unknown) => {
+        if (!(error instanceof NotFoundError || error instanceof UsageError)) throw error;
+        const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
+        throw withHint(error, { hint, details: { source } });
+      });
+    const agent_id = agents.get(named) ?? (await find());
+    agents.set(named, agent_id);
     wanted.push({ index, source, job: { ...job, agent_id } });
   }
   return wanted;

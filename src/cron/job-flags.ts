@@ -1,6 +1,5 @@
 import { type AgentReference, parseAgentReference } from '../api/references.ts';
 import { UsageError } from '../errors.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
 import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
 
@@ -22,16 +21,13 @@ export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
   if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
-  if (space?.trim() === '') throw new UsageError('--space is empty.');
   if (agent.by === 'name' && space === undefined) {
     throw new UsageError('--agent name:<name> needs --space.', {
       hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
     });
   }
   if (agent.by === 'name' || space === undefined) return { agent, space };
-  throw new UsageError('--space can only be used with --agent name:<name>.', {
-    hint: `If ${JSON.stringify(agent.value)} is its name: --agent ${shellQuote(`name:${agent.value}`)}`,
-  });
+  throw new UsageError('--space can only be used with --agent name:<name>.');
 }
 
 /** A job as the command line selects it: by its agent and name, or, where that is possible, by its key or id. */

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import type { Path, YamlDocument } from '../yaml/document.ts';
-import { quoted } from '../yaml/quote.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 import { toNfc } from './job.ts';
 import {
@@ -101,14 +100,10 @@ export function checkUniqueName(
   places: Map<string, string>,
 ): void {
   const at = [...path, 'name'];
-  const name = String(document.get(at));
-  const key = JSON.stringify([toNfc(agent), toNfc(name)]);
+  const key = JSON.stringify([toNfc(agent), toNfc(String(document.get(at)))]);
   const first = places.get(key);
   if (first === undefined) places.set(key, document.location(at));
-  else {
-    const job = document.variables(at).length > 0 ? 'job of this name' : `job ${quoted(name)}`;
-    document.report(at, `this agent already has a ${job} at ${first}`, 'give each job of an agent its own name');
-  }
+  else document.report(at, `this agent already has a job of this name at ${first}`);
 }
 
 /** Converts the schedule of a job in a file. @throws ScheduleError never for a job that fits the schema */

@@ -112,7 +112,7 @@ export function matchIdentity(
   return listed.agent_id === undefined ? 'maybe' : 'no';
 }
 
-/** Removes differences that editors and shells introduce: line ends and trailing white space. */
+/** Removes differences that editors and shells introduce. */
 function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();
 }

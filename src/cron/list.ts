@@ -7,9 +7,8 @@ import { standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
 import { createScheduleDescriber } from './describe-schedule.ts';
-import { type AgentIds, findOwnerAgents } from './find-agent.ts';
+import type { AgentIds } from './find-agent.ts';
 import { JOBS, type JobReservation, openReservations, type RecordedJob } from './job.ts';
-import type { AgentOptions } from './job-flags.ts';
 import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
 import { readListedJob } from './service-jobs.ts';
 
@@ -120,13 +119,4 @@ export async function* listJobsOf(
   }
   if (leftOut === 0) return;
   await context.warn(`Jobs left out, because the service does not say which agent runs them: ${leftOut}.`);
-}
-
-/** Lists the jobs of an agent or a space, or all of them. @throws as `findOwnerAgents`; as the rows are read, as `listJobs` */
-export async function listJobRows(
-  context: CronContext,
-  owner: AgentOptions,
-  readSpaces: ReadSpaces,
-): Promise<AsyncIterable<JobRow>> {
-  return listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
 }

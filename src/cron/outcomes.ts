@@ -74,59 +74,54 @@ function adoptLine(id: string, { job, command }: ErrorContext, ...more: readonly
   return command(['cron', 'adopt', id, '--agent', job.agent_id, '--name', job.name, ...more]);
 }
 
-/** The message, the reason if the message does not state it, and the hint of each kind of block. */
+/** What the error about a block says. */
 function explainBlocked(
   { key, cron_job_id, why, differences = [], candidates = [] }: Blocked,
   context: ErrorContext,
-): readonly [message: string, why: string | undefined, hint: string] {
-  const { job, command } = context;
-  const subject = describeJob(job);
+): { readonly message: string; readonly why?: string; readonly hint: string } {
+  const { command } = context;
+  const subject = describeJob(context.job);
   const forget = command(['cron', 'forget', key]);
   const ids = candidates.join(', ');
   switch (why) {
     case 'same':
-      return [
-        `${subject} already exists: ${cron_job_id}.`,
-        undefined,
-        'Add --ensure to accept a job that already exists.',
-      ];
+      return {
+        message: `${subject} already exists: ${cron_job_id}.`,
+        hint: 'Add --ensure to accept a job that already exists.',
+      };
     case 'different':
-      return [
-        `${subject} already exists with other content${cron_job_id ? `: ${cron_job_id}` : ''}.`,
-        differences.map(describeDifference).join('\n'),
-        `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
-      ];
+      return {
+        message: `${subject} already exists with other content${cron_job_id ? `: ${cron_job_id}` : ''}.`,
+        why: differences.map(describeDifference).join('\n'),
+        hint: `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
+      };
     case 'gone':
-      return [
-        `${subject} was created as ${cron_job_id}, but the service no longer lists it.`,
-        'It is not created again on its own: it may have been deleted on purpose.',
-        `To let it be created again: ${forget}`,
-      ];
+      return {
+        message: `${subject} was created as ${cron_job_id}, but the service no longer lists it.`,
+        hint: `If it was not deleted on purpose, let it be created again: ${forget}`,
+      };
     case 'several':
-      return [
-        `The service has more than one job ${JSON.stringify(job.name)} of agent ${job.agent_id}: ${ids}.`,
-        undefined,
-        `Say which one is yours: ${adoptLine('<cron_job_id>', context)}`,
-      ];
+      return {
+        message: `${subject} exists more than once: ${ids}.`,
+        hint: `Say which one is yours: ${adoptLine('<cron_job_id>', context)}`,
+      };
     case 'ambiguous':
-      return [
-        `${subject} may already exist: the service has ${ids}.`,
-        'It has the same name, the list does not say which agent it belongs to, and the state does not know it.',
-        `If it is this job: ${adoptLine(candidates[0] ?? '', context)}\nIf it belongs to another agent, adopt it for that one. If the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
-      ];
+      return {
+        message: `${subject} may already exist: the list does not say which agent ${ids} belongs to.`,
+        hint: `If it is this job, or, with its agent, if it is another's: ${adoptLine(candidates[0] ?? '', context)}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+      };
     case 'in_progress':
-      return [
-        `${subject} is being created by another process.`,
-        undefined,
-        `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
-      ];
+      return {
+        message: `${subject} is being created by another process.`,
+        hint: `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
+      };
   }
 }
 
 function blockedError(outcome: Blocked, context: ErrorContext): DuplicateError {
-  const [message, why, hint] = explainBlocked(outcome, context);
+  const { message, ...info } = explainBlocked(outcome, context);
   const { cron_job_id, key, why: reason, differences = [], candidates = [] } = outcome;
-  return new DuplicateError(message, { why, hint, details: { cron_job_id, key, reason, differences, candidates } });
+  return new DuplicateError(message, { ...info, details: { cron_job_id, key, reason, differences, candidates } });
 }
 
 function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { job, command }: ErrorContext) {

@@ -3,7 +3,6 @@ import { isWithoutId, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import {
   findDifferences,
@@ -18,23 +17,6 @@ import type { CreateOutcome } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
-/** A reservation that has not ended, and what else may account for a listed job. */
-interface OpenJob {
-  readonly reservation: JobReservation;
-  /** The other open reservations, unless they are for the same job. */
-  readonly others: readonly JobReservation[];
-}
-
-/** The open reservations of a service, in the order of their keys. */
-function openJobs(records: readonly LogRecord[], origin: string): readonly OpenJob[] {
-  const open = openReservations(standings(records, JOBS), origin);
-  return open.map((reservation) => {
-    const isOther = ({ key, data }: JobReservation) =>
-      key !== reservation.key || hasOtherContent(data, reservation.data);
-    return { reservation, others: open.filter(isOther) };
-  });
-}
-
 /** Whether a listed job may be the one posted for a reservation. Missing fields count as equal. */
 function mayBelongTo(listed: ListedCronJob, { data }: JobReservation): boolean {
   return matchIdentity(listed, data.agent_id, data.name) !== 'no' && findDifferences(listed, data).length === 0;
@@ -43,18 +25,21 @@ function mayBelongTo(listed: ListedCronJob, { data }: JobReservation): boolean {
 /**
  * Finds the job that a request created whose response was lost: the one job of this agent and name that is not
  * recorded and was not there before. Never guesses among several.
+ * @param open all open reservations
  * @param recorded ids of jobs that other requests created
  * @returns the one that it is, or else all that it may be
  */
 function findCreated(
-  { reservation, others }: OpenJob,
+  reservation: JobReservation,
+  open: readonly JobReservation[],
   list: JobList,
   recorded: ReadonlySet<string>,
 ): { readonly match: ListedCronJob | undefined; readonly candidates: readonly string[] } {
-  const { data, seen } = reservation;
+  const { key, data, seen } = reservation;
   const { same, maybe } = findInList(list, data);
   const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !recorded.has(id) && !seen?.includes(id));
   const [only, ...more] = found;
+  const others = open.filter((other) => other.key !== key || hasOtherContent(other.data, data));
   const isMatch =
     only !== undefined &&
     more.length === 0 &&
@@ -107,10 +92,9 @@ async function matchListed(
   const records = await log.read();
   const recorded = new Set(recordedIds(records, origin));
   const results: Reconciled[] = [];
-  for (const open of openJobs(records, origin)) {
-    const { reservation } = open;
-    if (!ids.has(reservation.id)) continue;
-    const { match, candidates } = findCreated(open, list, recorded);
+  const open = openReservations(standings(records, JOBS), origin);
+  for (const reservation of open.filter(({ id }) => ids.has(id))) {
+    const { match, candidates } = findCreated(reservation, open, list, recorded);
     if (!match) results.push({ reservation, status: 'unknown', cron_job_id: null, candidates });
     else {
       const { cron_job_id } = match;
@@ -131,10 +115,10 @@ async function matchListed(
  */
 export async function reconcileJobs(deps: ReconcileDeps, assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
   const { log, origin, confirm, onWait } = deps;
-  const wanted = openJobs(await log.read(), origin).map(({ reservation }) => reservation.id);
+  const wanted = openReservations(standings(await log.read(), JOBS), origin);
   if (wanted.length === 0) return [];
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
-  const first = await matchListed(deps, new Set(wanted));
+  const first = await matchListed(deps, new Set(wanted.map(({ id }) => id)));
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
   const open = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
   const second = open.length === 0 ? [] : await matchListed(deps, new Set(open.map(({ id }) => id)));
@@ -161,9 +145,9 @@ export async function findLostJob(
   try {
     const list = await lists.anew();
     const records = await log.read();
-    const open = openJobs(records, origin).find((each) => each.reservation.id === reservation.id);
-    if (list.kind === 'closed' || !open) return undefined;
-    const { match } = findCreated(open, list, recordedIds(records, origin));
+    const open = openReservations(standings(records, JOBS), origin);
+    if (list.kind === 'closed' || !open.some(({ id }) => id === reservation.id)) return undefined;
+    const { match } = findCreated(reservation, open, list, recordedIds(records, origin));
     if (!match) return undefined;
     await adopt(log, reservation, match);
     const { cron_job_id } = match;

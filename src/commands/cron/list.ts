@@ -65,10 +65,11 @@ export const list = () =>
     .option('--space <space>', `only the jobs of this space: ${SPACE_HELP}`)
     .action(
       run(async (context, owner) => {
-        const { listJobRows } = await import('../../cron/list.ts');
+        const { findOwnerAgents } = await import('../../cron/find-agent.ts');
+        const { listJobsOf } = await import('../../cron/list.ts');
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
-        const rows = await listJobRows(context, owner, readSpaces);
+        const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
         const states = new Set<JobRow['state']>();
         return listResult(rememberIds(context, noteStates(rows, states), ['job', 'key'], toKnownIds), COLUMNS, {
           empty: 'There are no such jobs.',

@@ -106,7 +106,7 @@ test('the same agent and name twice is reported across documents and files, with
   const job = (agent: string) => `- { ${agent}, name: Report, instructions: x, schedule: "@daily" }\n`;
   const named = 'agent: name:Support, space: ext:acme';
   const reading = read(`${job('agent: a')}---\n${job(named)}`, `${job('agent: a')}${job(named.replace('acme', 'b'))}`);
-  expect(said(reading)).toEqual(['b.yaml:1:21 this agent already has a job "Report" at a.yaml:1:21']);
+  expect(said(reading)).toEqual(['b.yaml:1:21 this agent already has a job of this name at a.yaml:1:21']);
 });
 
 test('the JSON Schema describes each form', () => {
