@@ -64,9 +64,7 @@ export async function openProvisioning(
   const observer = new Observer(http, documents, facts, async (list, reason) => {
     if (isReported) return;
     isReported = true;
-    const known = isPlan
-      ? 'The plan knows only what the state recorded.'
-      : 'What the state recorded is not sent again.';
+    const known = 'Only what the state recorded is known.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
   const { lists, describe, create } = openJobs(context, { http, log, ensure: true, dryRun: isPlan });

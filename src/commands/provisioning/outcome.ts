@@ -1,21 +1,18 @@
-import { EXIT, InterruptedError } from '../../errors.ts';
+import { EXIT } from '../../errors.ts';
 import type { Batch } from '../../output/batch-result.ts';
 import type { CiItem, Column } from '../../output/command-result.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { actionOf, planJson, planSummary, resultJson, resultSummary, statusOf } from './json.ts';
 import { detailLines, errorText, outcomeOf, reportOf, type Tense, totalOf } from './report.ts';
 
-/** The error of a document is that of its jobs, if any failed. */
 function ciItem(plan: SpacePlan, tense: Tense): CiItem {
-  const { document, steps, error } = plan;
-  const jobs = steps.flatMap((step) => (step.op === 'create_job' && step.job?.error ? [step.job.error] : []));
-  const isJobs = jobs.some((each) => !(each instanceof InterruptedError));
+  const { document, error } = plan;
   return {
     name: document.manifest.external_space_id,
     detail: `${document.source}, ${outcomeOf(plan, tense)}`,
     source: document.source,
-    failures: isJobs ? jobs : [error],
-    lines: detailLines(plan, tense, true),
+    failures: [error],
+    lines: detailLines(plan, tense),
   };
 }
 

@@ -45,14 +45,13 @@ function stepLine(step: Step): ReportLine {
   ]);
 }
 
-/** @param isPublic whether others read it: then the instructions of a job are left out */
-function differenceLine({ resource, name, field, service, manifest }: Difference, isPublic: boolean): ReportLine {
+/** Without the instructions of a job: they are long, and others read a summary of CI. */
+function differenceLine({ resource, name, field, service, manifest }: Difference): ReportLine {
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
-  const isHidden = isPublic && resource === 'job' && field === 'instructions';
   const [before, after] = [service, manifest].map((each) => (each === null ? '(not shown)' : JSON.stringify(each)));
   return detailLine('!', 'warn', [
     { text: `${resource}${subject} ${field}: ` },
-    { text: isHidden ? 'differ' : `${before} → ${after}`, tone: 'plain' },
+    { text: field === 'instructions' ? 'differ' : `${before} → ${after}`, tone: 'plain' },
   ]);
 }
 
@@ -74,14 +73,12 @@ function errorLines(error: unknown, tense: Tense): ReportLine[] {
   return [detailLine('x', 'bad', errorText(error)), ...hints];
 }
 
-/** The lines below the one that names the space. @param isPublic whether others read them */
-export function detailLines(plan: SpacePlan, tense: Tense, isPublic = false): ReportLine[] {
-  const { steps, differences, unmanaged, error } = plan;
+/** The lines below the one that names the space, without those of its error. */
+export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
   return [
     ...steps.filter(({ status }) => status === tense).map(stepLine),
-    ...differences.map((each) => differenceLine(each, isPublic)),
+    ...differences.map(differenceLine),
     ...unmanaged.map(unmanagedLine),
-    ...(isPublic ? [] : errorLines(error, tense)),
   ];
 }
 
@@ -148,7 +145,7 @@ export function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
 /** For each space, in the order of the input, what will happen or what was done. A plan only counts unchanged spaces. */
 export function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
-    const details = detailLines(plan, tense);
+    const details = [...detailLines(plan, tense), ...errorLines(plan.error, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
