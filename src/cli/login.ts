@@ -42,6 +42,17 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
+/** Validates a base URL from the prompt. @returns true, or the message for an invalid one */
+function checkBaseUrl(text: string): string | true {
+  try {
+    parseBaseUrl(text.trim(), 'the prompt');
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return [error.message, error.info.hint].filter(Boolean).join(' ');
+    throw error;
+  }
+}
+
 /** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
   const { flags, env, isInteractive } = context;
@@ -49,7 +60,7 @@ async function findBaseUrl(context: Context, stored: Profile = {}): Promise<stri
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
   if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await askText(context, 'Base URL of the service (https://…/v1)');
+  const typed = await askText(context, 'Base URL of the service (https://…/v1)', checkBaseUrl);
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 

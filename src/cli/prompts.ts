@@ -51,7 +51,7 @@ export async function askSecret(context: BaseContext, message: string): Promise<
 export async function askText(
   context: BaseContext,
   question: string,
-  validate: (text: string) => string | true = () => true,
+  validate: (text: string) => string | true,
 ): Promise<string> {
   const { default: input } = await import('@inquirer/input');
   const prompt = { message: sanitizeLine(question), validate, theme: themeOf(context) };
