@@ -25,10 +25,12 @@ export function inStep(step: string, error: unknown): unknown {
   return new RunFailure(`${step}: ${error.message}`, error, {});
 }
 
-/** Why the response to a POST cannot be read; undefined if that is not what failed. A repeat would get it again. */
-export function unreadableResponse(error: unknown): ShapeError | undefined {
+/** The failure of a response that a repeat would get again: a redirect, or one that cannot be read. */
+export function unusableResponse(error: unknown): PartnerctlError | undefined {
   const cause = error instanceof OutcomeUnknownError ? error.info.cause : undefined;
-  return cause instanceof ShapeError ? cause : undefined;
+  if (!(cause instanceof PartnerctlError)) return undefined;
+  const { status = 0 } = cause.info;
+  return cause instanceof ShapeError || (status >= 300 && status < 400) ? cause : undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export function unreadableResponse(error: unknown): ShapeError | undefined {
  */
 export function lostPostError(error: unknown): unknown {
   if (!(error instanceof PartnerctlError)) return error;
-  const failure = unreadableResponse(error) ?? error;
+  const failure = unusableResponse(error) ?? error;
   if (!(failure instanceof OutcomeUnknownError)) return withHint(failure, { hint: `${LOST} ${RERUN_HINT}` });
   return new ServiceError(`The service failed. ${LOST}`, { ...failure.info, hint: RERUN_HINT });
 }

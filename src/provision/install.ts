@@ -3,7 +3,7 @@ import type { Http } from '../api/http.ts';
 import { backoffMs } from '../api/retry.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
-import { lostPostError, missingIdsError, unreadableResponse } from './failures.ts';
+import { lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
 import { type PlanDeps, type ProvisionOptions, planDocument } from './plan-manifests.ts';
 
@@ -37,7 +37,7 @@ export async function installMissing(
       const waitMs = waitBeforeRepeat(deps, error, attempt);
       if (waitMs === undefined) throw mayBeDone ? lostPostError(error) : error;
       await updatePlan(deps, plan, options, waitMs);
-      if (!isInstalled(plan) && unreadableResponse(error)) throw lostPostError(error);
+      if (!isInstalled(plan) && unusableResponse(error)) throw lostPostError(error);
     }
   }
 }

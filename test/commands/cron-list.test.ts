@@ -82,7 +82,7 @@ describe('cron list', () => {
 
   test('explains an empty list in the table', async () => {
     const service = await schedules();
-    const said = { code: 0, stdout: '', stderr: 'There are no such jobs.\n' };
+    const said = { code: 0, stdout: '', stderr: 'There are no jobs to list.\n' };
     expect(await service.cron(['list', '-o', 'table'])).toMatchObject(said);
   });
 });
@@ -110,7 +110,7 @@ describe('cron list with --agent or --space', () => {
     expect(await service.cron(['list', '--agent', 'agt_none', '-o', 'table'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'There are no such jobs.\n',
+      stderr: 'There are no jobs to list.\n',
     });
     expect(await service.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
   });

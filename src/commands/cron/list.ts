@@ -72,7 +72,7 @@ export const list = () =>
         const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
         const states = new Set<JobRow['state']>();
         return listResult(rememberIds(context, noteStates(rows, states), ['job', 'key'], toKnownIds), COLUMNS, {
-          empty: 'There are no such jobs.',
+          empty: 'There are no jobs to list.',
           json: ({ json }) => json,
           summary: () => formatAdvice(states, context),
         });
