@@ -6,6 +6,7 @@ import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
 interface Found {
+  readonly leaf: FieldLeaf;
   /** An earlier rank wins; the values of one rank must agree. */
   readonly rank: number;
   /** The dot path of keys from the top, as the service spells them. */
@@ -14,7 +15,7 @@ interface Found {
   readonly holder: JsonObject;
 }
 
-type Place = Omit<Found, 'rank'>;
+type Place = Omit<Found, 'leaf' | 'rank'>;
 
 /** An object that holds fields. */
 interface Holder {
@@ -46,8 +47,8 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   private readonly holders: readonly Holder[];
-  /** What was sent for each field. */
-  private readonly found = new Map<FieldLeaf, Found[]>();
+  /** What was sent under the names of fields. */
+  private readonly found: Found[] = [];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
@@ -69,10 +70,7 @@ export class Fields {
     for (const key of Object.keys(holder.object)) {
       for (const { leaf, rank, rest } of this.names.fieldsBelow(key)) {
         if (holder.path !== '' && this.contract.isChosen(leaf)) continue;
-        const found = walk(placeOf(holder, key), rest).map((place) => ({ rank, ...place }));
-        const known = this.found.get(leaf);
-        if (known) known.push(...found);
-        else this.found.set(leaf, found);
+        for (const place of walk(placeOf(holder, key), rest)) this.found.push({ leaf, rank, ...place });
       }
     }
   }
@@ -84,7 +82,7 @@ export class Fields {
 
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Found[] {
-    const found = this.found.get(leaf) ?? [];
+    const found = this.found.filter((each) => each.leaf === leaf);
     return found.length > 1 ? found.toSorted((left, right) => left.rank - right.rank) : found;
   }
 
