@@ -122,14 +122,20 @@ test('Two ids that disagree are refused, and the operator says which one it is',
   expect(ran.stdout).toBe('u-17\t\tAcme\t\t\n');
 });
 
-test('A name that no space of a page has is refused with what looks like it, and never blank', async () => {
-  const service = await serveSpaces([{ space_id: 's1', caption: 'Acme' }]);
-  const ran = await settle(service, LIST, {
-    names: ['spaces.list', 'caption'],
-    command: 'partnerctl contract set space.name caption',
-  });
-  expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
-});
+test.each([
+  ['caption', { space_id: 's1', caption: 'Acme' }],
+  ['attributes.caption', { space_id: 's1', attributes: { caption: 'Acme' } }],
+])(
+  'A name that no space of a page has is refused with what looks like it, and never blank: %s',
+  async (path, space) => {
+    const service = await serveSpaces([space]);
+    const ran = await settle(service, LIST, {
+      names: ['spaces.list', path],
+      command: `partnerctl contract set space.name ${path}`,
+    });
+    expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
+  },
+);
 
 test('Two spaces with the external id of a manifest are refused, and none of them is provisioned', async () => {
   const spaces = ['s1', 's2'].map((space_id) => ({ space_id, external_space_id: 'acme', name: 'Acme' }));
@@ -182,6 +188,21 @@ test('A history that takes its parameters under other names is read after the im
     code: 1,
   });
   expect(ran.stdout).toContain('secret of Anna 1');
+});
+
+test('A history that takes no GET is read with POST after the command', async () => {
+  const service = await startFakeService((request, response) =>
+    request.body.includes('"session_id":"anna"')
+      ? sendJson(response, [message(1)])
+      : sendJson(response, { detail: 'GET is not allowed.' }, 405),
+  );
+  const inBody = ['source_id', 'session_id', 'after_message_id'].map((name) => `messages.history.${name} body:${name}`);
+  const ran = await settle(service, TAIL, {
+    names: ['GET is not allowed.'],
+    command: `partnerctl contract set messages.history 'POST /integrations/api-chat/history/' ${inBody.join(' ')}`,
+    code: 1,
+  });
+  expect(ran.stdout).toContain('secret of Anna');
 });
 
 test('A source whose id is under another name is refused by that name', async () => {
