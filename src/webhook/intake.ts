@@ -58,7 +58,7 @@ export class Intake {
 
   /** Handles a request. @returns the status for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<number> {
-    const { clock, verifier, idHeader, redact, onDelivery, notice } = this.deps;
+    const { clock, verifier, idHeader, redact, onDelivery, notice, warn } = this.deps;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
     const headers = sent.filter(([, value]) => redact(value) === value);
@@ -74,7 +74,10 @@ export class Intake {
       await notice(`Dropped a repeat of delivery ${delivery_id}.`);
       return await earlier;
     }
-    const answer = this.accept(delivery).catch(() => 500);
+    const answer = this.accept(delivery).catch(async (error: unknown) => {
+      await warn(`Delivery ${delivery_id} could not be taken, so the sender got a 500: ${errorMessage(error)}`);
+      return 500;
+    });
     this.answers.set(delivery_id, answer);
     const [oldest] = this.answers.keys();
     if (this.answers.size > MAX_REMEMBERED && oldest !== undefined) this.answers.delete(oldest);
@@ -87,13 +90,7 @@ export class Intake {
   private async accept(delivery: Delivery): Promise<number> {
     const { directory, target, abortSignal, onDelivery, warn } = this.deps;
     const { delivery_id } = delivery;
-    let saved: string | null = null;
-    try {
-      if (directory !== undefined) saved = await saveDelivery(directory, delivery);
-    } catch (error) {
-      await warn(`Delivery ${delivery_id} could not be saved, so the sender got a 500: ${errorMessage(error)}`);
-      return 500;
-    }
+    let saved = directory === undefined ? null : await saveDelivery(directory, delivery);
     if (!target) {
       onDelivery({ delivery, ...NOT_FORWARDED, saved });
       return 200;

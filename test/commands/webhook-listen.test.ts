@@ -197,7 +197,7 @@ describe('webhook listen --save', () => {
     renameSync(directory, `${directory}.away`);
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(500);
     renameSync(`${directory}.away`, directory);
-    expect(listening.stderr()).toContain('Delivery a could not be saved, so the sender got a 500');
+    expect(listening.stderr()).toContain('Delivery a could not be taken, so the sender got a 500');
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
     await listening.event(0);
   });
