@@ -169,22 +169,36 @@ export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' |
   readonly ci?: ((item: Item) => CiItem) | undefined;
 }
 
-/** The row of an item. Its parts are computed on access: no format needs all of them, and a list may have 100,000. */
-function toRow<Item>(item: Item, columns: readonly Column<Item>[], options: ListOptions<Item>): Row {
-  return {
-    get json() {
-      return options.json ? options.json(item) : item;
-    },
-    get cells() {
-      return toCells(item, columns);
-    },
-    get sortIndex() {
-      return options.sortIndex?.(item) ?? 0;
-    },
-    get ci() {
-      return options.ci?.(item);
-    },
-  };
+/**
+ * The row of an item. Its parts are computed on access: no format needs all of them, and a list may have 100,000.
+ * A class shares its getters; an object literal would have four of its own for each item.
+ */
+class ItemRow<Item> implements Row {
+  private readonly item: Item;
+  private readonly columns: readonly Column<Item>[];
+  private readonly options: ListOptions<Item>;
+
+  constructor(item: Item, columns: readonly Column<Item>[], options: ListOptions<Item>) {
+    this.item = item;
+    this.columns = columns;
+    this.options = options;
+  }
+
+  get json(): unknown {
+    return this.options.json ? this.options.json(this.item) : this.item;
+  }
+
+  get cells(): readonly ResultCell[] {
+    return toCells(this.item, this.columns);
+  }
+
+  get sortIndex(): number {
+    return this.options.sortIndex?.(this.item) ?? 0;
+  }
+
+  get ci(): Row['ci'] {
+    return this.options.ci?.(this.item);
+  }
 }
 
 async function* mapItems<Item>(
@@ -201,7 +215,7 @@ export function listResult<Item>(
   options: ListOptions<Item>,
 ): ListResult {
   const { json, sortIndex, ci, ...rest } = options;
-  const convert = (item: Item) => toRow(item, columns, options);
+  const convert = (item: Item) => new ItemRow(item, columns, options);
   const rows = items instanceof Paged ? items.map(convert) : mapItems(items, convert);
   return { kind: 'list', columns, rows, ...rest };
 }
