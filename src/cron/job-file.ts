@@ -5,7 +5,7 @@ import { readYaml } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
-import { choice, identifier } from '../yaml/schema.ts';
+import { choice, identifier, mapping } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create-wanted.ts';
@@ -24,7 +24,7 @@ const owner = {
 };
 
 const jobSchema = v.pipe(
-  v.strictObject({ ...owner, ...jobEntries }),
+  mapping({ ...owner, ...jobEntries }),
   v.title('Cron job'),
   v.description('One job of one agent.'),
 );
@@ -37,7 +37,7 @@ const jobList = v.pipe(
 );
 
 const group = v.pipe(
-  v.strictObject({ ...owner, timezone: v.exactOptional(timezone), jobs: jobList }),
+  mapping({ ...owner, timezone: v.exactOptional(timezone), jobs: jobList }),
   v.title('Jobs with defaults'),
   v.description('Jobs, with defaults for the agent, the space, and the time zone.'),
 );
@@ -58,12 +58,7 @@ interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
 }
 
 /** Reads the agent of a job, which is set in the job or beside the list of jobs. @returns undefined after a problem */
-function readAgent(
-  document: YamlDocument<unknown>,
-  job: Job,
-  path: Path,
-  defaults: Partial<Group>,
-): AgentInput | undefined {
+function readAgent(document: YamlDocument, job: Job, path: Path, defaults: Partial<Group>): AgentInput | undefined {
   const { agent = defaults.agent, space = defaults.space } = job;
   if (agent === undefined) {
     document.report(path, 'the key "agent" is missing');
@@ -92,8 +87,7 @@ export function parseJobFiles(
 ): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
   const names = new Map<string, string>();
   const jobs: FileJob[] = [];
-  const review = (document: YamlDocument<Job[] | Group>): void => {
-    const { value } = document;
+  const review = (document: YamlDocument, value: Job[] | Group): void => {
     const [listed, defaults, at] = Array.isArray(value) ? [value, {}, []] : [value.jobs, value, ['jobs']];
     for (const [index, job] of listed.entries()) {
       const path = [...at, index];

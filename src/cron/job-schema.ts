@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Path, YamlDocument } from '../yaml/document.ts';
-import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
+import { choice, identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { toNfc } from './job.ts';
 import {
   type CronFields,
@@ -51,7 +51,7 @@ const expression = v.pipe(
 );
 
 const byFields = v.pipe(
-  v.strictObject({
+  mapping({
     minute: cronField('minute', 'Minute', 'Minutes of the hour, 0 to 59'),
     hour: cronField('hour', 'Hour', 'Hours of the day, 0 to 23'),
     day_of_week: v.exactOptional(
@@ -84,7 +84,7 @@ export const jobEntries = {
 
 /** A job of an agent in a manifest. */
 export const agentJobSchema = v.pipe(
-  v.strictObject(jobEntries),
+  mapping(jobEntries),
   v.title('Cron job'),
   v.description('A scheduled job of the agent. It is created after the agent is installed.'),
 );
@@ -93,16 +93,11 @@ export const agentJobSchema = v.pipe(
  * Reports a second job with the same agent and name, in whatever Unicode form.
  * @param places the locations of earlier names, by agent and name
  */
-export function checkUniqueName(
-  document: YamlDocument<unknown>,
-  path: Path,
-  agent: string,
-  places: Map<string, string>,
-): void {
+export function checkUniqueName(document: YamlDocument, path: Path, agent: string, places: Map<string, string>): void {
   const at = [...path, 'name'];
   const key = JSON.stringify([toNfc(agent), toNfc(String(document.get(at)))]);
   const first = places.get(key);
-  if (first === undefined) places.set(key, document.location(at));
+  if (first === undefined) places.set(key, document.fileAndLine(at));
   else document.report(at, `this agent already has a job of this name at ${first}`);
 }
 

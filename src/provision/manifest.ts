@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
 import type { CronJob } from '../cron/job.ts';
 import { agentJobSchema, toSchedule } from '../cron/job-schema.ts';
-import { identifier, nonBlankText } from '../yaml/schema.ts';
+import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
 const ROUTING =
   'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. ' +
@@ -18,7 +18,7 @@ function routingMode(description: string) {
 
 /** What `chat setup` takes as flags (spec §4.2). */
 const chat = v.pipe(
-  v.strictObject({
+  mapping({
     name: v.exactOptional(
       nonBlankText('API chat name', `The display name of a new source. Default: ${CHAT_DEFAULTS.name}.`),
     ),
@@ -38,7 +38,7 @@ const chat = v.pipe(
 );
 
 const agent = v.pipe(
-  v.strictObject({
+  mapping({
     template_id: identifier('Template', 'The approved template to install.'),
     name: nonBlankText('Agent name', 'The name of the installed agent.'),
     auto_create_api_chat: flag('Create API chat', 'Whether an API chat source is created for the new agent.'),
@@ -62,13 +62,13 @@ const agent = v.pipe(
 
 /** One document of a manifest: a space to create or reuse, and its agents (spec §4.1). */
 export const manifestSchema = v.pipe(
-  v.strictObject({
+  mapping({
     external_space_id: identifier(
       'External space id',
       'Your own stable identifier of the space. A space with this identifier is reused.',
     ),
     space: v.pipe(
-      v.strictObject({
+      mapping({
         name: nonBlankText('Space name', 'The name of the customer workspace.'),
         description: v.exactOptional(
           v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),

@@ -7,32 +7,15 @@ import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
 
-/** Two documents for one space would undo each other's work. @param places where the spaces so far are described */
-function checkSpace(document: YamlDocument<Manifest>, places: Map<string, string>): void {
-  const path = ['external_space_id'];
-  const id = document.value.external_space_id;
-  const first = places.get(id);
-  if (first === undefined) places.set(id, document.location(path));
-  else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
-}
-
 /** A repeated run could not tell two agents of the same template and name apart. */
-function checkAgents(document: YamlDocument<Manifest>): void {
+function checkAgents(document: YamlDocument, { agents }: Manifest): void {
   const places = new Map<string, string>();
-  for (const [index, { template_id, name }] of document.value.agents.entries()) {
+  for (const [index, { template_id, name, cron = [] }] of agents.entries()) {
     const path = ['agents', index, 'name'];
     const key = JSON.stringify([template_id, toNfc(name)]);
     const first = places.get(key);
-    if (first === undefined) places.set(key, document.location(path));
-    else {
-      const message = `this agent has the same template and name as the one at ${first}`;
-      document.report(path, message, 'give each agent of a template a name of its own');
-    }
-  }
-}
-
-function checkJobs(document: YamlDocument<Manifest>): void {
-  for (const [index, { cron = [] }] of document.value.agents.entries()) {
+    if (first === undefined) places.set(key, document.fileAndLine(path));
+    else document.report(path, `this agent has the same template and name as the one at ${first}`);
     const names = new Map<string, string>();
     for (const number of cron.keys()) checkUniqueName(document, ['agents', index, 'cron', number], '', names);
   }
@@ -52,10 +35,14 @@ export function parseManifests(
     schema: manifestSchema,
     lookup,
     other: { key: 'jobs', hint: 'a file of jobs is for: partnerctl cron create -f' },
-    review(document) {
-      checkSpace(document, spaces);
-      checkAgents(document);
-      checkJobs(document);
+    review(document, manifest) {
+      const path = ['external_space_id'];
+      const id = manifest.external_space_id;
+      const first = spaces.get(id);
+      // Two documents for one space would undo each other's work.
+      if (first === undefined) spaces.set(id, document.fileAndLine(path));
+      else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
+      checkAgents(document, manifest);
     },
   });
   return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };

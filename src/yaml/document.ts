@@ -1,6 +1,5 @@
 import { type Document, isMap, isNode, isScalar } from 'yaml';
 import { type ProblemList, positionAt, type Range, type SourceText } from './problem.ts';
-import { printable } from './quote.ts';
 
 export function rangeOf(node: unknown): Range {
   const [start, end] = (isNode(node) && node.range) || [0, 0];
@@ -18,18 +17,13 @@ export interface Content {
 }
 
 /** A document as plain data that knows where each of its values is. */
-export class YamlDocument<Value = unknown> {
-  readonly value: Value;
+export class YamlDocument {
+  readonly value: unknown;
   private readonly content: Content;
 
-  constructor(value: Value, content: Content) {
+  constructor(value: unknown, content: Content) {
     this.value = value;
     this.content = content;
-  }
-
-  /** The same document after a check of its value. */
-  checkedAs<Checked>(value: Checked): YamlDocument<Checked> {
-    return new YamlDocument(value, this.content);
   }
 
   /** The value at a path; undefined if there is none. */
@@ -45,15 +39,10 @@ export class YamlDocument<Value = unknown> {
     return this.content.variables.get(this.get(path)) ?? [];
   }
 
-  /** Where a value is, as `acme.yaml:3:20`; safe to print. */
-  location(path: Path): string {
-    const { line, column } = positionAt(this.content.source, rangeOf(this.nodeAt(path))[0]);
-    return printable(`${this.content.source.name}:${line}:${column}`);
-  }
-
   /** File and line of a value, as `acme.yaml:3`. */
   fileAndLine(path: Path): string {
-    return `${this.content.source.name}:${positionAt(this.content.source, rangeOf(this.nodeAt(path))[0]).line}`;
+    const { source } = this.content;
+    return `${source.name}:${positionAt(source, rangeOf(this.nodeAt(path))[0]).line}`;
   }
 
   /** Reports a problem with a value: at the start of a list or a mapping, under any other value. */

@@ -1,5 +1,5 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { DocumentSchema } from './schema.ts';
+import type { GenericSchema } from 'valibot';
 
 const VARIABLE = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' } as const;
 
@@ -7,7 +7,7 @@ const VARIABLE = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}
  * The JSON Schema (draft 7, as YAML language servers expect it) of documents before variables are replaced: a variable
  * may stand for one of fixed values.
  */
-export function jsonSchema(schema: DocumentSchema): object {
+export function jsonSchema(schema: GenericSchema): object {
   return toJsonSchema(schema, {
     target: 'draft-07',
     typeMode: 'input',

@@ -11,17 +11,8 @@ const MAX_ALIASES = 10_000;
 const SYNTAX_HINT =
   'check the indentation, and that quotes and brackets are closed; put quotes around text with *, &, ": ", or ${ in { }';
 
-/** Replaces the variables of a value in place, and reports those without a value. */
-function insertVariables(node: Scalar, text: string, lookup: Lookup, { problems, variables }: Content): void {
-  const { text: replaced, names, faults } = interpolate(text, lookup);
-  for (const { message, hint } of faults) problems.add(rangeOf(node), message, hint);
-  node.value = replaced;
-  if (names.length > 0) variables.set(replaced, names);
-}
-
 /** Replaces the variables in the values of a document, and reports what cannot become plain data. */
-function prepare(content: Content, lookup: Lookup): void {
-  const { document, problems } = content;
+function prepare({ document, problems, variables }: Content, lookup: Lookup): void {
   const anchors = new Set<string>();
   const enter = (node: Scalar | YAMLMap | YAMLSeq) => {
     if (node.tag !== undefined) problems.add(rangeOf(node), 'tags are not supported', 'leave out the tag');
@@ -39,8 +30,11 @@ function prepare(content: Content, lookup: Lookup): void {
     Scalar(role, node) {
       enter(node);
       if (typeof node.value !== 'string' || !node.value.includes('${')) return;
-      if (role !== 'key') insertVariables(node, node.value, lookup, content);
-      else problems.add(rangeOf(node), 'variables can be used in values, not in keys');
+      if (role === 'key') return problems.add(rangeOf(node), 'variables can be used in values, not in keys');
+      const { text, names, faults } = interpolate(node.value, lookup);
+      for (const { message, hint } of faults) problems.add(rangeOf(node), message, hint);
+      node.value = text;
+      if (names.length > 0) variables.set(text, names);
     },
   });
 }

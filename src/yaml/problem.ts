@@ -13,7 +13,6 @@ export interface YamlSource {
 /** A source without its byte order mark. */
 export interface SourceText extends YamlSource {
   readonly lines: LineCounter;
-  /** The number of its first line: 1, unless it is a part of a file. */
   readonly firstLine: number;
 }
 
@@ -50,7 +49,7 @@ export interface Problem {
 }
 
 /** More than a person corrects before the next run. */
-export const MAX_PROBLEMS = 1_000;
+const MAX_PROBLEMS = 1_000;
 
 const MAX_EXCERPT_WIDTH = 120;
 const MAX_BEFORE_CARET = 60;
@@ -102,9 +101,6 @@ export class ProblemList {
   }
 }
 
-/** More than a screen shows: the heading has scrolled away. */
-const MANY_PROBLEMS = 5;
-
 function formatProblem({ source, line, column, message, hint, excerpt }: Problem): string {
   const advice = hint === undefined ? '' : `\n  hint: ${hint}`;
   return `${source}:${line}:${column}: ${message}\n${excerpt}${advice}`;
@@ -115,7 +111,8 @@ export function problemsError(problems: readonly Problem[]): InputError {
   const count = problems.length === 1 ? '' : `: ${problems.length} mistakes`;
   return new InputError(`Invalid input${count}; nothing was sent.`, {
     why: problems.map(formatProblem).join('\n\n'),
-    ...(problems.length > MANY_PROBLEMS && { hint: `Correct all of the ${problems.length} mistakes above.` }),
+    // Above a long list, the heading has scrolled away.
+    ...(problems.length > 5 && { hint: `Correct all of the ${problems.length} mistakes above.` }),
     details: { problems },
   });
 }

@@ -1,29 +1,30 @@
 import * as v from 'valibot';
+import { suggest } from '../platform/suggest.ts';
 import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier.ts';
+import { quoted } from './quote.ts';
 
-/**
- * The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain
- * values.
- */
-export interface DocumentSchema extends v.GenericSchema {
-  readonly entries?: Readonly<Record<string, DocumentSchema>>;
-  readonly item?: DocumentSchema;
-  readonly wrapped?: DocumentSchema;
-  /** The form of a choice that a value is checked as. */
-  readonly pick?: (value: unknown) => DocumentSchema;
+/** A mapping with no keys but these. The message about another key is a hint. */
+export function mapping<const Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.strictObject(entries, ({ path }) => {
+    const [{ key, input }] = path ?? [{}];
+    const known = Object.keys(entries);
+    const missing = known.filter((each) => !Object.hasOwn(Object(input), each));
+    const meant = suggest(String(key), missing);
+    return meant === undefined ? `valid keys: ${known.join(', ')}` : `did you mean ${quoted(meant)}?`;
+  });
 }
 
 /**
  * A schema of several forms. The value decides which form applies, so that a mistake is reported for that form only.
  * @param forms every valid form, for the JSON Schema
- * @param pick the form to check a value as; `v.never(message)` where it has none
+ * @param pick the form to check a value as
  */
-export function choice<const Forms extends readonly DocumentSchema[]>(
+export function choice<const Forms extends readonly v.GenericSchema[]>(
   forms: Forms,
-  pick: (value: unknown) => Forms[number] | v.NeverSchema<string>,
-): v.UnionSchema<Forms, undefined> & { readonly pick: (value: unknown) => DocumentSchema } {
+  pick: (value: unknown) => Forms[number],
+): v.UnionSchema<Forms, undefined> {
   const picked = v.lazy(pick);
-  return { ...v.union(forms), pick, '~run': (dataset, config) => picked['~run'](dataset, config) };
+  return { ...v.union(forms), '~run': (dataset, config) => picked['~run'](dataset, config) };
 }
 
 /** Text that identifies something: one line, without control characters or white space around it. */

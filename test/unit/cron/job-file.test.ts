@@ -102,11 +102,11 @@ test('the value of an invalid variable is not shown', () => {
   expect(JSON.stringify(reading)).not.toContain('hunter2');
 });
 
-test('the same agent and name twice is reported across documents and files, with both positions', () => {
+test('the same agent and name twice is reported across documents and files, with both lines', () => {
   const job = (agent: string) => `- { ${agent}, name: Report, instructions: x, schedule: "@daily" }\n`;
   const named = 'agent: name:Support, space: ext:acme';
   const reading = read(`${job('agent: a')}---\n${job(named)}`, `${job('agent: a')}${job(named.replace('acme', 'b'))}`);
-  expect(said(reading)).toEqual(['b.yaml:1:21 this agent already has a job of this name at a.yaml:1:21']);
+  expect(said(reading)).toEqual(['b.yaml:1:21 this agent already has a job of this name at a.yaml:1']);
 });
 
 test('the JSON Schema describes each form', () => {
