@@ -1,24 +1,28 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
-import { parseJson } from '../contract/json.ts';
+import { readErrorBody } from '../contract/error-body.ts';
+import { describeJson, findIds, JsonLimitError, parseJson } from '../contract/json.ts';
 import { bodyOfLocation } from '../contract/resource.ts';
-import { UnknownShape } from '../contract/unknown-shape.ts';
-import type { CallFacts } from './call-errors.ts';
-import { bodyError, shapeError } from './shape-errors.ts';
+import { describeFix, ErrorInBody, UnknownShape } from '../contract/unknown-shape.ts';
+import { EmptyResponseError, type ErrorInfo, ErrorInSuccessBody, NotJsonError, ShapeError } from '../errors.ts';
+import type { Call } from './call.ts';
+import { toIndeterminate } from './call-errors.ts';
 import type { HttpResponse } from './transport.ts';
 
-/** The response to a successful call, with methods that read its body. */
+const DEBUG_HINT = 'Run the command again with --debug to see the whole response.';
+
+/** The response to a call, with methods that read its body. */
 export class ApiResponse {
-  readonly call: CallFacts;
+  readonly call: Call;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
   /** The undecoded body. */
   readonly bytes: Uint8Array;
-  private readonly body: string;
+  readonly body: string;
   private parsed: { readonly value: unknown } | undefined;
 
-  constructor({ status, headers, body, bytes }: HttpResponse, call: CallFacts, requestId: string) {
+  constructor({ status, headers, body, bytes }: HttpResponse, call: Call, requestId: string) {
     this.call = call;
     this.status = status;
     this.headers = headers;
@@ -33,8 +37,7 @@ export class ApiResponse {
 
   /** Path and query of the request. */
   get path(): string {
-    const { pathname, search } = new URL(this.call.url);
-    return pathname + search;
+    return this.call.wire.path;
   }
 
   /**
@@ -53,7 +56,8 @@ export class ApiResponse {
       return reader(value, this.call.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
-      throw shapeError(error, { value, text: this.text }, this);
+      const failure = error instanceof ErrorInBody ? this.reportedError(error) : this.shapeError(error, value);
+      throw toIndeterminate(failure, this.call.operation);
     }
   }
 
@@ -68,7 +72,61 @@ export class ApiResponse {
       if (!isUtf8(this.bytes)) throw new Error('The body is not UTF-8.');
       return parseJson(this.text);
     } catch (error) {
-      throw bodyError(error, this.text, this);
+      throw toIndeterminate(this.bodyError(error), this.call.operation);
     }
+  }
+
+  /** Returns the error for a body that is not JSON. A gateway may have replaced it, so even its status proves nothing. */
+  private bodyError(cause: unknown): ShapeError {
+    const { operation, baseUrl } = this.call;
+    if (cause instanceof JsonLimitError)
+      return new ShapeError(`The response ${cause.message}.`, this.infoOf('JSON', DEBUG_HINT));
+    if (this.text.trim() === '') {
+      const none = `If the service has no such list: partnerctl contract set ${operation.leaf} none`;
+      const hint = operation.leaf?.endsWith('.list') ? none : DEBUG_HINT;
+      return new EmptyResponseError('The response is not JSON.', this.infoOf('an empty body', hint));
+    }
+    const said = readErrorBody(this.text, this.headers['content-type']).message ?? describeJson(this.text);
+    const seen = isUtf8(this.bytes) ? said : 'text that is not UTF-8';
+    const hint = `Check the base URL ${baseUrl}. ${DEBUG_HINT}`;
+    return new NotJsonError('The response is not JSON.', this.infoOf(seen, hint));
+  }
+
+  /** Returns the error for a body that reports one. */
+  private reportedError({ message, seen }: ErrorInBody): ShapeError {
+    const said = readErrorBody(this.text, 'application/json');
+    const info = this.infoOf(seen, DEBUG_HINT);
+    const why = [said.message, ...said.fields.map((field) => field.message), info.why].filter(Boolean).join('\n');
+    return new ErrorInSuccessBody(message, { ...info, why, code: said.code });
+  }
+
+  /** Returns the error for a body in which a reader does not find what it needs. */
+  private shapeError({ message, seen, fix }: UnknownShape, value: unknown): ShapeError {
+    const { safety } = this.call.operation;
+    const command = fix && describeFix(fix);
+    // The id of what was created may be in this message only, perhaps under the name that was refused.
+    const suspect = fix?.leaf.endsWith('.id') ? fix.value.split('.').at(-1) : undefined;
+    const ids = safety === 'safe' ? {} : findIds(value, suspect);
+    const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
+    const found = named.length > 0 && `Ids in the response: ${named.join(', ')}`;
+    const info = this.infoOf(seen, [command, DEBUG_HINT].filter(Boolean).join('\n'));
+    return new ShapeError(message, {
+      ...info,
+      // The hint about a `once` call is the caller's: what may exist comes first.
+      why: [info.why, safety === 'once' && command, found].filter(Boolean).join('\n'),
+      details: { ...info.details, ...(fix && { leaf: fix.leaf }), ...(named.length > 0 && { ids }) },
+    });
+  }
+
+  /** @param seen a readable description of the body */
+  private infoOf(seen: string, hint: string) {
+    const { call, status, requestId } = this;
+    return {
+      why: `The service responded to ${call.name} with ${status} and ${seen}.`,
+      hint,
+      status,
+      requestId,
+      details: { operation: call.operation.name, seen },
+    } satisfies ErrorInfo;
   }
 }

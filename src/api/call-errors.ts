@@ -1,8 +1,10 @@
 import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
+import { normalizeName } from '../contract/field-names.ts';
+import { type OperationLeaf, parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/request.ts';
-import { describeFix } from '../contract/unknown-shape.ts';
+import { type ContractFix, describeFix } from '../contract/unknown-shape.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -15,45 +17,21 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { contractHint, refusalHint } from './refusal-hint.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
+import type { Call } from './call.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
-/** Where the token comes from, for messages. */
-export interface TokenOrigin {
-  /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
-  readonly from: string;
-  /** How to provide a valid token. */
-  readonly replaceHint: string;
-}
-
-/** What is known of a call, for its response and its errors. */
-export interface CallFacts {
-  readonly operation: Operation | RawOperation;
-  readonly method: string;
-  /** Its method and path, for messages: `GET /automation/spaces/`. */
-  readonly name: string;
-  /** The whole address of the request. */
-  readonly url: string;
-  /** The configured base URL. */
-  readonly baseUrl: string;
-  readonly contract: Contract;
-  readonly tokenOrigin: TokenOrigin | undefined;
-  /** Removes secrets from a text before any of it is quoted or stored. */
-  readonly redact: (text: string) => string;
+/** How a call ended that failed. */
+export interface CallEnd {
   readonly attempts: number;
-}
-
-/** A call that failed. */
-export interface FailedCall extends CallFacts {
-  /** Undefined if nothing was sent. */
-  readonly requestId: string | undefined;
+  readonly requestId: string;
   /** Whether the deadline, not the number of attempts, ended the call. */
   readonly isOutOfTime: boolean;
   /** The value of --timeout in milliseconds, if that set the deadline. */
   readonly timeoutMs: number | undefined;
-  /** The time in milliseconds before which a retry is pointless. */
-  readonly retryAt: number | undefined;
+  /** The time before which a retry is pointless, in ISO 8601. */
+  readonly retryAt: string | undefined;
 }
 
 /**
@@ -76,23 +54,23 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
  * (a gateway may send it), a 5xx, or a 3xx that does more than change the trailing slash, the outcome is indeterminate
  * unless the response arrived before the whole request was sent.
  */
-export function responseError(response: HttpResponse, call: FailedCall): PartnerctlError {
+export function responseError(response: HttpResponse, call: Call, end: CallEnd): PartnerctlError {
   const { status, sent } = response;
   const { operation, tokenOrigin, baseUrl } = call;
   // Redact before quoting: a truncated secret would not be recognized.
   const body = call.redact(response.body);
   const said = readErrorBody(body, response.headers['content-type']);
-  const info = responseInfo(response, said, call);
+  const info = responseInfo(response, said, call, end);
   const hinted = (hint: string | undefined): ErrorInfo => ({ ...info, hint });
   const token = tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
+  const later = `Run the command again ${end.retryAt ? `after ${end.retryAt}` : 'later'}`;
   if (status < 300) {
     const text = `The service responded with ${status} before it had received the request.`;
     return new ServiceError(text, { ...info, why: `It said: ${body.slice(0, 200)}`, permanent: true });
   }
   if (status < 400) return redirectError(response, info, call);
-  const later = `Run the command again ${info.retryAt ? `after ${info.retryAt}` : 'later'}`;
   if (status >= 500 || status === 408) {
-    const error = new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, hinted(`${later}.`));
+    const error = new ServiceError(`The service failed${afterAttempts(end)} (${status}).`, hinted(`${later}.`));
     return sent === 'all' ? toIndeterminate(error, operation) : error;
   }
   switch (status) {
@@ -119,7 +97,7 @@ export function responseError(response: HttpResponse, call: FailedCall): Partner
     }
     case 429:
       return new RateLimitError(
-        `The rate limit of the service is reached${afterAttempts(call)} (429).`,
+        `The rate limit of the service is reached${afterAttempts(end)} (429).`,
         // A `once` call is not retried after a 429, however much time there is.
         hinted(
           `${later}${operation.safety === 'once' ? '. The call was not processed.' : ', or allow more time with --timeout.'}`,
@@ -138,35 +116,29 @@ function isMissing(method: string, allow = ''): boolean {
 function responseInfo(
   { status, headers }: HttpResponse,
   { code, message, fields, fromGateway }: ErrorBody,
-  call: FailedCall,
+  { operation, wire }: Call,
+  { attempts, requestId, retryAt }: CallEnd,
 ): ErrorInfo {
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
   return {
     why: [message, ...complaints].filter(Boolean).join('\n') || undefined,
     status,
     code,
-    requestId: headers['x-request-id'] ?? call.requestId,
+    requestId: headers['x-request-id'] ?? requestId,
     // Gateways that fail do not say which methods there are, or name the one that they refuse.
-    fromGateway: status === 405 && isMissing(call.method, headers.allow) ? undefined : fromGateway,
-    retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
-    details: {
-      operation: call.operation.name,
-      message: message ?? null,
-      ...(fields.length > 0 && { fields }),
-      attempts: call.attempts,
-    },
+    fromGateway: status === 405 && isMissing(wire.method, headers.allow) ? undefined : fromGateway,
+    retryAt,
+    details: { operation: operation.name, message: message ?? null, ...(fields.length > 0 && { fields }), attempts },
   };
 }
 
 /** A write that is redirected to its own path was not processed. Any other redirect may lead to what it created. */
-function redirectError(response: HttpResponse, info: ErrorInfo, call: FailedCall): PartnerctlError {
+function redirectError(response: HttpResponse, info: ErrorInfo, call: Call): PartnerctlError {
   const { status, headers, sent } = response;
   const { operation, baseUrl } = call;
-  const { leaf } = operation;
   const slash = readSlashRedirect(response, call.url);
-  const setting =
-    leaf && (slash ? { leaf: 'paths.trailing_slash' as const, value: slash } : { leaf, value: '<METHOD> <path>' });
-  const fix = `Check the base URL. ${setting ? describeFix(setting) : 'Check the path, and its trailing slash.'}`;
+  const setting = slash && operation.leaf && describeFix({ leaf: 'paths.trailing_slash', value: slash });
+  const fix = ['Check the base URL.', setting ?? contractHint(call, status)].filter(Boolean).join('\n');
   const isUnknown = operation.safety === 'once' && sent === 'all' && (slash === undefined || status === 302);
   const error = new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
@@ -178,45 +150,99 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: FailedCall
   return isUnknown ? toIndeterminate(error, operation) : error;
 }
 
+/** Returns the commands that help if the service takes a call otherwise than the contract says. */
+function contractHint({ operation: { leaf }, baseUrl, url }: Call, status: number): string | undefined {
+  if (leaf === undefined) return undefined;
+  const slash = new URL(url).pathname.endsWith('/') ? 'never' : 'always';
+  const lines = [
+    `If the service takes this call otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`,
+    `Or set it with: partnerctl contract set ${leaf} '<METHOD> <path>'`,
+    `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
+  ];
+  return (status === 404 || status === 405 ? lines : lines.slice(0, 2)).join('\n');
+}
+
+/** Returns the commands that settle a refusal, if they can: the one that it points at, or else those of `contractHint`. */
+function refusalHint(call: Call, { fields }: ErrorBody, status: number): string | undefined {
+  const { operation, contract, wire } = call;
+  const paths = fields.map(({ path }) => path);
+  const fix = operation.leaf && renamedParameter(operation.leaf, contract, paths);
+  if (fix) return describeFix(fix);
+  const isRefusedRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
+  const general = contractHint(call, status);
+  return isRefusedRead ? `${describePost(contract)}\n${general}` : general;
+}
+
+/**
+ * Returns the setting for a parameter that the service calls otherwise: a refusal names a field that was not sent, and the only
+ * parameter, or the only one that shares a part of its name (`session` for `session_id`), is probably meant.
+ * @param paths the fields that the refusal names: `body.upload`, `agents[0].name`
+ */
+function renamedParameter(
+  operation: OperationLeaf,
+  contract: Contract,
+  paths: readonly string[],
+): ContractFix | undefined {
+  const sent = parametersOf(operation).flatMap((leaf) => {
+    const name = contract.parameter(leaf)?.path.at(-1);
+    return name === undefined ? [] : [{ leaf, name }];
+  });
+  const named = paths.flatMap((path) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
+  const missing = named.find((name) => !sent.some((each) => each.name === name));
+  if (missing === undefined) return undefined;
+  const isPart = (name: string, of: string) => normalizeName(of).includes(normalizeName(name));
+  const near = sent.filter(({ name }) => sent.length === 1 || isPart(name, missing) || isPart(missing, name));
+  const [only, ...others] = near;
+  if (!only || others.length > 0) return undefined;
+  const { value } = contract.leaf(only.leaf);
+  return { leaf: only.leaf, value: value.slice(0, value.length - only.name.length) + missing };
+}
+
+/** The command for a history that is read with POST (spec §4.4 leaves the method open), which has its parameters in the body. */
+function describePost(contract: Contract): string {
+  const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
+  const inBody = parametersOf('messages.history').flatMap((leaf) => {
+    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
+    return place === 'query' ? `${leaf} body:${steps.join('.')}` : [];
+  });
+  return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
+}
+
 /**
  * Returns the error for a call without a complete response. If a `once` request may have been sent in full, the outcome
  * is indeterminate.
  */
-export function networkError(failure: TransportFailure, call: FailedCall): PartnerctlError {
+export function networkError(failure: TransportFailure, call: Call, end: CallEnd): PartnerctlError {
   const { sent, message, code, status, isTransient, cause } = failure;
-  const isLate = call.isOutOfTime || cause instanceof TimeLimitReached;
+  const { operation, baseUrl } = call;
+  const { attempts, requestId, timeoutMs } = end;
+  const isLate = end.isOutOfTime || cause instanceof TimeLimitReached;
   const isProxy = code?.startsWith('PROXY_') && !isLate;
-  const error = new ServiceError(isProxy ? `${message}.` : describeExtent(sent, isLate, call), {
+  const limit = timeoutMs === undefined ? ' in time' : ` within ${formatDuration(timeoutMs)} (--timeout)`;
+  const extent = isLate ? limit : afterAttempts(end);
+  const what = {
+    nothing: `Could not reach ${baseUrl}${extent}.`,
+    part: `Could not send the whole request to ${baseUrl}${extent}.`,
+    all: isLate ? `No response${extent}.` : `No complete response from ${baseUrl}${extent}.`,
+  };
+  const error = new ServiceError(isProxy ? `${message}.` : what[sent], {
     why: isProxy || cause instanceof TimeLimitReached ? undefined : message,
     status,
-    requestId: call.requestId,
-    hint: isLate && isTransient ? 'Allow more time with --timeout.' : hintFor(failure, call),
+    requestId,
+    hint: isLate && isTransient ? 'Allow more time with --timeout.' : networkHint(failure, baseUrl),
     permanent: !isTransient,
-    details: { operation: call.operation.name, reason: code ?? null, left: sent === 'all', attempts: call.attempts },
+    details: { operation: operation.name, reason: code ?? null, left: sent === 'all', attempts },
     cause,
   });
-  return sent === 'all' ? toIndeterminate(error, call.operation) : error;
+  return sent === 'all' ? toIndeterminate(error, operation) : error;
 }
 
-function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: FailedCall): string {
-  const limit = call.timeoutMs === undefined ? 'in time' : `within ${formatDuration(call.timeoutMs)} (--timeout)`;
-  const extent = isLate ? ` ${limit}` : afterAttempts(call);
-  if (sent === 'nothing') return `Could not reach ${call.baseUrl}${extent}.`;
-  if (sent === 'part') return `Could not send the whole request to ${call.baseUrl}${extent}.`;
-  return isLate ? `No response${extent}.` : `No complete response from ${call.baseUrl}${extent}.`;
+function networkHint({ code, isTransient }: TransportFailure, baseUrl: string): string {
+  if (code?.startsWith('PROXY_')) return `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;
+  const more = isTransient ? '' : ', and the certificate: NODE_EXTRA_CA_CERTS names a file with further authorities';
+  return `Check the base URL ${baseUrl}, its scheme and port, and the network${more}. -v shows every attempt.`;
 }
 
-function hintFor({ code, isTransient }: TransportFailure, { baseUrl }: FailedCall): string {
-  if (code?.startsWith('PROXY_')) {
-    return `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;
-  }
-  const certificate =
-    isTransient || code?.startsWith('BODY_')
-      ? ''
-      : ', and the certificate: NODE_EXTRA_CA_CERTS names a file with further authorities';
-  return `Check the base URL ${baseUrl}, its scheme and port, and the network${certificate}. -v shows every attempt.`;
-}
-
-function afterAttempts({ attempts }: FailedCall): string {
+function afterAttempts({ attempts }: CallEnd): string {
   return attempts <= 1 ? '' : ` after ${attempts} attempts`;
 }

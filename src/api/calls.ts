@@ -10,7 +10,7 @@ import { readUploadId, type UploadKind } from '../contract/uploads.ts';
 import { NotFoundError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call-request.ts';
+import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type ItemReader, listAll, listItems } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';

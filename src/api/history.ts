@@ -3,7 +3,7 @@ import { type Message, readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
-import type { CallOptions } from './call-request.ts';
+import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
 

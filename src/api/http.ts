@@ -5,17 +5,18 @@ import { readSlashRedirect, withTrailingSlash } from '../contract/request.ts';
 import { InterruptedError, LocalError, type PartnerctlError, RateLimitError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { type CallFacts, type FailedCall, networkError, responseError, type TokenOrigin } from './call-errors.ts';
-import { type Call, type CallOptions, toHttpRequest, toWire } from './call-request.ts';
+import { type Call, type CallOptions, type TokenOrigin, toHttpRequest, toWire } from './call.ts';
+import { type CallEnd, networkError, responseError } from './call-errors.ts';
 import { decideRetry, retryAfterOf } from './retry.ts';
-import type { HttpResponse, TransportResult } from './transport.ts';
+import type { TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';
 
 /** What a client is made of. */
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
   readonly baseUrl: string;
-  readonly token: string;
+  /** Undefined to send none. */
+  readonly token: string | undefined;
   /** Where the token comes from, for messages. */
   readonly tokenOrigin?: TokenOrigin | undefined;
   readonly userAgent: string;
@@ -36,8 +37,10 @@ export interface HttpOptions extends AttemptDeps {
 /** The caller no longer allowed a request when its connection stood: nothing was sent. */
 export class NotSentError extends LocalError {}
 
-/** Why a call ends. */
-type End = Pick<FailedCall, 'isOutOfTime' | 'retryAt'>;
+/** How a call ended: with a response, with an error, or with both. */
+export type Outcome =
+  | { readonly response: ApiResponse; readonly error?: undefined }
+  | { readonly response: ApiResponse | undefined; readonly error: PartnerctlError };
 
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
@@ -63,19 +66,28 @@ export class Http {
   }
 
   /**
-   * Calls an operation, and retries it until it succeeds or may not be retried. A read follows one redirect to the path
-   * with or without a trailing slash.
+   * Calls an operation, and retries it until it succeeds or may not be retried.
    * @throws PartnerctlError by the status; NotSentError if `maySend` forbids it. A `once` call throws OutcomeUnknownError
    * if the service may have processed it; every other class proves that it did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
-    const { clock, deadline } = this.options;
-    const { body, timeoutMs = Number.POSITIVE_INFINITY } = options;
-    const now = clock.now();
-    // A streamed body may take any time while it makes progress.
-    const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;
-    const wire = toWire(operation, options, this);
-    return await this.run({ operation, options, wire, deadline: Math.min(deadline ?? ofCall, now + timeoutMs) }, false);
+    const { response, error } = await this.exchange(operation, options);
+    if (error) throw error;
+    return response;
+  }
+
+  /**
+   * Calls an operation as `call`, and also returns the response that ends it with an error. A read follows one redirect to
+   * the path with or without a trailing slash.
+   * @throws PartnerctlError if nothing was sent
+   */
+  async exchange(operation: Operation | RawOperation, options: CallOptions = {}): Promise<Outcome> {
+    const first = await this.run(this.prepare(operation, options));
+    const { response } = first;
+    const mayFollow = operation.safety === 'safe' && operation.leaf !== undefined;
+    const slash = mayFollow && response ? readSlashRedirect(response, response.call.url) : undefined;
+    if (!response || slash === undefined) return first;
+    return await this.run(this.prepare(operation, { ...options, link: withTrailingSlash(response.path, slash) }));
   }
 
   /** Warns the user. */
@@ -89,30 +101,42 @@ export class Http {
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
 
-  private async run(call: Call, isRedirected: boolean): Promise<ApiResponse> {
-    const { operation, options, wire, deadline } = call;
-    const { safety } = operation;
+  private prepare(operation: Operation | RawOperation, options: CallOptions): Call {
+    const { baseUrl, basePath, contract } = this;
+    const { clock, deadline, tokenOrigin, redact } = this.options;
+    const { body, timeoutMs = Number.POSITIVE_INFINITY } = options;
+    const wire = toWire(operation, options, this);
+    const pathname = wire.path.replace(/\?.*/s, '');
+    const now = clock.now();
+    // A streamed body may take any time while it makes progress.
+    const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;
+    return {
+      operation,
+      options,
+      wire,
+      name: `${wire.method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`,
+      url: baseUrl.slice(0, baseUrl.length - basePath.length) + wire.path,
+      deadline: Math.min(deadline ?? ofCall, now + timeoutMs),
+      baseUrl,
+      contract,
+      tokenOrigin,
+      redact,
+    };
+  }
+
+  private async run(call: Call): Promise<Outcome> {
+    const { operation, options, deadline, url } = call;
+    const { body: stream, signal } = options;
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call);
       const requestId = this.newRequestId();
-      const facts = this.factsOf(call, attempts);
-      const request = toHttpRequest(call, this.options, requestId, deadline - this.options.clock.now());
-      const { body: stream, signal } = options;
-      const attempt = { number: attempts, url: facts.url, request, stream, safety, deadline, signal };
+      const request = toHttpRequest(call, this.options, requestId);
+      const attempt = { number: attempts, url, request, stream, safety: operation.safety, deadline, signal };
       const result = await runAttempt(this.options, attempt);
-      if (result.kind === 'response') {
-        if (isSuccess(result)) return new ApiResponse(result, facts, requestId);
-        const mayFollow = safety === 'safe' && operation.leaf !== undefined && !isRedirected;
-        const slash = mayFollow ? readSlashRedirect(result, facts.url) : undefined;
-        if (slash !== undefined) {
-          return await this.run({ ...call, wire: { ...wire, path: withTrailingSlash(wire.path, slash) } }, true);
-        }
-      }
+      const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
+      if (response && isSuccess(result)) return { response };
       const next = this.decideNext(result, call, attempts);
-      if (typeof next !== 'number') {
-        if (result.kind === 'response') options.onRefusal?.(result);
-        throw this.toError(result, call, { ...facts, ...next, requestId });
-      }
+      if (typeof next !== 'number') return { response, error: this.toError(result, call, { ...next, requestId }) };
       await this.wait(next, result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`, signal);
     }
   }
@@ -123,16 +147,6 @@ export class Http {
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
   }
 
-  private factsOf({ operation, wire }: Call, attempts: number): CallFacts {
-    const { baseUrl, basePath, contract, options } = this;
-    const { tokenOrigin, redact } = options;
-    const { method, path } = wire;
-    const pathname = path.replace(/\?.*/s, '');
-    const name = `${method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`;
-    const url = baseUrl.slice(0, baseUrl.length - basePath.length) + path;
-    return { operation, method, name, url, baseUrl, contract, tokenOrigin, redact, attempts };
-  }
-
   private newRequestId(): string {
     // The counter keeps request ids unique within the process even if the random parts collide.
     this.requests += 1;
@@ -141,13 +155,13 @@ export class Http {
   }
 
   /** Decides whether to make another attempt. A 429 pauses all calls. @returns the wait before it; why there is none */
-  private decideNext(result: TransportResult, call: Call, attempt: number): number | End {
-    const { clock, random, retries } = this.options;
+  private decideNext(result: TransportResult, call: Call, attempts: number): number | Omit<CallEnd, 'requestId'> {
+    const { clock, random, retries, deadline, timeoutMs } = this.options;
     const now = clock.now();
     const retryAfterMs = result.kind === 'response' ? retryAfterOf(result.headers, now) : undefined;
     const decision = decideRetry(result, {
       safety: call.operation.safety,
-      attempt,
+      attempt: attempts,
       retries: call.options.retries ?? retries,
       retryAfterMs,
       timeLeftMs: this.longestWaitMs(call),
@@ -158,8 +172,12 @@ export class Http {
       this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
     }
     if (decision.retry) return decision.delayMs;
-    const retryAt = retryAfterMs === undefined ? undefined : now + retryAfterMs;
-    return { isOutOfTime: decision.why === 'deadline', retryAt };
+    return {
+      attempts,
+      isOutOfTime: decision.why === 'deadline',
+      timeoutMs: call.deadline === deadline ? timeoutMs : undefined,
+      retryAt: retryAfterMs === undefined ? undefined : new Date(now + retryAfterMs).toISOString(),
+    };
   }
 
   /** Waits out the pause that a 429 to any call imposes on all calls. */
@@ -189,11 +207,9 @@ export class Http {
     }
   }
 
-  private toError(result: TransportResult, call: Call, facts: Omit<FailedCall, 'timeoutMs'>): PartnerctlError {
-    const { deadline, timeoutMs } = this.options;
-    const failed: FailedCall = { ...facts, timeoutMs: call.deadline === deadline ? timeoutMs : undefined };
-    if (result.kind === 'response') return responseError(result, failed);
-    if (!(result.cause instanceof SendRefused)) return networkError(result, failed);
+  private toError(result: TransportResult, call: Call, end: CallEnd): PartnerctlError {
+    if (result.kind === 'response') return responseError(result, call, end);
+    if (!(result.cause instanceof SendRefused)) return networkError(result, call, end);
     return new NotSentError('The request was not sent: its time limit had passed.', {
       details: { operation: call.operation.name },
       cause: result.cause,
@@ -202,6 +218,6 @@ export class Http {
 }
 
 /** A 2xx sent before the body was received does not mean success. */
-function isSuccess({ status, sent }: HttpResponse): boolean {
-  return status >= 200 && status < 300 && sent !== 'part';
+function isSuccess(result: TransportResult): boolean {
+  return result.kind === 'response' && result.status >= 200 && result.status < 300 && result.sent !== 'part';
 }

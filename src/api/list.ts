@@ -5,10 +5,10 @@ import { type JsonObject, jsonText } from '../contract/json.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
-import type { CallOptions } from './call-request.ts';
+import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
+import { readItem } from './list-failure.ts';
 import { type ListOperation, type Page, readPages } from './pages.ts';
-import { readItem } from './shape-errors.ts';
 
 /** How the items of a list are read. */
 export interface ItemReader<Item> {

@@ -16,7 +16,7 @@ import {
 } from '../contract/paging.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call-request.ts';
+import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { pathOfLink, pathWith, readNextLink, rejectedStatus } from './page-request.ts';
 

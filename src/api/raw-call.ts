@@ -1,9 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
-import { parseJson } from '../contract/json.ts';
-import type { HttpMethod, RawOperation } from '../contract/operations.ts';
-import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
+import type { HttpMethod, RawOperation, Safety } from '../contract/operations.ts';
+import { OutcomeUnknownError, UsageError, withHint } from '../errors.ts';
+import type { ApiResponse } from './api-response.ts';
 import type { Http } from './http.ts';
-import type { HttpResponse } from './transport.ts';
 
 /** Headers that the client sets. Another value would break the request, or leak the token. */
 const OWN_HEADERS =
@@ -12,6 +11,12 @@ const OWN_HEADERS =
 /** Whether a call may change something at the service. */
 export function isWrite(method: HttpMethod): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method);
+}
+
+/** Returns how a typed call may be repeated. @param isIdempotent whether the service recognizes a repeat */
+export function safetyOf(method: HttpMethod, isIdempotent: boolean): Safety {
+  if (!isWrite(method)) return 'safe';
+  return isIdempotent ? 'idempotent' : 'once';
 }
 
 /** Checks a call that only reads. @throws UsageError for a body, and for --idempotent */
@@ -36,42 +41,21 @@ export function parseHeaders(lines: readonly string[]): Readonly<Record<string, 
   return Object.fromEntries(headers);
 }
 
-/** The response to a call that the user typed. */
-export interface RawResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The undecoded body; empty if it could not be read. */
-  readonly bytes: Uint8Array;
-  /** The parsed body; undefined if it is not JSON. */
-  readonly json: { readonly value: unknown } | undefined;
-  /** Why the call failed, although there is a response. */
-  readonly error: PartnerctlError | undefined;
+/** Makes a call. @returns its response, and why it failed @throws PartnerctlError if there is no response */
+export async function callRaw(http: Http, operation: RawOperation) {
+  const { response, error } = await http.exchange(operation);
+  const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
+  const failure = error instanceof OutcomeUnknownError ? withHint(error, { hint }) : error;
+  if (!response) throw failure;
+  return { response, json: jsonOf(response), failure };
 }
 
-function toRaw({ status, headers, bytes }: Pick<HttpResponse, 'status' | 'headers' | 'bytes'>): RawResponse {
-  let json: RawResponse['json'];
+/** The parsed body; undefined if it is not JSON. */
+function jsonOf(response: ApiResponse): { readonly value: unknown } | undefined {
   try {
-    json = { value: parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
+    return { value: response.json() };
   } catch {
-    json = undefined;
-  }
-  return { status, headers, bytes, json, error: undefined };
-}
-
-/** Makes a call. @throws PartnerctlError if there is no response */
-export async function callRaw(http: Http, operation: RawOperation): Promise<RawResponse> {
-  let refusal: HttpResponse | undefined;
-  const onRefusal = (response: HttpResponse): void => {
-    refusal = response;
-  };
-  try {
-    return toRaw(await http.call(operation, { onRefusal }));
-  } catch (thrown) {
-    if (!(thrown instanceof PartnerctlError)) throw thrown;
-    const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
-    const error = thrown instanceof OutcomeUnknownError ? withHint(thrown, { hint }) : thrown;
-    if (!refusal) throw error;
-    return { ...toRaw(refusal), error };
+    return undefined;
   }
 }
 

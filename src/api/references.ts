@@ -7,7 +7,7 @@ import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, UsageError, withHint } from '../errors.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
-import { itemError } from './shape-errors.ts';
+import { itemError } from './list-failure.ts';
 
 /** How the command line names a space: by id, or by a field to look up in the list of spaces. */
 export interface Reference {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { HttpRequest, HttpResponse } from './transport.ts';
-import { SendRefused, UnreadableBody } from './transport-failure.ts';
+import { BodyTooLarge, SendRefused } from './transport-failure.ts';
 
 type Controller = Dispatcher.DispatchController;
 
@@ -9,7 +9,7 @@ type Controller = Dispatcher.DispatchController;
 type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>;
 
 /** The limit of a body. */
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_MIB = 64;
 
 /** Drops a byte order mark. */
 const UTF_8 = new TextDecoder();
@@ -25,7 +25,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   head: ResponseHead | undefined;
   /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
-  private readonly request: Pick<HttpRequest, 'maySend' | 'maxBodyBytes'>;
+  private readonly maySend: HttpRequest['maySend'];
   private readonly onHead: (head: ResponseHead) => void;
   private readonly chunks: Buffer[] = [];
   private size = 0;
@@ -34,8 +34,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   private complete: (body: Buffer) => void = () => undefined;
   private fail: (error: unknown) => void = () => undefined;
 
-  constructor(request: Pick<HttpRequest, 'maySend' | 'maxBodyBytes'>, onHead: (head: ResponseHead) => void) {
-    this.request = request;
+  constructor(maySend: HttpRequest['maySend'], onHead: (head: ResponseHead) => void) {
+    this.maySend = maySend;
     this.onHead = onHead;
     this.body = new Promise((resolve, reject) => {
       this.complete = resolve;
@@ -54,7 +54,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Controller): void {
     this.controller = controller;
     if (this.canceled) controller.abort(this.canceled.reason);
-    else if (this.request.maySend?.() === false) this.cancel(new SendRefused('the request was not sent'));
+    else if (this.maySend?.() === false) this.cancel(new SendRefused('the request was not sent'));
     else this.hasLeft = true;
   }
 
@@ -66,10 +66,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
-    const { maxBodyBytes = MAX_RESPONSE_BYTES } = this.request;
     this.size += chunk.length;
-    const limit = `the response is larger than ${maxBodyBytes / 1024 / 1024} MiB`;
-    if (this.size > maxBodyBytes) this.cancel(new UnreadableBody('BODY_TOO_LARGE', limit));
+    if (this.size > MAX_RESPONSE_MIB * 1024 * 1024) this.cancel(new BodyTooLarge(MAX_RESPONSE_MIB));
     else this.chunks.push(chunk);
   }
 
@@ -83,21 +81,13 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 }
 
-/**
- * Waits for the whole response. For an unsuccessful one, the status is enough if the body is cut, stalls, or cannot be
- * read.
- * @throws what ended the exchange; UnreadableBody
- */
+/** Waits for the whole response. Of an unsuccessful one, the status is enough. @throws what ended the exchange */
 export async function readResponse(
   reader: ResponseReader,
 ): Promise<ResponseHead & Pick<HttpResponse, 'body' | 'bytes'>> {
   try {
     const bytes = await reader.body;
     if (!reader.head) throw new Error('A response ended before it began.');
-    const encoding = reader.head.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity' && bytes.length > 0) {
-      throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
-    }
     return { ...reader.head, bytes, body: UTF_8.decode(bytes) };
   } catch (error) {
     const { head } = reader;

@@ -7,13 +7,12 @@ export class TimeLimitReached extends Error {}
 /** The request was not sent, because `maySend` returned false. */
 export class SendRefused extends Error {}
 
-/** The body of a response cannot be read, and a retry would get the same one. */
-export class UnreadableBody extends Error {
-  readonly code: 'BODY_TOO_LARGE' | 'BODY_ENCODING';
+/** The body of a response is too large, and a retry would get the same one. */
+export class BodyTooLarge extends Error {
+  readonly code = 'BODY_TOO_LARGE';
 
-  constructor(code: UnreadableBody['code'], message: string) {
-    super(message);
-    this.code = code;
+  constructor(limitMib: number) {
+    super(`the response is larger than ${limitMib} MiB`);
   }
 }
 
@@ -27,9 +26,9 @@ export function abortedFailure(
   return { kind: 'failure', sent, isTransient: true, message, code: undefined, status, cause: reason };
 }
 
-/** Failures of certificates, handshakes, and proxies that no retry can fix. */
+/** Failures that no retry can fix: of certificates, handshakes, and proxies, and a body that is too large. */
 const PERMANENT_CODE =
-  /^(PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+  /^(BODY_TOO_LARGE|PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
 /** Extracts the reason from an OpenSSL message, which also contains source locations. */
 const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
@@ -58,7 +57,6 @@ export function toFailure(
   const code = typeof found === 'string' ? found : undefined;
   const text = errorMessage(cause);
   const message = DESCRIPTIONS[code ?? ''] ?? OPENSSL_REASON.exec(text)?.[1] ?? text;
-  const isPermanent =
-    cause instanceof UnreadableBody || cause instanceof SendRefused || PERMANENT_CODE.test(code ?? '');
+  const isPermanent = cause instanceof SendRefused || PERMANENT_CODE.test(code ?? '');
   return { kind: 'failure', sent, isTransient: !isPermanent, message, code, status, cause };
 }

@@ -19,8 +19,6 @@ export interface HttpRequest {
   /** Asked in the tick that writes the request, after the connection stands. If it returns false, nothing is sent. */
   readonly maySend?: (() => boolean) | undefined;
   readonly headersTimeoutMs: number;
-  /** The limit of the response's body; 64 MiB by default. */
-  readonly maxBodyBytes?: number;
   readonly signal: AbortSignal;
 }
 
@@ -106,7 +104,7 @@ export class Transport {
     const stream = body instanceof BodyInFlight ? body : undefined;
     let sent: HttpResponse['sent'] = 'all';
     let isAccepted = false;
-    const reader = new ResponseReader(request, ({ status }) => {
+    const reader = new ResponseReader(request.maySend, ({ status }) => {
       sent = stream?.sent ?? 'all';
       isAccepted = status < 300 && sent !== 'part';
       // Ending an accepted body early would close the connection before the id in the response arrives. Ending any other

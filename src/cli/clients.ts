@@ -1,4 +1,4 @@
-import type { TokenOrigin } from '../api/call-errors.ts';
+import type { TokenOrigin } from '../api/call.ts';
 import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { readContract } from '../config/contract-file.ts';
@@ -93,7 +93,11 @@ export function createClients(context: BaseContext, deadline: number | undefined
     },
     async fetchDocument(url) {
       const { fetchDocument } = await import('../api/fetch-document.ts');
-      return fetchDocument(url, { ...common, transport: openTransport(url) });
+      const options = { token: undefined, retries: 0, redact };
+      return fetchDocument(
+        new Http({ ...common, ...options, baseUrl: url.origin, transport: openTransport(url) }),
+        url,
+      );
     },
     async close() {
       await Promise.all(transports.map((transport) => transport.close()));

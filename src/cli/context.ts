@@ -1,4 +1,4 @@
-import type { TokenOrigin } from '../api/call-errors.ts';
+import type { TokenOrigin } from '../api/call.ts';
 import type { Http } from '../api/http.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';

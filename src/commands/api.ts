@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';
-import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
+import { HTTP_METHODS, type HttpMethod } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
 
@@ -62,9 +62,8 @@ export const api = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, method, typedPath, { data, include, idempotent = false, unguarded = false, ...options }) => {
-        const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath } = await import(
-          '../api/raw-call.ts'
-        );
+        const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath, safetyOf } =
+          await import('../api/raw-call.ts');
         const { parseTextArgument } = await import('../cli/input.ts');
         const { redactHeaders } = await import('../output/redact.ts');
         const headers = parseHeaders(options.header);
@@ -78,11 +77,11 @@ export const api = () =>
         if (mayCreate && isJobCreationPath(path, http.basePath, http.contract)) await guardJob(unguarded, context);
         const name = `${method} ${path}`;
         const text = source && (await readData(source, headers['content-type'] ?? 'json', context));
-        const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
-        const operation: RawOperation = { name, safety, request: { method, path, headers, text } };
+        const operation = { name, safety: safetyOf(method, idempotent), request: { method, path, headers, text } };
         context.progress.start(name);
-        const { status, headers: received, bytes, json, error } = await callRaw(http, operation);
-        const head = include || method === 'HEAD' ? { head: { status, headers: redactHeaders(received) } } : {};
-        return { kind: 'body', bytes, json, ...head, failure: error };
+        const { response, json, failure } = await callRaw(http, operation);
+        const { status, bytes } = response;
+        const head = include || method === 'HEAD' ? { status, headers: redactHeaders(response.headers) } : undefined;
+        return { kind: 'body', bytes, json, ...(head && { head }), failure };
       }),
     );

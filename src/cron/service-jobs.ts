@@ -1,7 +1,6 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import { readItem } from '../api/shape-errors.ts';
+import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list-failure.ts';
 import type { Contract } from '../contract/contract.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';

@@ -1,3 +1,4 @@
+import type { ApiResponse } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { listItems } from '../api/list.ts';
 import { probeSession, type SessionProbe } from '../api/session-probe.ts';
@@ -65,17 +66,15 @@ async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
   const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const started = clock.now();
-  let received: Pick<FirstResponse, 'status' | 'headers'> = { status: undefined, headers: {} };
-  const onRefusal = (refusal: typeof received): void => {
-    received = refusal;
-  };
+  let response: ApiResponse | undefined;
   const error = await errorOf(async () => {
-    const response = await http.call(operation, { ...LIMITS, onRefusal });
-    received = response;
-    response.json();
+    const outcome = await http.exchange(operation, LIMITS);
+    response = outcome.response;
+    if (outcome.error) throw outcome.error;
+    outcome.response.json();
   });
   const at = clock.now();
-  return { status: received.status, headers: received.headers, error, at, ms: at - started };
+  return { status: response?.status, headers: response?.headers ?? {}, error, at, ms: at - started };
 }
 
 async function readList(http: Http, list: keyof typeof LISTS, values = {}): Promise<ListRead> {

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { isLoopback } from '../config/base-url.ts';
-import { CredentialsError, describeFileError, InputError, NotFoundError, UsageError } from '../errors.ts';
+import { describeFileError, EXIT, exitCodeOf, InputError, NotFoundError, UsageError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { Io } from '../platform/io.ts';
@@ -59,7 +59,9 @@ async function downloadPublished(urls: readonly URL[], context: DocumentContext)
       // Web applications answer any path with their page.
       if (!text.trimStart().startsWith('<')) return { name: url.href, text };
     } catch (error) {
-      if (!(error instanceof NotFoundError || error instanceof CredentialsError)) throw error;
+      // 404, 401, and 403.
+      const isAbsent = [EXIT.notFound, EXIT.credentials].some((code) => code === exitCodeOf(error));
+      if (!isAbsent) throw error;
     }
   }
   throw new NotFoundError(`The service at ${urls[0]?.origin} publishes no OpenAPI document where it was looked for.`, {

@@ -1,7 +1,6 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import { readItem } from '../api/shape-errors.ts';
+import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list-failure.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';

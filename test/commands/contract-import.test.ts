@@ -139,7 +139,7 @@ describe('contract import', () => {
       [baseUrl, 4, `${baseUrl.replace('/v1', '')}/latest/openapi.json`],
       [`${baseUrl}/401`, 3, 'no token is sent for it'],
       [`${baseUrl}/404`, 4, 'Check the address'],
-      [`${baseUrl}/500`, 8, 'the status 500'],
+      [`${baseUrl}/500`, 8, 'failed (500)'],
       [`${baseUrl}/silent`, 8, '--timeout'],
       ['http://api.example.com/openapi.json', 2, 'plain http'],
       ['https://user:pass@api.example.com/openapi.json', 2, 'credentials'],

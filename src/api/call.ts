@@ -1,11 +1,19 @@
 import { Contract } from '../contract/contract.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { buildRequest, NoOperation, type RequestValues, type WireRequest } from '../contract/request.ts';
+import { buildRequest, NoOperation, type RequestValues } from '../contract/request.ts';
 import { NoOperationError, UsageError } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS } from './attempt.ts';
 import type { StreamedBody } from './streamed-body.ts';
-import type { HttpRequest, HttpResponse } from './transport.ts';
+import type { HttpRequest } from './transport.ts';
+
+/** Where the token comes from, for messages. */
+export interface TokenOrigin {
+  /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
+  readonly from: string;
+  /** How to provide a valid token. */
+  readonly replaceHint: string;
+}
 
 /** What a call may be given besides its operation. */
 export interface CallOptions {
@@ -23,22 +31,27 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Asked in the tick that writes a request, after its connection stands. False: the call throws `NotSentError`. */
   readonly maySend?: () => boolean;
-  /** Called with the response that ends the call with an error. */
-  readonly onRefusal?: (response: HttpResponse) => void;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A request of an operation, or one that a user typed. */
-export type SentRequest = (WireRequest & { readonly headers?: undefined }) | RawOperation['request'];
-
 /** One call, including all of its attempts. */
 export interface Call {
   readonly operation: Operation | RawOperation;
-  readonly wire: SentRequest;
   readonly options: CallOptions;
+  readonly wire: RawOperation['request'];
+  /** Its method and path, for messages: `GET /automation/spaces/`. */
+  readonly name: string;
+  /** The whole address of the request. */
+  readonly url: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
+  /** The configured base URL. */
+  readonly baseUrl: string;
+  readonly contract: Contract;
+  readonly tokenOrigin: TokenOrigin | undefined;
+  /** Removes secrets from a text before any of it is quoted or stored. */
+  readonly redact: (text: string) => string;
 }
 
 const READ_HEADERS_TIMEOUT_MS = 30_000;
@@ -48,12 +61,12 @@ export function toWire(
   operation: Operation | RawOperation,
   { values, more, link }: CallOptions,
   { contract, basePath }: { readonly contract: Contract; readonly basePath: string },
-): SentRequest {
-  if (operation.leaf === undefined) return { ...operation.request, path: link ?? operation.request.path };
+): RawOperation['request'] {
+  if (operation.leaf === undefined) return operation.request;
   try {
-    const wire = buildRequest(contract, operation.leaf, values);
-    const json = more ? { ...wire.json, ...more } : wire.json;
-    return { ...wire, json, path: link ?? basePath + wire.path };
+    const { method, path, json } = buildRequest(contract, operation.leaf, values);
+    const body = more ? { ...json, ...more } : json;
+    return { method, path: link ?? basePath + path, headers: {}, text: body && JSON.stringify(body) };
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     if (!(error instanceof NoOperation)) throw error;
@@ -67,29 +80,27 @@ export function toWire(
 /** Builds the request for one attempt of a call, with the headers that every request has (spec §4). */
 export function toHttpRequest(
   { operation, wire, options }: Call,
-  { token, userAgent }: { readonly token: string; readonly userAgent: string },
+  { token, userAgent }: { readonly token: string | undefined; readonly userAgent: string },
   requestId: string,
-  timeLeftMs: number,
 ): Omit<HttpRequest, 'signal'> {
-  const json = 'json' in wire && wire.json !== undefined ? JSON.stringify(wire.json) : undefined;
-  const body = 'text' in wire ? wire.text : json;
+  const { method, path, text } = wire;
   const limitMs = operation.safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS;
   return {
-    method: wire.method,
-    path: wire.path,
+    method,
+    path,
     requestId,
-    body,
+    body: text,
     // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
     freshConnection: operation.safety === 'once' && operation.leaf !== 'spaces.provision',
     maySend: options.maySend,
-    // Longer than what is left of the call, so that its own limit comes first.
-    headersTimeoutMs: Math.min(limitMs, Math.max(0, timeLeftMs)) + 1000,
+    // Longer than the limit of an attempt, which comes first.
+    headersTimeoutMs: limitMs + 1_000,
     headers: {
-      authorization: `Bearer ${token}`,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
       accept: 'application/json',
       'user-agent': userAgent,
       'x-request-id': requestId,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(text !== undefined && { 'content-type': 'application/json' }),
       ...(options.body && { 'content-type': options.body.contentType, 'content-length': String(options.body.bytes) }),
       ...wire.headers,
     },
