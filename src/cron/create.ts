@@ -1,10 +1,11 @@
+import type { ListedCronJob } from '../contract/cron.ts';
 import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import type { Item, Result, SendOptions } from '../state/once.ts';
+import type { Result, SendOptions } from '../state/once.ts';
 import { standingOf, standings } from '../state/standing.ts';
-import { type Decision, decide, outcomeOfReserved } from './decide.ts';
+import { decide } from './decide.ts';
 import {
   type CronJob,
   cronKey,
@@ -16,12 +17,12 @@ import {
   recordedIds,
   toJobData,
 } from './job.ts';
-import type { CreateOutcome } from './outcomes.ts';
+import { failed, type JobOutcome, outcome, type Subject, unknown, unrecorded } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 /** What `createJobs` needs. */
-export interface CreateDeps {
+export interface CreateDeps extends Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly log: Log;
@@ -37,7 +38,7 @@ export interface CreateDeps {
    */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
   /** Called before a wait for another process, with its length in milliseconds. */
-  readonly onWait?: ((ms: number) => void) | undefined;
+  readonly onWait: (ms: number) => void;
 }
 
 export interface CreateOptions {
@@ -45,54 +46,69 @@ export interface CreateOptions {
   readonly ensure: boolean;
   /** Whether to skip all writes, both to the state and to the service, and all waits for other processes. */
   readonly dryRun: boolean;
-  /** Called with each outcome as soon as it is known. */
-  readonly onOutcome?: ((index: number, outcome: CreateOutcome) => void) | undefined;
 }
 
-/** A job that has no outcome yet. */
-interface Wanted extends Item<JobData> {
+/** A job to create and its position in the input. */
+export interface WantedJob {
   readonly index: number;
+  /** Its file and line: `jobs.yaml:3`. */
+  readonly source: string | undefined;
   readonly job: CronJob;
+}
+
+/** What became of a job. */
+export interface CreatedJob extends WantedJob, JobOutcome {
   readonly key: string;
+}
+
+interface Wanted extends WantedJob, Subject {
+  readonly job: CronJob;
 }
 
 /** What the log says, once it has been read. */
 interface LogView {
   readonly all: ReadonlyMap<string, JobStanding>;
   readonly recorded: ReadonlySet<string>;
-  /** The open reservations of this service. */
   readonly open: readonly JobReservation[];
 }
 
 class CreateRun {
   private readonly deps: CreateDeps;
   private readonly options: CreateOptions;
+  private readonly emit: (created: CreatedJob) => void;
+  /** The jobs without an outcome, by their index. */
+  private readonly pending: Map<number, Wanted>;
+  /** The reservations of other processes to wait for. */
+  private readonly awaited = new Map<Wanted, JobReservation>();
   /** Aborts after a failure that would repeat, such as a 402. */
   private readonly stop = new AbortController();
-  private readonly outcomes = new Map<number, CreateOutcome>();
-  /** The jobs to decide about again, because another process reserved them, with its reservation. */
-  private readonly taken = new Map<Wanted, JobReservation | undefined>();
   private isUnavailable = false;
 
-  constructor(deps: CreateDeps, options: CreateOptions) {
+  constructor(deps: CreateDeps, jobs: readonly WantedJob[], options: CreateOptions, emit: CreateRun['emit']) {
+    const { origin, command } = deps;
+    const wanted = jobs.map((each) => ({ ...each, key: cronKey({ ...each.job, origin }), command }));
     this.deps = deps;
     this.options = options;
+    this.emit = emit;
+    this.pending = new Map(wanted.map((each) => [each.index, each]));
   }
 
-  /** @throws LocalError before anything is sent, if the state cannot be read */
-  async run(wanted: readonly Wanted[]): Promise<readonly CreateOutcome[]> {
+  async run(): Promise<void> {
     let view = await this.readLog();
     try {
-      for (let left = wanted; left.length > 0; ) {
-        await this.createAll(left, view);
-        left = await this.waitForOthers();
-        if (left.length > 0) view = await this.readLog();
+      while (this.pending.size > 0) {
+        await this.createAll([...this.pending.values()], view);
+        await this.waitForOthers();
+        if (this.pending.size > 0) view = await this.readLog();
       }
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
-      this.fail(wanted, error);
+      const isTold = this.stop.signal.aborted;
+      for (const [at, each] of [...this.pending.values()].entries()) {
+        if (at > 0 || isTold) this.settle(each, outcome('skipped'));
+        else this.settleFailed(each, error);
+      }
     }
-    return wanted.map(({ index, key }) => this.outcomes.get(index) ?? { key, status: 'skipped' });
   }
 
   private async readLog(): Promise<LogView> {
@@ -102,23 +118,28 @@ class CreateRun {
     return { all, recorded: recordedIds(records, origin), open: openReservations(all, origin) };
   }
 
-  private settle({ index }: Wanted, outcome: CreateOutcome): void {
-    this.outcomes.set(index, outcome);
-    this.options.onOutcome?.(index, outcome);
+  private settle({ index, source, job, key }: Wanted, ended: JobOutcome): void {
+    this.pending.delete(index);
+    this.emit({ index, source, job, key, ...ended });
+  }
+
+  private settleFailed(wanted: Wanted, error: PartnerctlError, isBlocked = false): void {
+    const isSkipped = !isBlocked && error instanceof InterruptedError;
+    this.settle(wanted, isSkipped ? outcome('skipped') : failed(wanted, error, isBlocked));
   }
 
   private async createAll(wanted: readonly Wanted[], view: LogView): Promise<void> {
+    const { deps, stop } = this;
     const left = await this.decideAll(wanted, view, undefined);
     if (this.options.dryRun) {
-      const planned = await this.decideByList(left, view);
-      for (const each of planned) this.settle(each, { key: each.key, status: 'planned' });
+      for (const each of await this.decideByList(left, view)) this.settle(each, outcome('planned'));
       return;
     }
     if (left.length === 0) return;
-    const { deps, stop } = this;
     // Not needed for a job that exists.
     const { createOnce } = await import('../state/once.ts');
-    await createOnce({ ...deps, signal: AbortSignal.any([deps.signal, stop.signal]) }, JOBS, left, {
+    const items = left.map((each) => ({ ...each, data: toJobData({ ...each.job, origin: deps.origin }, each.job) }));
+    await createOnce({ ...deps, signal: AbortSignal.any([deps.signal, stop.signal]) }, JOBS, items, {
       prepare: (batch) => this.decideByList(batch, view),
       act: async ({ job }, options) => {
         try {
@@ -134,26 +155,30 @@ class CreateRun {
   }
 
   /** Decides about jobs. @param list undefined to decide by the log alone @returns those to create, or to read the list for */
-  private async decideAll(
-    wanted: readonly Wanted[],
+  private async decideAll<Each extends Wanted>(
+    wanted: readonly Each[],
     { all, recorded, open }: LogView,
     list: JobList | 'closed' | undefined,
-  ): Promise<readonly Wanted[]> {
-    const { ensure } = this.options;
-    const left: Wanted[] = [];
+  ): Promise<readonly Each[]> {
+    const { ensure, dryRun } = this.options;
+    const left: Each[] = [];
     for (const each of wanted) {
       const standing = standingOf(all, each.key);
-      const known = { ...each, standing, recorded, open, ensure, now: this.deps.clock.now() };
-      const decision = decide(known, list);
+      const now = this.deps.clock.now();
+      const decision = decide({ ...each, standing, recorded, open, list, ensure, canWait: ensure && !dryRun, now });
       if (decision.kind === 'list') left.push(each);
       else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
-      else await this.carryOut(each, decision);
+      else if (decision.kind === 'wait') this.awaited.set(each, decision.reservation);
+      else {
+        if (decision.kind === 'adopt') await this.adopt(each, decision.listed);
+        this.settle(each, decision.outcome);
+      }
     }
     return left;
   }
 
   /** Reads the list for jobs, and decides. @returns those to create */
-  private async decideByList(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
+  private async decideByList<Each extends Wanted>(wanted: readonly Each[], view: LogView): Promise<readonly Each[]> {
     if (wanted.length === 0) return [];
     const list = await this.readList().catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
@@ -162,8 +187,7 @@ class CreateRun {
     if (list instanceof PartnerctlError) {
       if (stopsRun(list)) this.stop.abort(list);
       // That a recorded job exists is known without the list.
-      const unknown = await this.decideAll(wanted, view, 'closed');
-      for (const each of unknown) this.settleFailed(each, list);
+      for (const each of await this.decideAll(wanted, view, 'closed')) this.settleFailed(each, list);
       return [];
     }
     const isListed = ({ job }: Wanted): boolean => {
@@ -182,87 +206,61 @@ class CreateRun {
     return 'closed';
   }
 
-  private async carryOut(wanted: Wanted, decision: Exclude<Decision, { kind: 'create' | 'list' }>): Promise<void> {
-    const { log, origin, clock } = this.deps;
-    const { key, job } = wanted;
-    const { dryRun } = this.options;
-    if (decision.kind === 'settled') this.settle(wanted, decision.outcome);
-    else if (decision.kind === 'adopt') {
-      const { listed, outcome } = decision;
-      const { instructions, schedule } = listed;
-      const data = toJobData({ ...job, origin }, { instructions, schedule: completeSchedule(schedule) });
-      if (!dryRun) await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
-      this.settle(wanted, outcome);
-    } else if (dryRun) this.settle(wanted, outcomeOfReserved(key, decision.reservation, clock.now()));
-    else this.taken.set(wanted, decision.reservation);
+  private async adopt(
+    { key, job }: Wanted,
+    { cron_job_id: object, instructions, schedule }: ListedCronJob,
+  ): Promise<void> {
+    if (this.options.dryRun) return;
+    const { log, origin } = this.deps;
+    const data = toJobData({ ...job, origin }, { instructions, schedule: completeSchedule(schedule) });
+    await log.append([log.newRecord('cron.created', { key, object, data })]);
   }
 
-  /** Waits for the jobs that others are creating. @returns those to decide about again */
-  private async waitForOthers(): Promise<readonly Wanted[]> {
-    const { deps } = this;
-    const taken = new Map(this.taken);
-    this.taken.clear();
-    const ids = new Set([...taken.values()].flatMap((reservation) => reservation?.id ?? []));
-    if (ids.size === 0) return [...taken.keys()];
+  /** Waits for the jobs that others are creating. Those that end are to be decided about again. */
+  private async waitForOthers(): Promise<void> {
+    const { deps, awaited } = this;
+    if (awaited.size === 0) return;
+    const ids = new Set([...awaited.values()].map(({ id }) => id));
     const open = await waitOutLeases(deps, JOBS, ids, { skipUnknown: true, onWait: deps.onWait });
-    return [...taken].flatMap(([wanted, reservation]) => {
-      const stillOpen = open.find(({ id }) => id === reservation?.id);
-      if (!stillOpen) return [wanted];
-      this.settle(wanted, { key: wanted.key, status: 'unknown', since: stillOpen.at });
-      return [];
-    });
-  }
-
-  /** Gives an outcome to the jobs that have none, because of an error after which nothing was sent for them. */
-  private fail(wanted: readonly Wanted[], error: PartnerctlError): void {
-    let isTold = this.stop.signal.aborted;
-    for (const each of wanted.filter(({ index }) => !this.outcomes.has(index))) {
-      if (isTold) this.settle(each, { key: each.key, status: 'skipped' });
-      else this.settleFailed(each, error);
-      isTold = true;
+    for (const [wanted, { id, at }] of awaited) {
+      if (open.some((each) => each.id === id)) this.settle(wanted, unknown(wanted, at));
     }
-  }
-
-  private settleFailed(wanted: Wanted, error: PartnerctlError, isBlocked = false): void {
-    const { key } = wanted;
-    const isSkipped = !isBlocked && error instanceof InterruptedError;
-    this.settle(wanted, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked });
+    awaited.clear();
   }
 
   private async record(wanted: Wanted, result: Result<JobData>): Promise<void> {
-    const { key } = wanted;
     switch (result.kind) {
-      case 'created':
-        return this.settle(wanted, { key, status: 'created', cron_job_id: result.id, unrecorded: result.unrecorded });
+      case 'created': {
+        const { id, unrecorded: why } = result;
+        return this.settle(
+          wanted,
+          why === undefined ? outcome('created', { cron_job_id: id }) : unrecorded(wanted, id, why),
+        );
+      }
       case 'failed':
         return this.settleFailed(wanted, result.error, result.unrecorded !== undefined);
-      case 'taken':
-        this.taken.set(wanted, undefined);
-        return;
       case 'unknown': {
         const { error, reservation } = result;
         const { findLostJob } = await import('./reconcile.ts');
         const found = await findLostJob(this.deps, reservation, error);
-        this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
+        return this.settle(wanted, found ?? unknown(wanted, reservation.at, error));
       }
+      case 'taken':
+      // It stays pending, and is decided about again.
     }
   }
 }
 
 /**
- * Creates jobs, each at most once (spec §4.5: the POST is not idempotent). The jobs must have different keys.
- * @returns an outcome for each job, in order, including failures
+ * Creates jobs, each at most once (spec §4.5: the POST is not idempotent).
+ * @param emit called with what became of each job, as soon as it is known, also if it failed
  * @throws LocalError before anything is sent, if the state cannot be read
  */
-export function createJobs(
+export async function createJobs(
   deps: CreateDeps,
-  jobs: readonly CronJob[],
+  jobs: readonly WantedJob[],
   options: CreateOptions,
-): Promise<readonly CreateOutcome[]> {
-  const { origin } = deps;
-  const wanted = jobs.map((job, index): Wanted => {
-    const data = toJobData({ ...job, origin }, job);
-    return { index, job, key: cronKey(data), data };
-  });
-  return new CreateRun(deps, options).run(wanted);
+  emit: (created: CreatedJob) => void,
+): Promise<void> {
+  await new CreateRun(deps, jobs, options, emit).run();
 }

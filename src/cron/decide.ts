@@ -1,8 +1,14 @@
 import type { ListedCronJob } from '../contract/cron.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import type { JobReservation, JobStanding, RecordedJob } from './job.ts';
-import { type CronJob, findDifferences, hasOtherContent, type JobData, toNfc } from './job.ts';
-import type { CreateOutcome } from './outcomes.ts';
+import {
+  type CronJob,
+  findDifferences,
+  type JobReservation,
+  type JobStanding,
+  type RecordedJob,
+  toNfc,
+} from './job.ts';
+import { type Block, blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 
@@ -15,62 +21,58 @@ import { findInList, type JobList } from './service-jobs.ts';
 export const LISTED_WITHIN_MS = 60_000;
 
 /** What is known about a job to create. */
-export interface Knowledge {
+export interface Knowledge extends Subject {
   readonly job: CronJob;
-  readonly key: string;
-  /** What the state would record of it. */
-  readonly data: JobData;
   readonly standing: JobStanding;
   /** The ids of all jobs of this service that the state has ever recorded. */
   readonly recorded: ReadonlySet<string>;
   /** The open reservations of this service, of all keys. */
   readonly open: readonly JobReservation[];
+  /** Undefined if it has not been read yet; `closed` if it cannot be read. */
+  readonly list: JobList | 'closed' | undefined;
   /** Whether an existing job counts as success. */
   readonly ensure: boolean;
+  /** Whether the command can wait for another process. */
+  readonly canWait: boolean;
   /** Milliseconds since the epoch. Chooses words, never whether to send. */
   readonly now: number;
 }
 
-type Settled = { readonly kind: 'settled'; readonly outcome: CreateOutcome };
-
 export type Decision =
-  | Settled
+  | { readonly kind: 'settled'; readonly outcome: JobOutcome }
   /** Another process may be creating it. */
   | { readonly kind: 'wait'; readonly reservation: JobReservation }
   /** The service's list has to be read before anything can be said. */
   | { readonly kind: 'list' }
   /** The service has it, and the state does not know it. `outcome` is what to report once it is recorded. */
-  | { readonly kind: 'adopt'; readonly listed: ListedCronJob; readonly outcome: CreateOutcome }
+  | { readonly kind: 'adopt'; readonly listed: ListedCronJob; readonly outcome: JobOutcome }
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
   | { readonly kind: 'create'; readonly seen: readonly string[] | undefined };
 
-function settled(outcome: CreateOutcome): Settled {
-  return { kind: 'settled', outcome };
+function block(known: Knowledge, why: Block): Decision {
+  return { kind: 'settled', outcome: blocked(known, why) };
 }
 
-function decideRecorded(known: Knowledge, recorded: RecordedJob, list: JobList | 'closed' | undefined): Decision {
-  const { job, key, ensure, now } = known;
-  const base = { key, cron_job_id: recorded.object };
-  if (hasOtherContent(recorded.data, known.data)) {
-    const differences = findDifferences(recorded.data, job);
-    return settled({ ...base, status: 'blocked', why: 'different', differences });
-  }
+function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: RecordedJob): Decision {
+  const { job, list, ensure, now } = known;
+  const differences = findDifferences(data, job);
+  if (differences.length > 0) return block(known, { reason: 'different', cron_job_id, differences });
   // A service may take a while to list a new job.
-  const mayBeGone = ensure && now >= Date.parse(recorded.at) + LISTED_WITHIN_MS;
-  const isUnknown = recorded.data.schedule === null;
+  const mayBeGone = ensure && now >= Date.parse(at) + LISTED_WITHIN_MS;
+  const isUnknown = data.schedule === null;
   if (!list && (mayBeGone || isUnknown)) return { kind: 'list' };
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
-  if (mayBeGone && jobs?.has(recorded.object) === false) return settled({ ...base, status: 'blocked', why: 'gone' });
-  const listed = isUnknown ? jobs?.get(recorded.object) : undefined;
-  const differences = listed ? findDifferences(listed, job) : [];
-  if (differences.length > 0) return settled({ ...base, status: 'blocked', why: 'different', differences });
+  if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, { reason: 'gone', cron_job_id });
+  const listed = isUnknown ? jobs?.get(cron_job_id) : undefined;
+  const shown = listed ? findDifferences(listed, job) : [];
+  if (shown.length > 0) return block(known, { reason: 'different', cron_job_id, differences: shown });
   const isScheduleUnknown = isUnknown && !completeSchedule(listed?.schedule);
-  if (ensure) return settled({ ...base, status: 'exists', isScheduleUnknown });
-  return settled({ ...base, status: 'blocked', why: 'same', isScheduleUnknown });
+  if (!ensure) return block(known, { reason: 'same', cron_job_id, isScheduleUnknown });
+  return { kind: 'settled', outcome: outcome('exists', { cron_job_id, isScheduleUnknown }) };
 }
 
-/** Ids of listed jobs with this name whose agent is not shown, and which no record or open reservation accounts for. */
+/** The ids of listed jobs with this name whose agent is not shown, and that no record or open reservation accounts for. */
 function unexplained({ job, key, recorded, open }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
   const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.
@@ -79,44 +81,41 @@ function unexplained({ job, key, recorded, open }: Knowledge, maybe: readonly Li
 }
 
 function decideListed(known: Knowledge, list: JobList): Decision {
-  const { job, key } = known;
-  const { same, maybe } = findInList(list, job);
-  const blocked = { key, status: 'blocked', cron_job_id: null } as const;
+  const { same, maybe } = findInList(list, known.job);
   const [listed, ...others] = same;
   if (others.length > 0) {
-    return settled({ ...blocked, why: 'several', candidates: same.map(({ cron_job_id }) => cron_job_id) });
+    return block(known, { reason: 'several', candidates: same.map(({ cron_job_id }) => cron_job_id) });
   }
   if (listed) {
     const { cron_job_id } = listed;
-    const differences = findDifferences(listed, job);
-    const isScheduleUnknown = !completeSchedule(listed.schedule);
-    const outcome: CreateOutcome =
-      differences.length > 0
-        ? { ...blocked, cron_job_id, why: 'different', differences }
-        : { key, status: 'adopted', cron_job_id, isScheduleUnknown };
-    return { kind: 'adopt', listed, outcome };
+    const differences = findDifferences(listed, known.job);
+    const adopted = outcome('adopted', { cron_job_id, isScheduleUnknown: !completeSchedule(listed.schedule) });
+    const isOther = differences.length > 0;
+    const after = isOther ? blocked(known, { reason: 'different', cron_job_id, differences }) : adopted;
+    return { kind: 'adopt', listed, outcome: after };
   }
-  const unknown = unexplained(known, maybe);
-  if (unknown.length > 0) return settled({ ...blocked, why: 'ambiguous', candidates: unknown });
+  const candidates = unexplained(known, maybe);
+  if (candidates.length > 0) return block(known, { reason: 'ambiguous', candidates });
   return { kind: 'create', seen: maybe.map(({ cron_job_id }) => cron_job_id) };
 }
 
-/** The outcome of a job that another process has reserved, if this one does not wait for it. */
-export function outcomeOfReserved(key: string, { at, isUnknown }: JobReservation, now: number): CreateOutcome {
-  // Its age chooses the words: whether it has ended is decided by watching it.
-  const isOld = isUnknown || now >= Date.parse(at) + LEASE_MS;
-  if (isOld) return { key, status: 'unknown', since: at };
-  return { key, status: 'blocked', why: 'in_progress', cron_job_id: null };
-}
-
-/** Decides what to do about a job. @param list undefined if it has not been read yet */
-export function decide(known: Knowledge, list: JobList | 'closed' | undefined): Decision {
-  const { key, data, standing, ensure, now } = known;
-  const recorded = standing.objects.findLast((each) => !hasOtherContent(each.data, data)) ?? standing.objects.at(-1);
-  if (recorded) return decideRecorded(known, recorded, list);
+function decideUnrecorded(known: Knowledge): Decision {
+  const { standing, list, canWait, now } = known;
   const [first] = standing.open;
-  if (first && ensure && !first.isUnknown) return { kind: 'wait', reservation: first };
-  if (first) return settled(outcomeOfReserved(key, first, now));
+  if (first) {
+    if (canWait && !first.isUnknown) return { kind: 'wait', reservation: first };
+    // Its age chooses the words: whether it has ended is decided by watching it.
+    const isOld = first.isUnknown || now >= Date.parse(first.at) + LEASE_MS;
+    return isOld ? { kind: 'settled', outcome: unknown(known, first.at) } : block(known, { reason: 'in_progress' });
+  }
   if (!list) return { kind: 'list' };
   return list === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, list);
+}
+
+/** Decides what to do about a job. */
+export function decide(known: Knowledge): Decision {
+  const { objects } = known.standing;
+  // Merged copies of the state may have left several.
+  const recorded = objects.findLast(({ data }) => findDifferences(data, known.job).length === 0) ?? objects.at(-1);
+  return recorded ? decideRecorded(known, recorded) : decideUnrecorded(known);
 }

@@ -8,7 +8,7 @@ import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts
 import { choice, identifier, mapping } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
-import type { WantedJob } from './create-wanted.ts';
+import type { WantedJob } from './create.ts';
 import { findAgent } from './find-agent.ts';
 import type { CronJob } from './job.ts';
 import type { AgentInput } from './job-flags.ts';

@@ -7,20 +7,19 @@ import {
   type CronSchedule,
   parseExpression,
   parseField,
-  parseFields,
   parseTimezone,
   ScheduleError,
 } from './schedule.ts';
 
-/** Checks a value with a parser of schedules. */
-function parsesAs<Value extends string | number>(parse: (text: string) => unknown) {
-  return v.rawCheck<Value>(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
+/** Reads a value with a parser of schedules. */
+function parsedAs<Value extends string | number, Parsed>(parse: (text: string) => Parsed) {
+  return v.rawTransform<Value, Parsed>(({ dataset, addIssue, NEVER }) => {
     try {
-      parse(String(dataset.value));
+      return parse(String(dataset.value));
     } catch (error) {
       if (!(error instanceof ScheduleError)) throw error;
       addIssue({ message: error.message });
+      return NEVER;
     }
   });
 }
@@ -28,7 +27,7 @@ function parsesAs<Value extends string | number>(parse: (text: string) => unknow
 function cronField(field: keyof CronFields, title: string, values: string) {
   return v.pipe(
     choice([v.string(), v.number()], (value) => (typeof value === 'number' ? v.number() : v.string())),
-    parsesAs((text) => parseField(field, text)),
+    parsedAs((text) => parseField(field, text)),
     v.title(title),
     v.description(`${values}: *, lists, ranges, and steps.`),
   );
@@ -36,14 +35,14 @@ function cronField(field: keyof CronFields, title: string, values: string) {
 
 export const timezone = v.pipe(
   v.string(),
-  parsesAs(parseTimezone),
+  parsedAs(parseTimezone),
   v.title('Timezone'),
   v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
 );
 
 const expression = v.pipe(
   v.string(),
-  parsesAs(parseExpression),
+  parsedAs(parseExpression),
   v.title('Cron expression'),
   v.description(
     'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
@@ -101,14 +100,11 @@ export function checkUniqueName(document: YamlDocument, path: Path, agent: strin
   else document.report(at, `this agent already has a job of this name at ${first}`);
 }
 
-/** Converts the schedule of a job in a file. @throws ScheduleError never for a job that fits the schema */
+/** The schedule of a job in a file. */
 export function toSchedule({
   schedule,
   timezone = 'UTC',
 }: Pick<v.InferOutput<typeof agentJobSchema>, 'schedule'> & { readonly timezone?: string | undefined }): CronSchedule {
-  const zone = { timezone: parseTimezone(timezone) };
-  if (typeof schedule === 'string') return { ...parseExpression(schedule), ...zone };
   const { minute, hour, day_of_week = '*' } = schedule;
-  const fields = { minute: String(minute), hour: String(hour), day_of_week: String(day_of_week) };
-  return { ...parseFields(fields), ...zone };
+  return { minute, hour, day_of_week, timezone };
 }

@@ -33,8 +33,8 @@ export interface JobIdentity {
 }
 
 /** What is known of what a job does and when. A part that is missing is not known. */
-interface Content<Schedule = ScheduleParts> {
-  readonly schedule?: Schedule | null | undefined;
+interface Content {
+  readonly schedule?: ScheduleParts | null | undefined;
   readonly instructions?: string | undefined;
   readonly instructions_hash?: string | null | undefined;
 }
@@ -135,8 +135,9 @@ export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructi
 /** The record of a job with this content; null for what is not known. */
 export function toJobData(
   { origin, agent_id, name }: JobIdentity,
-  { schedule = null, instructions }: Omit<Content<CronSchedule>, 'instructions_hash'>,
+  content: { readonly schedule?: CronSchedule | undefined; readonly instructions?: string | undefined },
 ): JobData {
+  const { schedule = null, instructions } = content;
   return {
     origin,
     agent_id,
@@ -173,10 +174,4 @@ export function findDifferences(before: Content, after: Content): CronDifference
   });
   if (!differ(hashOf(before), hashOf(after))) return found;
   return [...found, { field: 'instructions', before: before.instructions, after: after.instructions }];
-}
-
-/** Whether two records are of jobs with different content. */
-export function hasOtherContent(one: JobData, other: JobData): boolean {
-  const isSame = one.content_hash !== null && one.content_hash === other.content_hash;
-  return !isSame && findDifferences(one, other).length > 0;
 }

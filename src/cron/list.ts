@@ -105,14 +105,14 @@ export async function* listJobsOf(
   context.progress.start('Reading the jobs');
   const records = await readRecords(context);
   const spaces = readSpaces(records, http.baseUrl);
-  const describe = createScheduleDescriber();
+  const describe = createScheduleDescriber(context.clock);
   const now = context.clock.now();
   let leftOut = 0;
   for await (const { schedule, ...job } of joinJobs(http, records, now)) {
     const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
     if (!agents || agents.has(agent)) {
       const external_space_id = spaces.get(agent);
-      const { description, next_runs } = schedule ? await describe(schedule, now) : {};
+      const { description, next_runs } = schedule ? await describe(schedule) : {};
       const json = { in_words: description ?? null, ...job.json, ...(external_space_id && { external_space_id }) };
       yield { ...job, external_space_id, description, next: next_runs?.[0], json };
     } else if (job.agent_id === undefined) leftOut += 1;

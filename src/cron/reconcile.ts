@@ -4,16 +4,8 @@ import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standings } from '../state/standing.ts';
-import {
-  findDifferences,
-  hasOtherContent,
-  JOBS,
-  type JobReservation,
-  matchIdentity,
-  openReservations,
-  recordedIds,
-} from './job.ts';
-import type { CreateOutcome } from './outcomes.ts';
+import { findDifferences, JOBS, type JobReservation, matchIdentity, openReservations, recordedIds } from './job.ts';
+import { type JobOutcome, outcome } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -39,7 +31,7 @@ function findCreated(
   const { same, maybe } = findInList(list, data);
   const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !recorded.has(id) && !seen?.includes(id));
   const [only, ...more] = found;
-  const others = open.filter((other) => other.key !== key || hasOtherContent(other.data, data));
+  const others = open.filter((other) => other.key !== key || findDifferences(other.data, data).length > 0);
   const isMatch =
     only !== undefined &&
     more.length === 0 &&
@@ -141,7 +133,7 @@ export async function findLostJob(
   { log, origin, lists }: { readonly log: Log; readonly origin: string; readonly lists: JobLists },
   reservation: JobReservation,
   error: unknown,
-): Promise<CreateOutcome | undefined> {
+): Promise<JobOutcome | undefined> {
   try {
     const list = await lists.anew();
     const records = await log.read();
@@ -151,10 +143,9 @@ export async function findLostJob(
     if (!match) return undefined;
     await adopt(log, reservation, match);
     const { cron_job_id } = match;
-    const { key } = reservation;
     // A service that accepted the request without telling an id has created this one.
-    if (isWithoutId(error)) return { key, status: 'created', cron_job_id };
-    return { key, status: 'adopted', cron_job_id, isScheduleUnknown: !completeSchedule(match.schedule) };
+    if (isWithoutId(error)) return outcome('created', { cron_job_id });
+    return outcome('adopted', { cron_job_id, isScheduleUnknown: !completeSchedule(match.schedule) });
   } catch (failure) {
     if (failure instanceof PartnerctlError) return undefined;
     throw failure;

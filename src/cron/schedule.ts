@@ -85,7 +85,7 @@ function selectValues(fields: CronFields): Readonly<Record<FieldName, readonly n
  * @returns them as they are sent: with numbers for names, without leading zeros, and with 0 for Sunday
  * @throws ScheduleError
  */
-export function parseFields(typed: CronFields): CronFields {
+function parseFields(typed: CronFields): CronFields {
   const fields = writeNumbers(typed);
   const values = selectValues(fields);
   return fields.day_of_week.includes('7') ? { ...fields, day_of_week: values.day_of_week.join(',') } : fields;

@@ -3,12 +3,14 @@ import type { Http } from '../api/http.ts';
 import { backoffMs } from '../api/retry.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
 import { type PlanDeps, type ProvisionOptions, planDocument } from './plan-manifests.ts';
 
 export interface InstallDeps extends PlanDeps {
   readonly http: Http;
+  readonly clock: Clock;
   readonly random: () => number;
   /** How often a POST is repeated after a failure that may pass. */
   readonly retries: number;

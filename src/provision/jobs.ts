@@ -14,13 +14,12 @@ import { type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
 
 /** Adds to the steps of a plan what its jobs are: their schedules in words, and their next runs. */
-export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule, now: number): Promise<void> {
+export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule): Promise<void> {
   const steps = plan.steps.filter((step): step is JobStep => step.op === 'create_job').values();
   for (const { wanted, agent_id } of plan.agents) {
     for (const job of cronJobsOf(wanted)) {
-      const item = { index: 0, source: undefined, job: { ...job, agent_id }, key: null };
       const step = steps.next().value;
-      if (step) setJob(step, await initialCronResult(item, now, describe));
+      if (step) setJob(step, await initialCronResult({ ...job, agent_id }, describe));
     }
   }
 }

@@ -103,7 +103,7 @@ export interface ManifestDocument {
   readonly manifest: Manifest;
 }
 
-/** The cron jobs of an agent, with parsed schedules. They were checked when the manifest was read. */
+/** The cron jobs of an agent. */
 export function cronJobsOf({ cron = [] }: ManifestAgent): Omit<CronJob, 'agent_id'>[] {
   return cron.map((job) => ({ name: job.name, instructions: job.instructions, schedule: toSchedule(job) }));
 }

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
-import type { Clock } from '../platform/clock.ts';
 import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
@@ -10,7 +9,6 @@ import { planSpace, type SpacePlan } from './plan.ts';
 export interface PlanDeps {
   readonly observer: Observer;
   readonly describe: DescribeSchedule;
-  readonly clock: Clock;
   readonly createJobs: CreateJobs;
 }
 
@@ -23,18 +21,18 @@ export interface ProvisionOptions {
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
 export async function planDocument(
-  { observer, describe, clock }: PlanDeps,
+  { observer, describe }: PlanDeps,
   document: ManifestDocument,
   options: Pick<ProvisionOptions, 'installRenamed'>,
 ): Promise<SpacePlan> {
   const plan = planSpace(document, await observer.observe(document), options);
-  await describeJobs(plan, describe, clock.now());
+  await describeJobs(plan, describe);
   return plan;
 }
 
 /** Describes a document of which nothing is started: the run was stopped, or only the manifest is checked. */
 export async function describeUnstarted(
-  { describe, clock }: Pick<PlanDeps, 'describe' | 'clock'>,
+  { describe }: Pick<PlanDeps, 'describe'>,
   document: ManifestDocument,
   status: 'planned' | 'skipped' | 'failed',
   error?: unknown,
@@ -42,7 +40,7 @@ export async function describeUnstarted(
   const nothing = { space: undefined, agents: undefined, fact: undefined };
   const plan = planSpace(document, nothing, { installRenamed: true });
   for (const step of plan.steps) step.status = status;
-  await describeJobs(plan, describe, clock.now());
+  await describeJobs(plan, describe);
   return { ...plan, ...(error !== undefined && { error }) };
 }
 

@@ -36,9 +36,9 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
   // What a variable holds may be a secret, so only the variable is named.
   const variables = document.variables(path).join(' and ');
   const actual = variables === '' ? describeValue(value) : `the value of ${variables}`;
-  // The message of such a check quotes the value.
-  if (issue.type === 'raw_check' && variables !== '') document.report(path, `${subject} is not valid: ${actual}`);
-  else if (issue.kind === 'validation') document.report(path, `${subject} ${issue.message}`);
+  // Its message quotes the value.
+  if (issue.type === 'raw_transform' && variables !== '') document.report(path, `${subject} is not valid: ${actual}`);
+  else if (issue.kind !== 'schema') document.report(path, `${subject} ${issue.message}`);
   else {
     const isUnquoted = issue.type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
     // The choices of a picklist are in it as `("a" | "b")`.

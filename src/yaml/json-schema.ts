@@ -11,8 +11,8 @@ export function jsonSchema(schema: GenericSchema): object {
   return toJsonSchema(schema, {
     target: 'draft-07',
     typeMode: 'input',
-    // Checks in code have no counterpart in JSON Schema.
-    ignoreActions: ['check', 'raw_check'],
+    // What code checks and reads has no counterpart in JSON Schema.
+    ignoreActions: ['check', 'raw_transform'],
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
       valibotSchema.type === 'picklist' ? { anyOf: [converted, VARIABLE] } : undefined,
   });

@@ -2,7 +2,8 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { CronResult, WantedJob } from '../../cron/create-wanted.ts';
+import type { WantedJob } from '../../cron/create.ts';
+import type { CronResult } from '../../cron/create-wanted.ts';
 import type { TypedJob } from '../../cron/job-flags.ts';
 import { InputError, InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
@@ -77,7 +78,7 @@ async function* createAll(
   const { openJobs } = await import('../../cron/create-wanted.ts');
   const { progress } = context;
   progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
-  const jobs = openJobs(context, { http: await context.http(), log: await context.log(), ...options });
+  const jobs = openJobs(context, await context.http(), await context.log(), options);
   let count = 0;
   for await (const result of jobs.create(wanted)) {
     count += 1;

@@ -67,7 +67,7 @@ export async function openProvisioning(
     const known = 'Only what the state recorded is known.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const { lists, describe, create } = openJobs(context, { http, log, ensure: true, dryRun: isPlan });
+  const { lists, describe, create } = openJobs(context, http, log, { ensure: true, dryRun: isPlan });
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
     const results: CronResult[] = [];
     const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));

@@ -61,8 +61,8 @@ export async function provisionDocuments(
 /** Shows the documents as valid, without calling the service. */
 export function checkDocuments(context: Context, documents: readonly ManifestDocument[]): CommandResult {
   async function* checked(): AsyncGenerator<SpacePlan> {
-    const deps = { describe: createScheduleDescriber(), clock: context.clock };
-    for (const document of documents) yield await describeUnstarted(deps, document, 'planned');
+    const describe = createScheduleDescriber(context.clock);
+    for (const document of documents) yield await describeUnstarted({ describe }, document, 'planned');
   }
   return toResult(context, checked(), documents.length);
 }

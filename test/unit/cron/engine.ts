@@ -1,9 +1,8 @@
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { adoptJob, type ChangeDeps, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { type CreateDeps, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
+import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, contentHash, cronKey, JOBS, type JobStanding } from '../../../src/cron/job.ts';
-import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import { toWireSchedule } from '../../../src/cron/schedule.ts';
 import { createJobLists, type JobList, type JobLists } from '../../../src/cron/service-jobs.ts';
@@ -26,7 +25,7 @@ import { standingOf, standings } from '../../../src/state/standing.ts';
  * needs another one of these, and neither another world nor other scenarios.
  */
 
-export type { CreateOutcome, CronJob, LogRecord, SendOptions };
+export type { CreatedJob, CronJob, LogRecord, SendOptions };
 
 const ORIGIN = 'https://partner.test/v1';
 
@@ -54,6 +53,12 @@ export const failures = {
 /** Whether an error is one that the program shows to its user, and no bug. */
 export function isShown(error: unknown): boolean {
   return error instanceof PartnerctlError;
+}
+
+/** The status of a job, or why it is blocked. */
+export function statusOf({ status, error }: CreatedJob): string {
+  const { reason } = Object(error instanceof PartnerctlError ? error.info.details : undefined);
+  return status === 'blocked' ? reason : status;
 }
 
 /** A job as the service lists it; what it does not show is undefined. */
@@ -125,13 +130,17 @@ export class Engine {
     });
   }
 
-  async create(job: CronJob, options: CreateOptions): Promise<CreateOutcome> {
-    const { around, log } = this;
-    const { clock, post } = around;
-    const deps = { ...this.base(), log, clock, lists: this.lists(), post, onUnavailable: async () => undefined };
-    const [outcome] = await createJobs(deps, [job], options);
-    if (!outcome) throw new Error('A job has no outcome.');
-    return outcome;
+  async create(job: CronJob, options: CreateOptions): Promise<CreatedJob> {
+    const { post } = this.around;
+    const quiet = { onUnavailable: async () => undefined, onWait: () => undefined };
+    const created: CreatedJob[] = [];
+    const wanted = [{ index: 0, source: undefined, job }];
+    await createJobs({ ...this.base(), lists: this.lists(), post, ...quiet }, wanted, options, (each) =>
+      created.push(each),
+    );
+    const [only, ...more] = created;
+    if (!only || more.length > 0) throw new Error('A job has one outcome.');
+    return only;
   }
 
   reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {

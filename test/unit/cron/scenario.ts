@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type CreateOutcome, type CronJob, hasSameContent, isShown, jobIdOf, keyOf } from './engine.ts';
+import { type CreatedJob, type CronJob, hasSameContent, isShown, jobIdOf, keyOf, statusOf } from './engine.ts';
 import { type AppendFate, type Fate, type ListSays, type PostFate, type Process, World } from './world.ts';
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
@@ -41,8 +41,8 @@ function bug(world: World, error: unknown): void {
   world.violations.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
-function checkClaim(world: World, which: Which, outcome: CreateOutcome, process: Process): void {
-  if (!('cron_job_id' in outcome) || outcome.cron_job_id === null) return;
+function checkClaim(world: World, which: Which, outcome: CreatedJob, process: Process): void {
+  if (outcome.cron_job_id === null) return;
   const made = world.jobs.find(({ cron_job_id }) => cron_job_id === outcome.cron_job_id);
   if (!made || keyOf(made) !== outcome.key) {
     world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
@@ -64,7 +64,7 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
     const outcome = await process.run(() => process.engine.create(jobOf(event), { ensure, dryRun: false }));
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
-    return outcome.status === 'blocked' ? outcome.why : outcome.status;
+    return statusOf(outcome);
   } catch (error) {
     bug(world, error);
     return 'error';
