@@ -1,8 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import { type HistoryPage, type HistoryReader, missingIn404 } from '../api/history.ts';
-import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { NotFoundError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Health } from './health.ts';
 import type { Pace } from './pace.ts';
@@ -10,13 +9,8 @@ import { isFatal, noHistoryError, outageError } from './poll-failure.ts';
 import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
 import { Shown } from './shown.ts';
 
-export type SessionEvent = { readonly ref: SessionRef } & (
-  | {
-      readonly kind: 'message';
-      readonly message: Message;
-      /** Whether it existed at the start. */
-      readonly isBacklog: boolean;
-    }
+export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (
+  | { readonly kind: 'message'; readonly message: Message; readonly isBacklog: boolean }
   /** Everything that existed at the start has been shown. */
   | { readonly kind: 'caught-up' }
   /** A complete response to a poll that began `at` a time (milliseconds since the epoch). */
@@ -30,23 +24,20 @@ export type SessionEvent = { readonly ref: SessionRef } & (
   | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
 );
 
-export interface FollowDeps {
-  readonly http: Http;
+/** How to poll a session. What is not of one session is shared by those of a command. */
+export interface Polling {
   readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends following when aborted. */
-  readonly signal: AbortSignal;
-  /** How long following may still take, in milliseconds. */
-  readonly remainingMs: () => number;
-}
-
-/** How to poll a session. */
-interface Polling extends FollowDeps {
+  /** That of the service. */
+  readonly baseUrl: string;
   readonly reader: HistoryReader;
   /** Limits the polls at a time. */
   readonly limit: LimitFunction;
   readonly health: Health;
   readonly pace: Pace;
+  /** Ends following when aborted. */
+  readonly signal: AbortSignal;
+  /** How long following may still take, in milliseconds. */
+  readonly remainingMs: () => number;
   /** Whether to end once everything that exists has been read. */
   readonly once: boolean;
   /** How long an outage may last, in milliseconds. */
@@ -68,24 +59,22 @@ function lastOf<Item>(items: readonly Item[], count: number): readonly Item[] {
 class FollowedSession {
   private readonly polling: Polling;
   private readonly ref: SessionRef;
-  private readonly key: string;
   private readonly shown: Shown;
   /** How many messages of the backlog are wanted. */
   private readonly wanted: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
-  /** Whether more may follow the last response, so that the next poll starts at the newest message. */
+  /** Whether more may follow the last response, so that the next poll starts at the newest message, and at once. */
   private isDraining = false;
   private wasRead = false;
   private failures = 0;
   /** What is reported only once. */
-  private readonly reported = new Set<'gap' | 'unknown-session'>();
+  private readonly reported = new Set<SessionEvent['kind']>();
 
   constructor(polling: Polling, ref: SessionRef, start: FollowStart) {
     this.polling = polling;
     this.ref = ref;
-    this.key = sessionKey(ref);
     this.shown = new Shown(start, polling.clock.now());
     this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
@@ -95,9 +84,13 @@ class FollowedSession {
     while (!this.isOver()) {
       const startedAt = this.polling.clock.now();
       const cursor = this.shown.nextCursor(startedAt, this.isDraining);
-      const fresh = yield* this.poll(cursor, startedAt);
-      if (fresh === undefined) continue;
-      yield* this.complete(fresh, cursor, startedAt);
+      try {
+        yield* this.complete(yield* this.readPages(cursor), cursor, startedAt);
+      } catch (error) {
+        // The end may have cut the poll short.
+        if (this.isOver()) return;
+        yield* this.handleFailure(error, cursor, startedAt);
+      }
       if (this.polling.once && this.isCaughtUp) return;
       if (!this.isDraining) await this.pause();
     }
@@ -107,36 +100,20 @@ class FollowedSession {
     return this.polling.signal.aborted || this.polling.remainingMs() <= 0;
   }
 
-  /** @returns how many messages are new; undefined after a failure, and a pause */
-  private async *poll(cursor: string | undefined, startedAt: number): Events<number | undefined> {
-    try {
-      return yield* this.readPages(cursor);
-    } catch (error) {
-      // The end may have cut the poll short.
-      if (this.isOver()) return undefined;
-      if (!(error instanceof PartnerctlError)) throw error;
-      this.isDraining = true;
-      const isRefused = error instanceof NotFoundError || error instanceof RefusedError;
-      if (isRefused && !error.info.fromGateway && this.shown.refuse(cursor)) return undefined;
-      return yield* this.handleFailure(error, cursor, startedAt);
-    }
-  }
-
+  /** @returns how many messages are new */
   private async *readPages(cursor: string | undefined): Events<number> {
-    const { reader, limit, health, clock, signal } = this.polling;
+    const { reader, limit, health, clock, signal, once } = this.polling;
     const { ref } = this;
     const isBacklog = !this.isCaughtUp;
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: this.wanted }) };
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
-    const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
-    const pages = reader.readAfter(position, limits);
+    const pages = reader.readAfter(position, () => ({ retries: 0, timeoutMs: timeoutMs(), signal }));
     let fresh = 0;
     for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
       const page = next.value;
       this.wasRead = true;
-      const holdsUnfinished = !this.polling.once && !page.hasMore;
-      const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished });
-      if (added.length > 0) health.arrive(this.key, added.length, clock.now());
+      const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished: !once && !page.hasMore });
+      if (added.length > 0) health.arrive(sessionKey(ref), added.length, clock.now());
       yield* this.reportGap(page, added.length, isBacklog && cursor === undefined);
       if (this.held) this.held = lastOf([...this.held, ...added], this.wanted);
       else for (const message of added) yield { kind: 'message', ref, message, isBacklog };
@@ -148,46 +125,46 @@ class FollowedSession {
 
   /** Reports a page that may not be all, once. @param isFromStart whether the page should reach back to the first message */
   private *reportGap({ messages, unexplained, mayHideOlder }: HistoryPage, fresh: number, isFromStart: boolean) {
-    const { ref } = this;
     const isEnough = isFromStart ? messages.length >= this.wanted : messages.length < MIN_FULL_PAGE;
     const isDoubtful = mayHideOlder && !isEnough && fresh === messages.length;
-    if (this.reported.has('gap') || (unexplained === undefined && !isDoubtful)) return;
+    const isCertain = unexplained !== undefined;
+    if (this.reported.has('gap') || !(isCertain || isDoubtful)) return;
     this.reported.add('gap');
-    const evidence =
-      unexplained === undefined
-        ? `the service sent ${fresh} messages, newest first, without a link to older ones and without saying that these are all`
-        : `the service announces more messages with ${unexplained}, but sends none`;
-    yield { kind: 'gap', ref, evidence, isCertain: unexplained !== undefined } as const;
+    const evidence = isCertain
+      ? `the service announces more messages with ${unexplained}, but sends none`
+      : `the service sent ${fresh} messages, newest first, without a link to older ones and without saying that these are all`;
+    yield { kind: 'gap', ref: this.ref, evidence, isCertain } as const;
   }
 
-  /** @throws PartnerctlError that polling again cannot resolve, or after an outage of `maxOutageMs` */
-  private async *handleFailure(
-    error: PartnerctlError,
-    cursor: string | undefined,
-    startedAt: number,
-  ): Events<number | undefined> {
-    const { clock, health, http, once, lagsUntil, maxOutageMs } = this.polling;
-    const { ref, wasRead } = this;
-    const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !wasRead;
-    if (isNotFound && cursor !== undefined && clock.now() < lagsUntil) {
-      await this.pause();
-      return undefined;
-    }
+  /** @throws what polling again cannot resolve, or has not resolved for `maxOutageMs` */
+  private async *handleFailure(error: unknown, cursor: string | undefined, startedAt: number): Events {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const { clock, health, lagsUntil, maxOutageMs } = this.polling;
+    const { ref } = this;
+    this.isDraining = true;
+    const isNotFound = error instanceof NotFoundError && !error.info.fromGateway && !this.wasRead;
+    if (isNotFound && cursor !== undefined && clock.now() < lagsUntil) return await this.pause();
     // The service knows a session only from its first message on. Its code tells a source from a session.
     if (isNotFound && cursor === undefined && !/source/i.test(error.info.code ?? '')) {
-      // A service that takes the source under another name may say that the source was not found.
-      if (once && missingIn404(error) !== 'session') throw noHistoryError(error, http.baseUrl);
-      if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
-      this.reported.add('unknown-session');
-      return 0;
+      yield* this.treatAsEmpty(error, startedAt);
+      return;
     }
-    if (isFatal(error, wasRead)) throw error;
+    // A service may refuse a cursor that is not the newest message.
+    if (isFatal(error, this.wasRead || cursor !== this.shown.newest)) throw error;
     this.failures += 1;
-    if (health.fail(this.key, error, startedAt, clock.now())) yield { kind: 'outage', ref, error };
+    if (health.fail(sessionKey(ref), error, startedAt, clock.now())) yield { kind: 'outage', ref, error };
     const retryAt = Date.parse(error.info.retryAt ?? '');
     await this.pause(Number.isNaN(retryAt) ? 0 : retryAt - clock.now());
     if (this.outageLeftMs() <= 0) throw outageError(error, maxOutageMs);
-    return undefined;
+  }
+
+  private *treatAsEmpty(error: NotFoundError, startedAt: number): Generator<SessionEvent, void, void> {
+    const { once, baseUrl } = this.polling;
+    // A service that takes the source under another name may say that the source was not found.
+    if (once && missingIn404(error) !== 'session') throw noHistoryError(error, baseUrl);
+    if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref: this.ref, error };
+    this.reported.add('unknown-session');
+    yield* this.complete(0, undefined, startedAt);
   }
 
   /** Handles what a complete response means for the session. */
@@ -204,7 +181,7 @@ class FollowedSession {
     }
     this.isDraining = !this.isCaughtUp || fresh >= MIN_FULL_PAGE;
     if (this.isDraining) return;
-    const ended = health.succeed(this.key, clock.now());
+    const ended = health.succeed(sessionKey(ref), clock.now());
     if (ended) yield { kind: 'recovered', ref, ...ended };
     yield { kind: 'polled', ref, at: startedAt, isQuiet: fresh === 0 };
   }

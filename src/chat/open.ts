@@ -3,10 +3,10 @@ import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, isCtrlC, PartnerctlError, withHint } from '../errors.ts';
-import { type ChatContext, followDeps, openPlaces } from './context.ts';
+import type { ChatContext } from './context.ts';
 import { Follower } from './follow.ts';
 import type { SessionEvent } from './follow-session.ts';
-import type { Places } from './places.ts';
+import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
 import type { SessionRef } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
@@ -55,7 +55,7 @@ class OpenChat {
     const { context, http } = parts;
     this.parts = parts;
     this.session = session;
-    this.follower = new Follower({ ...followDeps(context, http), signal: context.abortSignal });
+    this.follower = new Follower(context, http);
   }
 
   /** @throws what ended the conversation, or kept messages from being sent */
@@ -175,7 +175,7 @@ export async function openChat(
 ): Promise<void> {
   const http = await context.http();
   const session = { source_id: await findSource(http, source, context.command), session_id };
-  const places = await openPlaces(context, http, async (text) => prompt.say(text));
+  const places = await openPlaces({ ...context, warn: async (text) => prompt.say(text) }, http);
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);

@@ -1,11 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
+import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { type SessionRef, sessionKey } from './session.ts';
+import type { ChatContext } from './context.ts';
+import type { SessionRef } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
@@ -14,13 +15,6 @@ const MAX_IDS = 100;
 interface Place extends SessionRef {
   readonly origin: string;
   readonly ids: readonly string[];
-}
-
-interface PlacesOutput {
-  /** What it would change is not written: an id contains a secret. */
-  redact(text: string): string;
-  /** Says that something cannot be recorded. */
-  warn(text: string): Promise<void>;
 }
 
 function parse(text: string): unknown {
@@ -42,101 +36,84 @@ function decodePlace(text: string): Place | undefined {
   return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids: all };
 }
 
-/** Reads a file. @returns undefined if there is none @throws LocalError */
-export async function readIfExists<Content>(path: string, read: () => Promise<Content>): Promise<Content | undefined> {
+/** Reads what may not exist. @throws LocalError */
+function readIfExists<Content>(path: string, read: (path: string) => Content): Content | undefined {
   try {
-    return await read();
+    return read(path);
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
-    throw toLocalError(path, 'read', error);
+    throw new LocalError(`${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
 }
 
-/** The error of a file that cannot be used. */
-export function toLocalError(path: string, action: 'read' | 'written', error: unknown): LocalError {
-  return new LocalError(`${path} cannot be ${action}.`, { why: describeFileError(error), cause: error });
-}
-
-function replaceFile(path: string, text: string): void {
-  const temporary = `${path}.${randomUUID()}.tmp`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+function readText(path: string): string {
+  return readIfExists(path, (file) => readFileSync(file, 'utf8')) ?? '';
 }
 
 /**
- * The sessions of a service that this machine has sent messages to, or read, and where the tail of each ended: one file a
- * session, which holds ids and no text.
+ * What this machine keeps of the conversations with a service, in `chat/` beside the state: ids, and no text. Each session has a
+ * file that says where its tail ended. A write that fails is a warning: what was sent or shown stays so.
  */
 export class Places {
+  readonly origin: string;
+  private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
   private readonly directory: string;
-  private readonly origin: string;
-  private readonly output: PlacesOutput;
+  /** The files that this object has written. */
+  private readonly written = new Set<string>();
   private isRecording = true;
-  /** The ids that were read from files, by key (see `sessionKey`). */
-  private readonly known = new Map<string, readonly string[]>();
-  /** The keys of the sessions whose files this object has replaced. */
-  private readonly replaced = new Set<string>();
 
-  /** @param stateDirectory the directory of the local state @param origin the base URL of the service */
-  constructor(stateDirectory: string, origin: string, output: PlacesOutput) {
-    this.directory = join(stateDirectory, 'chat');
+  /** @param statePath the file of the local state @param origin the base URL of the service */
+  constructor(context: Pick<ChatContext, 'redact' | 'warn'>, statePath: string, origin: string) {
+    this.context = context;
+    this.directory = join(dirname(statePath), 'chat');
     this.origin = origin;
-    this.output = output;
   }
 
   /** Returns the last ids that a tail of the session showed, oldest first. @throws LocalError if they cannot be read */
-  async read(ref: SessionRef): Promise<readonly string[]> {
-    const path = this.pathOf(ref);
-    const place = decodePlace((await readIfExists(path, () => readFile(path, 'utf8'))) ?? '');
-    if (place) this.known.set(sessionKey(ref), place.ids);
-    return place?.ids ?? [];
+  read(ref: SessionRef): readonly string[] {
+    return decodePlace(readText(this.pathOf(ref)))?.ids ?? [];
   }
 
-  /** Returns every session. @throws LocalError if the directory cannot be read */
-  async list(): Promise<readonly SessionRef[]> {
-    const texts = await readIfExists(this.directory, async () => {
-      const names = (await readdir(this.directory)).filter((name) => name.endsWith('.json')).sort();
-      // A file may be replaced meanwhile, but is never missing.
-      return await Promise.all(names.map((name) => readFile(join(this.directory, name), 'utf8')));
-    });
-    const places = (texts ?? []).flatMap((text) => decodePlace(text) ?? []);
+  /** Returns every session. @throws LocalError if they cannot be read */
+  list(): readonly SessionRef[] {
+    const names = readIfExists(this.directory, (path) => readdirSync(path)) ?? [];
+    const files = names.filter((name) => name.endsWith('.json')).sort();
+    const places = files.flatMap((name) => decodePlace(readText(join(this.directory, name))) ?? []);
     return places
       .filter(({ origin }) => origin === this.origin)
       .map(({ source_id, session_id }) => ({ source_id, session_id }));
   }
 
-  /** Records that the session exists, as `record` does. */
+  /** Records that the session exists. */
   async remember(ref: SessionRef): Promise<void> {
-    const key = sessionKey(ref);
-    if (this.known.has(key) || this.replaced.has(key)) return;
-    await this.record(async () => {
-      await this.read(ref);
-      if (!this.known.has(key)) await this.write(ref, []);
-    });
+    if (!existsSync(this.pathOf(ref))) await this.add(ref, []);
   }
 
-  /** Records that messages were shown, as `record` does. A crash leaves the place before or this one. */
-  async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    await this.record(() => this.write(ref, ids));
-  }
-
-  /** Records something, unless an earlier record has failed. A failure is a warning: what was sent or shown stays so. */
-  async record(action: () => Promise<void>): Promise<void> {
-    if (!this.isRecording) return;
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof PartnerctlError)) throw error;
-      this.isRecording = false;
-      const consequence = 'What follows is not recorded: `chat watch` and --resume do not know it.';
-      await this.output.warn(`${error.message} ${consequence}`);
+  /**
+   * Records that messages were shown. A crash leaves the place before or this one. The file is replaced at first, and then
+   * appended to, which costs a tenth.
+   */
+  async add({ source_id, session_id }: SessionRef, ids: readonly string[]): Promise<void> {
+    const path = this.pathOf({ source_id, session_id });
+    if (this.written.has(path)) {
+      await this.write(path, () => ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
+      return;
     }
+    const place = (): Place => {
+      return { origin: this.origin, source_id, session_id, ids: [...this.read({ source_id, session_id }), ...ids] };
+    };
+    await this.write(path, () => `${JSON.stringify(place())}\n`, `${path}.${randomUUID()}.tmp`);
+  }
+
+  /** Reads the log of acknowledged messages (see `SentLog`). @throws LocalError */
+  readSent(): string {
+    return readText(join(this.directory, 'sent.log'));
+  }
+
+  /** Adds to the log of acknowledged messages. */
+  async addSent(line: string): Promise<void> {
+    // The newline comes first, too, so that a torn line before it does not spoil this one.
+    await this.write(join(this.directory, 'sent.log'), () => `\n${line}\n`);
   }
 
   /** Checks a session before anything is sent to it. @throws InputError if an id contains a secret */
@@ -144,30 +121,25 @@ export class Places {
     this.refuseSecret(JSON.stringify([source_id, session_id]));
   }
 
-  /** Replaces the file at first, and then appends to it, which costs a tenth. Synchronous: it reaches only the page cache. */
-  private async write(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    const key = sessionKey(ref);
-    const path = this.pathOf(ref);
-    const isReplaced = this.replaced.has(key);
-    const lines = isReplaced ? ids : [this.placeOf(ref, ids)];
-    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-    this.refuseSecret(text);
+  /** Appends to a file or, by way of a temporary one, replaces it. Synchronous: it reaches only the page cache. */
+  private async write(path: string, toText: () => string, temporary = path): Promise<void> {
+    if (!this.isRecording) return;
     try {
-      if (isReplaced) appendFileSync(path, text);
-      else replaceFile(path, text);
+      const text = toText();
+      this.refuseSecret(text);
+      if (!this.written.has(path)) mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+      appendFileSync(temporary, text, { mode: 0o600 });
+      if (temporary !== path) renameSync(temporary, path);
+      this.written.add(path);
     } catch (error) {
-      throw toLocalError(path, 'written', error);
+      this.isRecording = false;
+      const consequence = 'What follows is not recorded: `chat watch` and --resume do not know it.';
+      await this.context.warn(`${this.directory} cannot be written: ${describeFileError(error)}. ${consequence}`);
     }
-    this.replaced.add(key);
-  }
-
-  private placeOf({ source_id, session_id }: SessionRef, ids: readonly string[]): Place {
-    const known = this.known.get(sessionKey({ source_id, session_id })) ?? [];
-    return { origin: this.origin, source_id, session_id, ids: [...known, ...ids].slice(-MAX_IDS) };
   }
 
   private refuseSecret(text: string): void {
-    if (this.output.redact(text) === text) return;
+    if (this.context.redact(text) === text) return;
     throw new InputError('A secret would be written to the state.', {
       why: 'An id in this command contains the token, or another secret.',
       hint: 'Use an id without it.',
@@ -178,4 +150,9 @@ export class Places {
     const key = JSON.stringify([this.origin, source_id, session_id]);
     return join(this.directory, `${hash('sha256', key, 'hex').slice(0, 32)}.json`);
   }
+}
+
+/** Opens what this machine keeps of the conversations with a service. @throws UsageError if the address of the state is invalid */
+export async function openPlaces(context: ChatContext, http: Http): Promise<Places> {
+  return new Places(context, await context.statePath(), http.baseUrl);
 }

@@ -25,12 +25,16 @@ const ROW_HINT =
   'a row is one JSON object on a line, with "session_id" (or --session), "text", "source_id" (or --source), and "external_message_id"';
 
 const TEXT = v.pipe(v.string('must be text'), v.regex(/\S/, 'must not be empty'));
-const ROW = v.strictObject(
-  { source_id: v.optional(TEXT), session_id: v.optional(TEXT), text: TEXT, external_message_id: v.optional(TEXT) },
-  ({ kind, expected }) => (kind === 'schema' && expected === 'never' ? 'is not a key of a row' : 'is missing'),
-);
 
-type TypedRow = v.InferOutput<typeof ROW>;
+function rowSchema({ source_id, session_id }: RowDefaults) {
+  const orDefault = (value: string | undefined) => (value === undefined ? TEXT : v.optional(TEXT, value));
+  const entries = { source_id: orDefault(source_id), session_id: orDefault(session_id), text: TEXT };
+  return v.strictObject({ ...entries, external_message_id: v.optional(TEXT) }, ({ expected }) =>
+    expected === 'never' ? 'is not a key of a row' : 'is missing',
+  );
+}
+
+type TypedRow = v.InferOutput<ReturnType<typeof rowSchema>>;
 
 /**
  * The external id of a row that gives none: the same in each run, and another one for each row of the file. It never changes,
@@ -53,26 +57,18 @@ function rangeOf(line: string, key: string): Range {
 }
 
 /** Parses one line. Adds its mistakes to `found`. */
-function parseLine(line: string, defaults: RowDefaults, found: ProblemList): TypedRow | undefined {
+function parseLine(line: string, schema: ReturnType<typeof rowSchema>, found: ProblemList): TypedRow | undefined {
   const parsed = parseJsonText(line);
-  if ('message' in parsed) {
-    found.add([0, 0], parsed.message, ROW_HINT);
+  if ('message' in parsed || !isJsonObject(parsed.value)) {
+    found.add([0, 0], 'message' in parsed ? parsed.message : 'a row must be a JSON object', ROW_HINT);
     return undefined;
   }
-  if (!isJsonObject(parsed.value)) {
-    found.add([0, 0], 'a row must be a JSON object', ROW_HINT);
-    return undefined;
-  }
-  const { issues, typed, output } = v.safeParse(ROW, parsed.value);
-  for (const { path, message } of issues ?? []) {
+  const { issues = [], typed, output } = v.safeParse(schema, parsed.value);
+  for (const { path, message } of issues) {
     const key = String(path?.[0].key);
     found.add(rangeOf(line, key), `${quoted(key)} ${message}`, ROW_HINT);
   }
-  if (!typed) return undefined;
-  for (const key of ['source_id', 'session_id'] as const) {
-    if ((output[key] ?? defaults[key]) === undefined) found.add([0, 0], `${quoted(key)} is missing`, ROW_HINT);
-  }
-  return output;
+  return typed && issues.length === 0 ? output : undefined;
 }
 
 /**
@@ -81,6 +77,7 @@ function parseLine(line: string, defaults: RowDefaults, found: ProblemList): Typ
  * @throws InputError that shows every mistake with file, line, and column
  */
 export function readRows(name: string, text: string, defaults: RowDefaults): readonly Row[] {
+  const schema = rowSchema(defaults);
   const rows: Row[] = [];
   const problems: Problem[] = [];
   /** How often each content came without an id. */
@@ -88,14 +85,13 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
   /** The first row of each external id. */
   const byId = new Map<string, Row>();
 
-  function toRow({ text, external_message_id, ...typed }: TypedRow, line: number): Row {
-    const { source_id = defaults.source_id ?? '', session_id = defaults.session_id ?? '' } = typed;
-    const content = { source_id, session_id, text };
-    if (external_message_id !== undefined) return { ...content, external_message_id, line };
+  function addRow({ external_message_id, ...content }: TypedRow, line: number): Row {
     const key = JSON.stringify(content);
     const occurrence = (occurrences.get(key) ?? 0) + 1;
-    occurrences.set(key, occurrence);
-    return { ...content, external_message_id: deriveExternalId(content, occurrence), line };
+    if (external_message_id === undefined) occurrences.set(key, occurrence);
+    const row = { ...content, external_message_id: external_message_id ?? deriveExternalId(content, occurrence), line };
+    rows.push(row);
+    return row;
   }
 
   for (const [index, line] of text
@@ -104,13 +100,12 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
     .entries()) {
     if (line.trim() === '') continue;
     const found = new ProblemList(toSourceText({ name, text: line }, index + 1));
-    const typed = parseLine(line, defaults, found);
-    if (typed && found.size === 0) {
-      const row = toRow(typed, index + 1);
+    const typed = parseLine(line, schema, found);
+    if (typed) {
+      const row = addRow(typed, index + 1);
       const key = JSON.stringify([row.source_id, row.session_id, row.external_message_id]);
       const first = byId.get(key) ?? row;
       byId.set(key, first);
-      rows.push(row);
       if (first.text !== row.text) {
         const message = `"external_message_id" is that of line ${first.line}, which has another text`;
         found.add(rangeOf(line, 'external_message_id'), message, 'give each message an id of its own');
@@ -119,6 +114,6 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
     problems.push(...found.sorted());
     if (problems.length >= MAX_PROBLEMS) break;
   }
-  if (problems.length > 0) throw problemsError(problems.slice(0, MAX_PROBLEMS));
+  if (problems.length > 0) throw problemsError(problems);
   return rows;
 }

@@ -37,8 +37,6 @@ export class Shown {
   /** What precedes this message was shown by an earlier run, or its id is forgotten. */
   private oldest: string | undefined;
   private isLagging = false;
-  /** Whether the service accepts other cursors than the newest. */
-  private acceptsOld = true;
   private unfinished = { key: '', since: 0 };
 
   constructor(start: FollowStart, now: number) {
@@ -58,16 +56,9 @@ export class Shown {
    * @param isDraining whether the response before may have been cut short
    */
   nextCursor(now: number, isDraining: boolean): string | undefined {
-    this.isLagging = !isDraining && this.acceptsOld && !this.isLagging;
+    this.isLagging = !isDraining && !this.isLagging;
     if (!this.isLagging) return this.newest;
     return (this.recent.findLast(({ at }) => at <= now - LAG_MS) ?? this.recent[0])?.id;
-  }
-
-  /** Records that the service refused a cursor. @returns whether to try the newest one instead */
-  refuse(cursor: string | undefined): boolean {
-    // If it refuses the newest one, too, the cursor was not the reason.
-    this.acceptsOld = cursor === this.newest;
-    return !this.acceptsOld;
   }
 
   /**

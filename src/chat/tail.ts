@@ -1,17 +1,11 @@
+import type { Http } from '../api/http.ts';
 import { pagingFixes } from '../api/pages.ts';
-import {
-  InterruptedError,
-  isCtrlC,
-  type PartnerctlError,
-  ServiceError,
-  ShapeError,
-  UsageError,
-  withHint,
-} from '../errors.ts';
+import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
+import type { ChatContext } from './context.ts';
 import { Follower, type FollowOptions } from './follow.ts';
-import type { FollowDeps, SessionEvent } from './follow-session.ts';
+import type { SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
-import type { Places } from './places.ts';
+import { openPlaces } from './places.ts';
 import type { FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
@@ -58,16 +52,16 @@ export function parseTail(typed: TypedTail): TailOptions {
   return { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
 }
 
-/** The error of following that was ended by a signal other than Ctrl-C. */
-export function interruption({ reason }: AbortSignal): InterruptedError | undefined {
-  return reason instanceof InterruptedError && !isCtrlC(reason) ? reason : undefined;
+/** Where to start in a session. @param ids what the last tail showed */
+function resolveStart(start: TailStart, ids: readonly string[]): FollowStart {
+  if (start.from !== 'place') return start;
+  const message_id = ids.at(-1);
+  return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
 }
 
-/** The error of a tail whose time is up. */
-function timeoutError(last: PartnerctlError | undefined): PartnerctlError {
-  const message = 'The time limit was reached before all messages were read.';
-  const hint = 'Allow more time with --timeout.';
-  return last ? withHint(last, { hint: `${message} ${hint}` }) : new ServiceError(message, { hint });
+/** @throws InterruptedError if a signal other than Ctrl-C ended the following, which is its normal end */
+export function checkInterrupt({ interrupt: { reason } }: ChatContext['signals']): void {
+  if (reason instanceof InterruptedError && !isCtrlC(reason)) throw reason;
 }
 
 /** The error of a complete read whose service says that it has more than it sent. */
@@ -80,29 +74,23 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   });
 }
 
-/** Where to start in a session. @param ids what the last tail showed */
-function resolveStart(start: TailStart, ids: readonly string[]): FollowStart {
-  const message_id = ids.at(-1);
-  if (start.from !== 'place') return start;
-  return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
-}
-
 /**
  * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message is
  * recorded when the next event is requested: the consumer has written it by then.
  * @throws PartnerctlError as `followSession` does, or if the tail did not end as it should
  */
 export async function* tail(
-  deps: FollowDeps,
-  places: Places,
+  context: ChatContext,
+  http: Http,
   sessions: readonly SessionRef[],
   { start, ...options }: TailOptions,
 ): AsyncGenerator<TailEvent, void, void> {
   const { once } = options;
-  const follower = new Follower(deps, options);
+  const places = await openPlaces(context, http);
+  const follower = new Follower(context, http, options);
   const followed: AsyncGenerator<SessionEvent, void, void>[] = [];
   for (const ref of sessions) {
-    const ids = await places.read(ref);
+    const ids = places.read(ref);
     if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
     followed.push(follower.follow(ref, resolveStart(start, ids)));
   }
@@ -110,19 +98,18 @@ export async function* tail(
   let wasRead = false;
   let incomplete: ShapeError | undefined;
   for await (const event of merge(followed, () => follower.stop())) {
-    const isCut = once && event.kind === 'gap' && event.isCertain;
-    if (isCut) incomplete ??= incompleteError(event.ref, event.evidence);
+    if (once && event.kind === 'gap' && event.isCertain) incomplete ??= incompleteError(event.ref, event.evidence);
     else yield event;
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
     if (isWhole) await places.add(event.ref, [event.message.message_id]);
     if (event.kind === 'caught-up') unread -= 1;
-    wasRead ||= ['message', 'polled', 'unknown-session'].includes(event.kind);
+    wasRead ||= event.kind !== 'outage';
   }
+  checkInterrupt(context.signals);
+  if (context.signals.interrupt.aborted) return;
   // Following that could read ends well at the time limit; a complete read does not.
-  const isCutShort = once ? unread > 0 : !wasRead;
-  if (!deps.signal.aborted && isCutShort) throw timeoutError(follower.health.lastError);
-  // Without following, a normal end would claim that the messages are complete.
-  const failure = interruption(deps.signal) ?? incomplete;
-  if (failure) throw failure;
+  const { lastError = new ServiceError('The time limit was reached before all messages were read.') } = follower.health;
+  if (once ? unread > 0 : !wasRead) throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
+  if (incomplete) throw incomplete;
 }

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { type ChatContext, followDeps } from './context.ts';
+import type { ChatContext } from './context.ts';
 import { Follower } from './follow.ts';
 import type { SessionEvent } from './follow-session.ts';
 import type { SessionRef } from './session.ts';
@@ -28,17 +28,12 @@ export interface ReplyTarget extends SessionRef {
 /** The replies that came, and the error to report (exit code 11 for a timeout) if not all did. */
 interface Waited {
   readonly replies: readonly Message[];
-  readonly failure: PartnerctlError | undefined;
+  readonly failure?: PartnerctlError;
 }
 
 const DEFAULT_WAIT_MS = 120_000;
 /** How long the history may lack a message that was just registered. */
 const REGISTRATION_LAG_MS = 10_000;
-
-/** How many replies end a wait. Infinity if only a quiet period does. */
-function wantedCount({ replies, settle }: ReplyCriteria): number {
-  return replies ?? (settle === undefined ? 1 : Number.POSITIVE_INFINITY);
-}
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -46,51 +41,42 @@ export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly stri
   return settle === undefined ? counted : [...counted, '--settle', formatDuration(settle)];
 }
 
-/** Whether more than the first reply may be waited for. */
-export function isForSeveral({ replies, settle }: ReplyCriteria): boolean {
-  return replies !== undefined || settle !== undefined;
-}
-
-/** What continues a wait, and how far it came. */
-function continuationOf({ command }: ChatContext, target: ReplyTarget, replies: readonly Message[]) {
-  const { source_id, session_id, criteria, ids } = target;
+/** Adds to a failure how to go on waiting, and how far the wait came. */
+function withContinuation(
+  failure: PartnerctlError,
+  { command }: ChatContext,
+  { source_id, session_id, after_message_id, criteria, ids }: ReplyTarget,
+  replies: readonly Message[],
+): PartnerctlError {
   const missing = criteria.replies === undefined ? undefined : criteria.replies - replies.length;
-  const last_message_id = replies.at(-1)?.message_id ?? target.after_message_id;
+  const last_message_id = replies.at(-1)?.message_id ?? after_message_id;
   const session = ['--source', source_id, '--session', session_id, '--after', last_message_id];
-  const flags = criteriaFlags({ ...criteria, replies: missing });
-  return {
-    hint: `To keep waiting: ${command(['chat', 'wait', ...session, ...flags])}`,
-    details: { source_id, session_id, ...ids, replies: replies.length, missing: missing ?? null, last_message_id },
-  };
+  const words = ['chat', 'wait', ...session, ...criteriaFlags({ ...criteria, replies: missing })];
+  const details = { source_id, session_id, ...ids, replies: replies.length, missing: missing ?? null, last_message_id };
+  return withHint(failure, { hint: `To keep waiting: ${command(words)}`, details });
 }
 
-/** What has come so far. */
-class Received {
-  readonly replies: Message[] = [];
+/** What came so far. */
+interface Received {
+  readonly replies: Message[];
   /** The first message that may be a reply, but whose author is not recognized. */
   unrecognized: Message | undefined;
-  /** Whether all replies came. */
-  isComplete = false;
-  private readonly criteria: ReplyCriteria;
-  private changedAt: number;
+  changedAt: number;
+}
 
-  constructor(criteria: ReplyCriteria, now: number) {
-    this.criteria = criteria;
-    this.changedAt = now;
+/** Adds an event. @returns whether all replies came */
+function receive(received: Received, event: SessionEvent, criteria: ReplyCriteria, now: number): boolean {
+  const { replies } = received;
+  const { settle, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
+  if (event.kind === 'message') {
+    received.changedAt = now;
+    if (event.message.isReply) replies.push(event.message);
+    else if (isUnrecognized(event.message)) received.unrecognized ??= event.message;
+    return replies.length >= wanted;
   }
-
-  add(event: SessionEvent, now: number): void {
-    const { settle } = this.criteria;
-    if (event.kind === 'message') {
-      this.changedAt = now;
-      if (event.message.isReply) this.replies.push(event.message);
-      else if (isUnrecognized(event.message)) this.unrecognized ??= event.message;
-      this.isComplete = this.replies.length >= wantedCount(this.criteria);
-    } else if (event.kind === 'polled' && settle !== undefined && this.replies.length > 0) {
-      // A poll that began earlier may have missed what came since.
-      this.isComplete = event.isQuiet && event.at >= this.changedAt + settle;
-    }
-  }
+  if (event.kind !== 'polled' || settle === undefined || replies.length === 0) return false;
+  // A poll that began earlier may have missed what came since.
+  return event.isQuiet && event.at >= received.changedAt + settle;
 }
 
 /**
@@ -104,37 +90,37 @@ export async function awaitReplies(
   onNotice: (event: SessionEvent) => Promise<void>,
 ): Promise<Waited> {
   const { clock, flags, signals, progress } = context;
-  const { source_id, session_id, after_message_id, criteria, isJustRegistered } = target;
+  const { source_id, session_id, after_message_id, isJustRegistered, criteria } = target;
   const limitMs = flags.timeout ?? DEFAULT_WAIT_MS;
-  const deps = followDeps(context, http, flags.timeout === undefined ? limitMs : undefined);
-  progress.start('Waiting for the reply', deps.remainingMs());
-  const follower = new Follower(deps, { lagsUntil: isJustRegistered ? clock.now() + REGISTRATION_LAG_MS : 0 });
-  const received = new Received(criteria, clock.now());
+  const follower = new Follower(context, http, { limitMs, lagMs: isJustRegistered ? REGISTRATION_LAG_MS : 0 });
+  const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now() };
   const { replies } = received;
-  const end = (failure?: PartnerctlError): Waited => ({
-    replies,
-    failure: failure && withHint(failure, continuationOf(context, target, replies)),
-  });
+  progress.start('Waiting for the reply', follower.remainingMs());
+
+  function missingReplies(): PartnerctlError {
+    const interrupted: unknown = signals.interrupt.reason;
+    const { lastError } = follower.health;
+    if (interrupted instanceof PartnerctlError) return interrupted;
+    if (isUnexpectedShape(lastError)) return lastError;
+    const limit = formatDuration(limitMs);
+    if (replies.length > 0) return new NoReplyError(`Only ${replies.length} of the replies came within ${limit}.`);
+    const { why, hint } = received.unrecognized
+      ? explainUnrecognized(received.unrecognized, http.contract, context.command)
+      : { why: lastError?.message, hint: lastError?.info.hint };
+    return new NoReplyError(`No reply came within ${limit}.`, { why, hint, cause: lastError });
+  }
+
   try {
     const start = { from: 'after', message_id: after_message_id } as const;
     for await (const event of follower.follow({ source_id, session_id }, start)) {
-      received.add(event, clock.now());
-      if (received.isComplete) return end();
-      if (event.kind === 'outage' && isUnexpectedShape(event.error)) return end(event.error);
-      if (event.kind !== 'message') await onNotice(event);
+      if (receive(received, event, criteria, clock.now())) return { replies };
+      // Waiting does not make the history readable.
+      if (event.kind === 'outage' && isUnexpectedShape(event.error)) break;
+      await onNotice(event);
     }
+    throw missingReplies();
   } catch (error) {
-    if (error instanceof PartnerctlError) return end(error);
-    throw error;
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { replies, failure: withContinuation(error, context, target, replies) };
   }
-  const interrupted: unknown = signals.interrupt.reason;
-  if (interrupted instanceof PartnerctlError) return end(interrupted);
-  const { lastError } = follower.health;
-  if (isUnexpectedShape(lastError)) return end(lastError);
-  const limit = formatDuration(limitMs);
-  if (replies.length > 0) return end(new NoReplyError(`Only ${replies.length} of the replies came within ${limit}.`));
-  const { why, hint } = received.unrecognized
-    ? explainUnrecognized(received.unrecognized, http.contract, context.command)
-    : { why: lastError?.message, hint: lastError?.info.hint };
-  return end(new NoReplyError(`No reply came within ${limit}.`, { why, hint, cause: lastError }));
 }

@@ -3,13 +3,14 @@ import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type ChatContext, followDeps, openPlaces } from './context.ts';
+import type { ChatContext } from './context.ts';
 import { Follower } from './follow.ts';
 import type { SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
+import { openPlaces } from './places.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
-import { interruption } from './tail.ts';
+import { checkInterrupt } from './tail.ts';
 
 /** The names of a source's customer and agent. */
 export interface SourceNames {
@@ -61,9 +62,8 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
   return sources;
 }
 
-/** Looks for the names of sources in the lists of spaces and agents, until all are found. */
-async function* findNames(http: Http, sources: readonly string[]): AsyncGenerator<WatchEvent, void, void> {
-  const missing = new Set(sources);
+/** Looks for the names of sources in the lists of spaces and agents, until none is missing. */
+async function* findNames(http: Http, missing: Set<string>): AsyncGenerator<WatchEvent, void, void> {
   try {
     for await (const { space_id, name } of listSpaces(http)) {
       for await (const agent of listAgents(http, space_id)) {
@@ -105,40 +105,37 @@ export async function* watch(
   http: Http,
   { source, space, once, intervalMs }: WatchOptions,
 ): AsyncGenerator<WatchEvent, void, void> {
-  const deps = followDeps(context, http);
-  const { clock, signal, remainingMs } = deps;
+  const { clock, signals, command } = context;
   const places = await openPlaces(context, http);
   const ofSpace = source || space === undefined ? undefined : await sourcesOfSpace(context, http, space);
-  const wanted = source ? new Set([await findSource(http, source, context.command)]) : ofSpace;
-  const follower = new Follower(deps, { once, intervalMs });
+  const wanted = source ? new Set([await findSource(http, source, command)]) : ofSpace;
+  const follower = new Follower(context, http, { once, intervalMs });
   const watched = new Set<string>();
   const named = new Set<string>();
   const events: AsyncGenerator<WatchEvent, void, void>[] = [];
 
   /** Starts to follow the sessions that are not followed yet. */
-  async function findSessions(): Promise<void> {
-    const known = await places.list();
-    const found = known.filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
+  function findSessions(): void {
+    const found = places.list().filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
+    const unnamed = new Set(found.map(({ source_id }) => source_id).filter((id) => !named.has(id)));
     for (const ref of found) {
       watched.add(sessionKey(ref));
+      named.add(ref.source_id);
       events.push(watchSession(follower, ref, clock));
     }
-    const unnamed = [...new Set(found.map(({ source_id }) => source_id))].filter((id) => !named.has(id));
-    for (const id of unnamed) named.add(id);
-    if (unnamed.length > 0) events.push(findNames(http, unnamed));
+    if (unnamed.size > 0) events.push(findNames(http, unnamed));
   }
 
   async function* tick(): AsyncGenerator<WatchEvent, void, void> {
-    for (let ticks = 1; !follower.signal.aborted && remainingMs() > 0; ticks += 1) {
-      await clock.sleep(Math.min(TICK_MS, remainingMs()), follower.signal).catch(() => undefined);
+    for (let ticks = 1; !follower.signal.aborted && follower.remainingMs() > 0; ticks += 1) {
+      await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
       yield { kind: 'tick' };
-      if (ticks % TICKS_BETWEEN_SEARCHES === 0) await findSessions();
+      if (ticks % TICKS_BETWEEN_SEARCHES === 0) findSessions();
     }
   }
 
-  await findSessions();
+  findSessions();
   if (!once) events.push(tick());
   yield* merge(events, () => follower.stop());
-  const failure = interruption(signal);
-  if (failure) throw failure;
+  checkInterrupt(signals);
 }

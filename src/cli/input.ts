@@ -24,22 +24,20 @@ export function parseTextArgument(text: string): TextSource {
  * Reads a text. Does not change its line endings.
  * @param what the subject of the error messages: `message`
  * @throws UsageError if the token comes from standard input too; InputError if the text cannot be read, is not UTF-8, or is
- * empty; the signal's reason if the signal aborts
+ * empty and may not be; the signal's reason if the signal aborts
  */
 export async function readText(
   { flags, io, abortSignal: signal }: Pick<Context, 'flags' | 'io' | 'abortSignal'>,
   source: TextSource,
   what: string,
+  { maxMib = MAX_TEXT_MIB, mayBeEmpty = false } = {},
 ): Promise<string> {
   if (source.from === 'argument') return source.text;
   const isStdin = source.from === 'stdin';
   if (isStdin) refuseTokenOnStdin(flags, what);
   try {
-    const text = await decodeText(
-      isStdin ? readStdin(io.stdin, signal) : readFileChunks(source.path, signal),
-      MAX_TEXT_MIB,
-    );
-    if (text === '') throw new Error('it is empty');
+    const text = await decodeText(isStdin ? readStdin(io.stdin, signal) : readFileChunks(source.path, signal), maxMib);
+    if (text === '' && !mayBeEmpty) throw new Error('it is empty');
     return text;
   } catch (error) {
     signal.throwIfAborted();

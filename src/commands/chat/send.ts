@@ -49,7 +49,7 @@ export const send = () =>
           if (concurrency !== undefined || dryRun) throw new UsageError('--concurrency and --dry-run need --rows.');
           const from = parseSource({ source, agent, space });
           await context.confirmWrite(confirm);
-          const { sendOne } = await import('./shared/send-one.ts');
+          const { sendOne } = await import('./shared/send-and-wait.ts');
           return await sendOne(context, { ...message, source: from, session_id: session ?? '', text });
         }
         if (text !== undefined || Object.values(message).some((value) => value !== undefined)) {
@@ -61,6 +61,6 @@ export const send = () =>
         const from = isNamed ? parseSource({ source, agent, space }) : undefined;
         if (!dryRun) await context.confirmWrite(confirm);
         const { sendRows } = await import('./shared/send-rows.ts');
-        return await sendRows(context, { path: rows, source: from, session_id: session, concurrency, dryRun });
+        return await sendRows(context, rows, { source: from, session_id: session, concurrency, dryRun });
       }),
     );

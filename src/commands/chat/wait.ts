@@ -30,7 +30,7 @@ export const wait = () =>
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');
-        const { showReplies } = await import('./shared/replies.ts');
+        const { showReplies } = await import('./shared/send-and-wait.ts');
         const source = parseSource(options);
         const http = await context.http();
         const ref = { source_id: await findSource(http, source, context.command), session_id };

@@ -1,9 +1,9 @@
 import { prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
 import type { Context } from '../../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../../cli/input.ts';
+import { readText } from '../../../cli/input.ts';
 import { PartnerctlError } from '../../../errors.ts';
 import { type Batch, batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
-import type { Column, CommandResult } from '../../../output/command-result.ts';
+import type { Column } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { withReason } from '../../../output/sentences.ts';
 
@@ -32,16 +32,15 @@ const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'NOTE', value: noteOf, isNote: true },
 ];
 
+const MAX_ROWS_MIB = 64;
+
 const NONE = { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 };
 
-/** Rows as `chat send --rows` shows them. @param path the file */
-function rowBatch(path: string): Batch<RowResult> {
-  const name = path === '-' ? '<stdin>' : path;
+/** Rows as `chat send --rows` shows them. @param name of the file */
+function rowBatch(name: string): Batch<RowResult> {
   return {
     empty: 'No messages to send.',
-    json: ({ created, error, index: _, ...result }) => {
-      return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
-    },
+    json: ({ error, index: _, ...result }) => ({ ...result, error: error === undefined ? null : toErrorObject(error) }),
     item: ({ line, status, error }) => ({ label: `${name}:${line}`, outcome: STATUSES[status].outcome, error }),
     messages(results) {
       const { not_sent, ...others } = countByStatus(results, NONE);
@@ -56,9 +55,12 @@ function rowBatch(path: string): Batch<RowResult> {
 
 /**
  * Sends the rows of a file.
+ * @param path the file, or `-` for standard input
  * @throws InputError that shows the mistakes in the file; nothing was sent then
  */
-export async function sendRows(context: Context, input: RowsInput): Promise<CommandResult> {
-  if (input.path === '-') refuseTokenOnStdin(context.flags, 'rows');
-  return batchResult(await prepareRows(context, input), COLUMNS, rowBatch(input.path), context.signals);
+export async function sendRows(context: Context, path: string, input: Omit<RowsInput, 'name' | 'text'>) {
+  const source = path === '-' ? ({ from: 'stdin' } as const) : ({ from: 'file', path } as const);
+  const name = path === '-' ? '<stdin>' : path;
+  const text = await readText(context, source, 'rows', { maxMib: MAX_ROWS_MIB, mayBeEmpty: true });
+  return batchResult(await prepareRows(context, { ...input, name, text }), COLUMNS, rowBatch(name), context.signals);
 }

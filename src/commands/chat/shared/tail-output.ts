@@ -1,5 +1,4 @@
 import type { Http } from '../../../api/http.ts';
-import { followDeps, openPlaces } from '../../../chat/context.ts';
 import type { SessionRef } from '../../../chat/session.ts';
 import { type TailOptions, tail } from '../../../chat/tail.ts';
 import { explainUnrecognized, isUnrecognized } from '../../../chat/unrecognized-author.ts';
@@ -14,11 +13,10 @@ export async function* toStreamEvents(
   sessions: readonly SessionRef[],
   { showTimestamp, ...options }: TailOptions & { readonly showTimestamp: boolean },
 ): AsyncGenerator<StreamEvent, void, void> {
-  const places = await openPlaces(context, http);
   let hasWarned = false;
   let unread = sessions.length;
   let isEmpty = true;
-  for await (const event of tail(followDeps(context, http), places, sessions, options)) {
+  for await (const event of tail(context, http, sessions, options)) {
     if (event.kind === 'message') {
       const label = sessions.length > 1 ? event.ref.session_id : undefined;
       yield toStreamEvent(event.ref, event.message, { label, showTimestamp });

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { NewMessage } from '../../../api/calls.ts';
+import type { Http } from '../../../api/http.ts';
 import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
-import { criteriaFlags, isForSeveral } from '../../../chat/wait.ts';
+import { awaitReplies, criteriaFlags, type ReplyCriteria, type ReplyTarget } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
 import type { Acknowledgement } from '../../../contract/messages.ts';
 import { UsageError } from '../../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
 import type { TextSource } from '../../../platform/input.ts';
-import { showReplies } from './replies.ts';
+import { readableText, toMessageJson, writeNotice } from './messages.ts';
 
 type Registered = Pick<Acknowledgement, 'message_id' | 'created'> & Pick<NewMessage, 'external_message_id'>;
 
@@ -20,27 +21,25 @@ const COLUMNS: readonly Column<Registered>[] = [
 ];
 
 /** A message as typed. */
-interface TypedMessage {
+interface TypedMessage extends ReplyCriteria {
   readonly source: SourceInput;
   readonly session_id: string;
   readonly text: string | undefined;
   readonly textFile?: string | undefined;
   readonly externalId?: string | undefined;
   readonly wait?: boolean | undefined;
-  readonly replies?: number | undefined;
-  readonly settle?: number | undefined;
 }
 
 /** Finds where the text of a message is. @throws UsageError unless it is given once */
 function parseText({ text, textFile: path }: TypedMessage): TextSource {
-  const hint = 'as - for standard input, or with --text-file <path>';
   if (text !== undefined && path !== undefined) {
     throw new UsageError('The message is given twice: as an argument and with --text-file.');
   }
   if (path === '-' || text === '-') return { from: 'stdin' };
   if (path !== undefined) return { from: 'file', path };
   if (text) return { from: 'argument', text };
-  throw new UsageError('The message is missing.', { hint: `Give it as one quoted argument, ${hint}.` });
+  const hint = 'Give it as one quoted argument, as - for standard input, or with --text-file <path>.';
+  throw new UsageError('The message is missing.', { hint });
 }
 
 /** Sends one message and, if it is asked for, waits for its replies. */
@@ -65,4 +64,25 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   if (!isWaiting) return { ...objectResult({ message_id, external_message_id, created }, COLUMNS), json };
   const target = { source_id, session_id, after_message_id: message_id, isJustRegistered: true, criteria, ids };
   return await showReplies(context, http, target, json);
+}
+
+function isForSeveral({ replies, settle }: ReplyCriteria): boolean {
+  return replies !== undefined || settle !== undefined;
+}
+
+/** Waits for the replies to a message, and shows them. @param json what is known of the message */
+export async function showReplies(
+  context: Context,
+  http: Http,
+  target: ReplyTarget,
+  json: object,
+): Promise<CommandResult> {
+  const { replies, failure } = await awaitReplies(context, http, target, (event) => writeNotice(context, event));
+  const shown = replies.map((reply) => toMessageJson(target, reply));
+  const several = isForSeveral(target.criteria) && { replies: shown };
+  return {
+    ...objectResult({ ...json, reply: shown[0] ?? null, ...several }, []),
+    text: replies.map((reply) => readableText(reply).replace(/\n?$/, '\n')).join(''),
+    ...(failure && { failure }),
+  };
 }
