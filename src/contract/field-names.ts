@@ -1,14 +1,6 @@
 import type { Contract } from './contract.ts';
 import type { JsonObject } from './json.ts';
-import type { FieldValue } from './leaf-value.ts';
-import {
-  type AtLeaf,
-  type FieldLeaf,
-  fieldsOfResource,
-  isLeafName,
-  type ListLeaf,
-  type OperationLeaf,
-} from './leaves.ts';
+import { type FieldLeaf, fieldsOfResource, isLeafName, type ListLeaf, type OperationLeaf } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
@@ -112,102 +104,86 @@ const SUSPECTS: Readonly<Record<string, string>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
 
+/** Ids may be keys, so that a list may have any number of spellings. */
 const MAX_SPELLINGS = 10_000;
 
-/** How a field may be reached from a key. An earlier rank wins; the values of one rank must agree. */
-interface FieldPath {
-  readonly leaf: FieldLeaf;
-  readonly rank: number;
-  /** The normalized names behind the key. */
-  readonly rest: readonly string[];
+/** A normalized name on the way to fields of a resource. */
+export interface FieldNode {
+  readonly inner: Map<string, FieldNode>;
+  /** The fields that may be here. An earlier rank wins; the values of one rank must agree. */
+  readonly fields: { readonly leaf: FieldLeaf; readonly rank: number; readonly isChosen: boolean }[];
+  /** Whether an object here holds further fields of the resource. */
+  isHolder: boolean;
 }
 
-function add<Value>(index: Map<string, Value[]>, name: string, value: Value): void {
-  const known = index.get(name);
-  if (known) known.push(value);
-  else index.set(name, [value]);
+function newNode(): FieldNode {
+  return { inner: new Map(), fields: [], isHolder: false };
 }
 
 /** The accepted names of the fields of one resource, and the suspicious ones. */
 export class FieldNames {
   readonly resource: Resource;
-  /** The paths to objects that hold further fields of the resource, by their first names. */
-  private readonly places = new Map<string, (readonly string[])[]>();
-  /** The paths of the fields, by their first names. */
-  private readonly fields = new Map<string, FieldPath[]>();
-  private readonly suspects = new Map<FieldLeaf, RegExp>();
+  /** The names at the top of an object. */
+  readonly root = newNode();
+  private readonly suspects: ReadonlyMap<FieldLeaf, RegExp>;
   /** Normalized names by their spelling: lists may have 100,000 objects. */
   private readonly spellings = new Map<string, string>();
 
   constructor(resource: Resource, contract: Contract) {
     this.resource = resource;
-    const at = `${resource}.at`;
-    const places = isAtLeaf(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
-    for (const [first = '', ...rest] of places.map((path) => path.map(normalizeName))) add(this.places, first, rest);
+    const at = `${resource}.at` as const;
+    const places = isLeafName(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
+    for (const path of places) this.nodeAt(path).isHolder = true;
     const leaves = fieldsOfResource(resource);
-    const pathsOf = (leaf: FieldLeaf): FieldValue =>
-      contract.field(leaf).map((paths) => paths.map((path) => path.map(normalizeName)));
+    const chosen = new Set(leaves.filter((leaf) => contract.isChosen(leaf)));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
-    const chosen = leaves.filter((leaf) => contract.isChosen(leaf)).flatMap((leaf) => pathsOf(leaf).flat());
-    const taken = new Set(chosen.map((path) => path.join('.')));
+    const taken = new Set([...chosen].flatMap((leaf) => contract.field(leaf).flat().map((path) => this.nodeAt(path))));
     for (const leaf of leaves) {
-      const isFree = (path: readonly string[]) => contract.isChosen(leaf) || !taken.has(path.join('.'));
-      for (const [rank, paths] of pathsOf(leaf).entries()) {
-        for (const [first = '', ...rest] of paths.filter(isFree)) add(this.fields, first, { leaf, rank, rest });
+      const isChosen = chosen.has(leaf);
+      for (const [rank, paths] of contract.field(leaf).entries()) {
+        const nodes = paths.map((path) => this.nodeAt(path)).filter((node) => isChosen || !taken.has(node));
+        for (const node of nodes) node.fields.push({ leaf, rank, isChosen });
       }
     }
+    const own = ownNames(resource).join('|');
+    const patternOf = (leaf: FieldLeaf) => SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
+    this.suspects = new Map(leaves.map((leaf) => [leaf, new RegExp(`^(?:${patternOf(leaf)})$`)]));
   }
 
-  /** Returns what is left of the paths that begin with a key, to objects that hold further fields. */
-  placesBelow(key: string): readonly (readonly string[])[] {
-    return this.places.get(this.normalize(key)) ?? [];
+  private nodeAt(path: readonly string[]): FieldNode {
+    let node = this.root;
+    for (const name of path.map(normalizeName)) {
+      const next = node.inner.get(name) ?? newNode();
+      node.inner.set(name, next);
+      node = next;
+    }
+    return node;
   }
 
-  /** Returns the paths of fields that begin with a key. */
-  fieldsBelow(key: string): readonly FieldPath[] {
-    return this.fields.get(this.normalize(key)) ?? [];
-  }
-
-  /** Whether a key is an accepted name of a field. */
-  accepts(leaf: FieldLeaf, key: string): boolean {
-    return this.fieldsBelow(key).some((each) => each.leaf === leaf && each.rest.length === 0);
-  }
-
-  /** Whether a key that no field accepts probably holds this one. */
-  isSuspect(leaf: FieldLeaf, key: string): boolean {
-    const name = normalizeName(key);
-    return !this.fields.has(name) && this.pattern(leaf).test(name);
-  }
-
-  /** Whether an object may hold fields of the resource. A name alone may be that of anything, such as a plan. */
-  mayNest(leaf: FieldLeaf, key: string, object: JsonObject): boolean {
-    const name = normalizeName(key);
-    const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
-    if ((isOther && !key.startsWith('_')) || OTHERS.test(name)) return false;
-    const fields = Object.keys(object).flatMap((each) => this.fieldsBelow(each));
-    const direct = new Set(fields.flatMap((each) => (each.rest.length === 0 ? each.leaf : [])));
-    return !leaf.endsWith('.name') || direct.size > 1;
-  }
-
-  private normalize(key: string): string {
+  /** Returns `normalizeName` of a key, which is probably that of many objects. */
+  normalize(key: string): string {
     const known = this.spellings.get(key);
     if (known !== undefined) return known;
     const name = normalizeName(key);
-    // Ids may be keys.
     if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
     return name;
   }
 
-  private pattern(leaf: FieldLeaf): RegExp {
-    const known = this.suspects.get(leaf);
-    if (known) return known;
-    const source = SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', ownNames(this.resource).join('|'));
-    const pattern = new RegExp(source === undefined ? '^(?!)' : `^(?:${source})$`);
-    this.suspects.set(leaf, pattern);
-    return pattern;
+  /** Whether a key is an accepted name of a field. */
+  accepts(leaf: FieldLeaf, key: string): boolean {
+    return this.root.inner.get(this.normalize(key))?.fields.some((field) => field.leaf === leaf) ?? false;
   }
-}
 
-function isAtLeaf(name: string): name is AtLeaf {
-  return isLeafName(name) && name.endsWith('.at');
+  /** Whether a key that no field accepts probably holds this one. */
+  isSuspect(leaf: FieldLeaf, key: string): boolean {
+    const name = this.normalize(key);
+    return !this.root.inner.get(name)?.fields.length && this.suspects.get(leaf)?.test(name) === true;
+  }
+
+  /** Whether an object under a key may hold fields of the resource, and is not about something else. */
+  mayNest(key: string): boolean {
+    const name = this.normalize(key);
+    const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
+    return !OTHERS.test(name) && (!isOther || key.startsWith('_'));
+  }
 }

@@ -1,13 +1,13 @@
 import type { Contract } from './contract.ts';
-import { type FieldNames, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { type FieldNames, type FieldNode, normalizeName, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { type FieldLeaf, isLeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
+/** A value under the name of a field. */
 interface Found {
   readonly leaf: FieldLeaf;
-  /** An earlier rank wins; the values of one rank must agree. */
   readonly rank: number;
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
@@ -15,26 +15,21 @@ interface Found {
   readonly holder: JsonObject;
 }
 
-type Place = Omit<Found, 'leaf' | 'rank'>;
-
-/** An object that holds fields. */
-interface Holder {
+/** An object, and the names that are looked for in it. */
+interface Place {
   readonly path: string;
   readonly object: JsonObject;
+  readonly node: FieldNode;
+  /** Whether the names on the path are those of the contract, from the top. */
+  readonly isWhole: boolean;
+  /** Whether it may also have the names that are looked for at the top. */
+  readonly isHolder: boolean;
 }
 
-function placeOf({ path, object }: Holder, key: string): Place {
-  return { path: path === '' ? key : `${path}.${key}`, value: plain(object[key]), holder: object };
-}
+type Holder = Pick<Place, 'path' | 'object'>;
 
-/** Returns what is at a path of normalized names below a place. Lists on it are no step of it. */
-function walk(place: Place, [first, ...rest]: readonly string[]): readonly Place[] {
-  const { path, value } = place;
-  if (first === undefined) return [place];
-  if (Array.isArray(value)) return value.flatMap((item: unknown) => walk({ ...place, value: item }, [first, ...rest]));
-  if (!isJsonObject(value)) return [];
-  const keys = Object.keys(value).filter((key) => normalizeName(key) === first);
-  return keys.flatMap((key) => walk(placeOf({ path, object: value }, key), rest));
+function pathOf({ path }: Holder, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
 }
 
 /**
@@ -46,33 +41,41 @@ export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  private readonly holders: readonly Holder[];
-  /** What was sent under the names of fields. */
+  /** The object itself, and those in it that hold fields. */
+  private readonly holders: Holder[] = [];
+  /** What was sent under the names of fields, the least nested first. */
   private readonly found: Found[] = [];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    const top: Holder = { path: '', object };
-    const nested = Object.keys(object).flatMap((key) =>
-      this.names.placesBelow(key).flatMap((rest) => walk(placeOf(top, key), rest)),
-    );
-    this.holders = [
-      top,
-      ...nested.flatMap(({ path, value }) => (isJsonObject(value) ? [{ path, object: value }] : [])),
-    ];
-    for (const holder of this.holders) this.collect(holder);
+    const places: Place[] = [{ path: '', object, node: this.names.root, isWhole: true, isHolder: true }];
+    for (const place of places) {
+      if (place.isHolder) this.holders.push(place);
+      for (const key of Object.keys(place.object)) this.collect(place, key, places);
+    }
   }
 
-  /** Collects the fields in an object. A path that is set for this service starts at the top. */
-  private collect(holder: Holder): void {
-    for (const key of Object.keys(holder.object)) {
-      for (const { leaf, rank, rest } of this.names.fieldsBelow(key)) {
-        if (holder.path !== '' && this.contract.isChosen(leaf)) continue;
-        for (const place of walk(placeOf(holder, key), rest)) this.found.push({ leaf, rank, ...place });
-      }
-    }
+  /** Collects the fields under a key, and the places below it. Lists are no step of a path, and hold nothing. */
+  private collect(place: Place, key: string, places: Place[]): void {
+    const { object, node, isWhole, isHolder } = place;
+    const { root } = this.names;
+    const name = this.names.normalize(key);
+    const visit = (next: FieldNode, isPathWhole: boolean): void => {
+      const [path, value] = [pathOf(place, key), plain(object[key])];
+      for (const { leaf, rank, isChosen } of next.fields)
+        if (isPathWhole || !isChosen) this.found.push({ leaf, rank, path, value, holder: object });
+      const isInnerHolder = isPathWhole && next.isHolder && !Array.isArray(value);
+      if (next.inner.size === 0 && !isInnerHolder) return;
+      for (const inner of [value].flat())
+        if (isJsonObject(inner))
+          places.push({ path, object: inner, node: next, isWhole: isPathWhole, isHolder: isInnerHolder });
+    };
+    const own = node.inner.get(name);
+    if (own) visit(own, isWhole);
+    const shared = isHolder && node !== root ? root.inner.get(name) : undefined;
+    if (shared) visit(shared, false);
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -136,10 +139,8 @@ export class Fields {
   /** Returns the id as `id` does. @throws UnknownShape if there is none, or as `value` */
   readId(leaf: FieldLeaf): string {
     const id = this.id(leaf);
-    if (id !== undefined) return id;
-    const set = this.contract.isChosen(leaf) ? this.contract.leaf(leaf).value : undefined;
-    const missing = set ? `${set}, where the contract has the ${leaf}` : leaf.replace('.', '_');
-    throw this.unreadable(leaf, `The response contains no ${missing}.`);
+    if (id === undefined) throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
+    return id;
   }
 
   /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
@@ -159,33 +160,24 @@ export class Fields {
    * path to a value with a suspicious name, or the object one level below that has the field.
    */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
+    const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
-    const { names } = this;
-    const [held, other] = this.holders.flatMap(({ path, object }) =>
-      this.suspectsIn(leaf, object, path === '' ? '' : `${path}.`, (key) => names.isSuspect(leaf, key)),
-    );
+    const accepted = (key: string) => names.accepts(leaf, key);
+    const suspected = (key: string) => names.isSuspect(leaf, key);
+    const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
     if (held !== undefined) return { leaf, value: held, ...(other !== undefined && { other }) };
-    const nested = Object.entries(this.object).flatMap(([key, value]) =>
-      isJsonObject(value) && names.mayNest(leaf, key, value) ? [{ key, value }] : [],
+    const nested = Object.entries(this.object).flatMap(([path, object]) =>
+      isJsonObject(object) && names.mayNest(path) ? [{ path, object }] : [],
     );
-    const isAccepted = (key: string) => names.accepts(leaf, key);
-    const holder = nested.find(({ value }) => this.suspectsIn(leaf, value, '', isAccepted).length > 0);
+    const holder = nested.find((each) => pathsIn(each, leaf, accepted).length > 0);
     const at = `${names.resource}.at`;
     // It probably has other fields, too. The objects that were read before stay.
     if (holder && isLeafName(at)) {
-      const known = this.holders.slice(1).map(({ path }) => path);
-      return { leaf: at, value: [...known, holder.key].join(', ') };
+      return { leaf: at, value: [...holders.slice(1), holder].map(({ path }) => path).join(', ') };
     }
-    const isSuspect = (key: string) => isAccepted(key) || names.isSuspect(leaf, key);
-    const [inner] = nested.flatMap(({ key, value }) => this.suspectsIn(leaf, value, `${key}.`, isSuspect));
+    const [inner] = nested.flatMap((each) => pathsIn(each, leaf, (key) => accepted(key) || suspected(key)));
     return inner === undefined ? undefined : { leaf, value: inner };
-  }
-
-  private suspectsIn(leaf: FieldLeaf, object: JsonObject, prefix: string, isSuspect: (key: string) => boolean) {
-    return Object.entries(object).flatMap(([key, value]) =>
-      isSuspect(key) && isSent(plain(value), leaf) ? [prefix + key] : [],
-    );
   }
 
   private refusal(message: string, fix: ContractFix): UnknownShape {
@@ -202,15 +194,20 @@ export class Fields {
   }
 }
 
+/** Returns the paths of the texts in the value of a field. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
     .map(([key]) => `${path}.${key}`);
 }
 
-/** Whether a value may be a field. A text may be a list of parts. */
-function isSent(value: unknown, leaf: FieldLeaf): boolean {
-  return (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
+/** Returns the paths of what may be a field, of the keys that match. A text may be a list of parts. */
+function pathsIn(holder: Holder, leaf: FieldLeaf, matches: (key: string) => boolean): readonly string[] {
+  const isSent = (value: unknown) =>
+    (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
+  return Object.entries(holder.object).flatMap(([key, value]) =>
+    matches(key) && isSent(plain(value)) ? [pathOf(holder, key)] : [],
+  );
 }
 
 export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
