@@ -137,7 +137,14 @@ export class FieldNames {
     const leaves = fieldsOfResource(resource);
     const chosen = new Set(leaves.filter((leaf) => contract.isChosen(leaf)));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
-    const taken = new Set([...chosen].flatMap((leaf) => contract.field(leaf).flat().map((path) => this.nodeAt(path))));
+    const taken = new Set(
+      [...chosen].flatMap((leaf) =>
+        contract
+          .field(leaf)
+          .flat()
+          .map((path) => this.nodeAt(path)),
+      ),
+    );
     for (const leaf of leaves) {
       const isChosen = chosen.has(leaf);
       for (const [rank, paths] of contract.field(leaf).entries()) {
@@ -146,7 +153,8 @@ export class FieldNames {
       }
     }
     const own = ownNames(resource).join('|');
-    const patternOf = (leaf: FieldLeaf) => SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
+    const patternOf = (leaf: FieldLeaf) =>
+      SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
     this.suspects = new Map(leaves.map((leaf) => [leaf, new RegExp(`^(?:${patternOf(leaf)})$`)]));
   }
 

@@ -10,6 +10,12 @@ export interface PageResponse {
   readonly nextLink: string | undefined;
 }
 
+/**
+ * What a value says of pages: the next one by a link or a token, how many items or pages there are, where this page is, that
+ * something comes after or before it (`more`, `earlier`), that a flag calls it the last, or that there is no next one (`end`).
+ */
+type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'size' | 'more' | 'earlier' | 'last' | 'end';
+
 interface Place {
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
@@ -19,22 +25,17 @@ interface Place {
   readonly name: string;
 }
 
-type LinkSign = Place & { readonly kind: 'link'; readonly value: string };
-export type TokenSign = Place & {
-  readonly kind: 'token';
-  readonly value: string;
-  readonly isNumber: boolean;
-  /** Whether it is called the next one. Others, such as `end_cursor`, may also be on the last page. */
-  readonly isNext: boolean;
-};
-type NumberKind = 'total' | 'pages' | 'page' | 'offset' | 'size';
-export type NumberSign = { [Kind in NumberKind]: Place & { readonly kind: Kind; readonly value: number } }[NumberKind];
-/** `more` and `earlier`: something comes after or before this page. `last`: a flag such as `has_more: false`. `end`: no next page. */
-type FlagKind = 'more' | 'earlier' | 'last' | 'end';
-type FlagSign = { [Kind in FlagKind]: Place & { readonly kind: Kind } }[FlagKind];
-
 /** A value that speaks of pages. */
-export type Sign = LinkSign | TokenSign | NumberSign | FlagSign;
+export interface Sign extends Place {
+  readonly kind: SignKind;
+  /** A number, if it is an integer or the text of one. */
+  readonly value: unknown;
+}
+
+/** Whether a sign is called the next one. A token such as `end_cursor` may also be on the last page. */
+export function isNext({ name }: Sign): boolean {
+  return NEXT.test(name);
+}
 
 /** Words in names that are not about the next page, and the names of objects that say nothing about pages. */
 const OTHER =
@@ -65,7 +66,7 @@ const ITEMS = '(items|elements|results|records|hits|entries|rows|docs|objects)';
 const TOTAL = new RegExp(
   `^(num|nb)?${ITEMS}$|total(s|count|size|value|${ITEMS})?$|(?<!dis|ac|skip|attempt|retry)counts?$|^(num)?found$`,
 );
-const NUMBERS: readonly (readonly [NumberKind, RegExp])[] = [
+const NUMBERS: readonly (readonly [SignKind, RegExp])[] = [
   ['pages', PAGES],
   ['total', TOTAL],
   ['page', PAGE],
@@ -106,7 +107,7 @@ function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] 
     const words = wordsOf(key);
     const own = words.join('');
     const place = { path: prefix + key, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
-    if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier' }] : [];
+    if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
     const isHolder = typeof value === 'object' && value !== null;
     if (isHolder ? OTHER.test(own) : words.some((word) => OTHER.test(word))) return [];
     return isHolder ? signsWithin(value, place, own) : signsOfValue(place, value);
@@ -115,8 +116,8 @@ function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] 
 
 /** Reads an object, or a list of links. What is called the next page, and is neither, says that there is one. */
 function signsWithin(value: object, place: Place, own: string): readonly Sign[] {
-  const isNext = NEXT.test(place.name);
-  const link = Array.isArray(value) ? nextLinkIn(value) : isNext ? value : undefined;
+  const isCalledNext = NEXT.test(place.name);
+  const link = Array.isArray(value) ? nextLinkIn(value) : isCalledNext ? value : undefined;
   const url = urlOf(link);
   if (link !== undefined && url !== undefined) {
     const path = Array.isArray(value) ? `${place.path}.next` : place.path;
@@ -124,31 +125,27 @@ function signsWithin(value: object, place: Place, own: string): readonly Sign[] 
   }
   const parent = PARENTS.test(own) ? own.replace(/^pages$/, 'page') : '';
   const inner = isJsonObject(value) ? signsIn(value, `${place.path}.`, parent) : [];
-  if (inner.length > 0 || !(isNext || CURSOR.test(own))) return inner;
-  return [{ ...place, kind: Object.keys(value).length === 0 ? 'end' : 'more' }];
+  if (inner.length > 0 || !(isCalledNext || CURSOR.test(own))) return inner;
+  return [{ ...place, kind: Object.keys(value).length === 0 ? 'end' : 'more', value }];
 }
 
 function signsOfHeader(header: string, text: string): readonly Sign[] {
   const path = `header.${header}`;
   const [, key] = HEADER.exec(header) ?? [];
   if (key === undefined) return [];
-  const object = text.startsWith('{') ? parseOrUndefined(text) : undefined;
-  return isJsonObject(object)
-    ? signsIn(object, `${path}.`)
-    : signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
+  try {
+    const object: unknown = text.startsWith('{') ? JSON.parse(text) : undefined;
+    if (isJsonObject(object)) return signsIn(object, `${path}.`);
+  } catch {
+    // It is a text, then.
+  }
+  return signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
 }
 
 function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
   const value = spelledOut(raw);
-  const { name } = place;
-  if (value === null || value === '')
-    return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? [{ ...place, kind: 'end' }] : [];
-  if (typeof value === 'boolean') {
-    const isLast = LAST.test(name);
-    return isLast || MORE.test(name) ? [{ ...place, kind: value === isLast ? 'last' : 'more' }] : [];
-  }
-  if (typeof value === 'string') return signsOfText(place, value);
-  return typeof value === 'number' && Number.isInteger(value) ? signsOfNumber(place, value) : [];
+  const kind = kindOf(place.name, value);
+  return kind === undefined ? [] : [{ ...place, kind, value }];
 }
 
 /** The value that a text spells; anything else as it is. */
@@ -159,31 +156,30 @@ function spelledOut(value: unknown): unknown {
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
 }
 
-function signsOfNumber(place: Place, value: number): readonly Sign[] {
-  const { name } = place;
-  const [isNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
-  if (MORE_COUNT.test(name)) return [{ ...place, kind: value > 0 ? 'more' : 'end' }];
-  if (isNext && value <= 0) return [{ ...place, kind: 'end' }];
-  const kind = isNext ? undefined : NUMBERS.find(([, pattern]) => pattern.test(name))?.[0];
-  if (kind !== undefined) return value < 0 ? [] : [{ ...place, kind, value }];
-  return isNext || isCursor ? [{ ...place, kind: 'token', value: String(value), isNumber: true, isNext }] : [];
-}
-
-function signsOfText(place: Place, value: string): readonly Sign[] {
-  const { name } = place;
-  const [isNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
-  if (/(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor))
-    return isNext ? [{ ...place, kind: 'link', value }] : [];
-  const isToken = isCursor || ((isNext || OFFSET.test(name)) && !DATE.test(value));
-  return isToken ? [{ ...place, kind: 'token', value, isNumber: false, isNext }] : [];
-}
-
-function parseOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+function kindOf(name: string, value: unknown): SignKind | undefined {
+  if (value === null || value === '')
+    return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? 'end' : undefined;
+  if (typeof value === 'boolean') {
+    const isLast = LAST.test(name);
+    if (!isLast && !MORE.test(name)) return undefined;
+    return value === isLast ? 'last' : 'more';
   }
+  if (typeof value === 'string') return kindOfText(name, value);
+  return typeof value === 'number' && Number.isInteger(value) ? kindOfNumber(name, value) : undefined;
+}
+
+function kindOfNumber(name: string, value: number): SignKind | undefined {
+  if (MORE_COUNT.test(name)) return value > 0 ? 'more' : 'end';
+  if (NEXT.test(name)) return value > 0 ? 'token' : 'end';
+  const [kind] = NUMBERS.find(([, pattern]) => pattern.test(name)) ?? [];
+  if (kind !== undefined) return value < 0 ? undefined : kind;
+  return CURSOR.test(name) ? 'token' : undefined;
+}
+
+function kindOfText(name: string, value: string): SignKind | undefined {
+  const [isCalledNext, isCursor] = [NEXT.test(name), CURSOR.test(name)];
+  if (/(url|uri|href|link)$/.test(name) || (LINK.test(value) && !isCursor)) return isCalledNext ? 'link' : undefined;
+  return isCursor || ((isCalledNext || OFFSET.test(name)) && !DATE.test(value)) ? 'token' : undefined;
 }
 
 /** Returns the value at a path of the body, or of a header: `header.x-next-page`. For a link object, its URL. */

@@ -1,5 +1,6 @@
 import type { NextValue } from './leaf-value.ts';
-import { type NumberSign, type PageResponse, readSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
+import { isNext, type PageResponse, readSigns, type Sign, valueAt } from './page-signs.ts';
+import { isTextOrNumber } from './values.ts';
 
 /** How a page is requested: by a link, or by a query parameter and its value. */
 export type PageStep =
@@ -83,24 +84,21 @@ function decideBySigns(
   progress: Progress,
   extent: PagingRule['extent'],
 ): Verdict {
-  const isFirst = progress.step === undefined;
   const { open, isStated } = weigh(signs, progress, extent);
   const [link] = ofKind(signs, 'link');
-  const tokens = open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
-  const announced = link ? [link] : tokens;
-  const isFull = !isStated && fullSizes(signs, itemCount).length > 0;
+  const announced = link ? [link] : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
   // After a message, these may be the pages of the whole session: then the next one has nothing new.
-  const further = isStated ? [] : ofKind(signs, 'pages').filter(({ value }) => value > progress.pages);
-  const isNumbered = itemCount > 0 && open.length + further.length > 0;
-  const numbered = isNumbered ? numberSteps(signs, progress, itemCount) : [];
-  const steps = announced.length > 0 ? announcedSteps(announced, progress) : numbered;
+  const mayFollow = !isStated && ofKind(signs, 'pages').some(({ value }) => Number(value) > progress.pages);
+  const isNumbered = announced.length === 0 && itemCount > 0 && (open.length > 0 || mayFollow);
+  const steps = isNumbered ? numberSteps(signs, progress, itemCount) : announcedSteps(announced, progress);
   if (steps.length > 0) {
-    const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || sign.isNext);
-    const speaking = pathsOf(announced);
-    return { kind: 'next', steps, isCertain, signs: [...new Set([...speaking, ...open])] };
+    const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || isNext(sign));
+    return { kind: 'next', steps, isCertain, signs: [...new Set([...pathsOf(announced), ...open])] };
   }
   if (open.length > 0) return { kind: 'unexplained', signs: open };
-  return { kind: 'whole', isStated, mayContinue: isFirst && !isStated && (isFull || ROUND.has(itemCount)) };
+  const isFull =
+    ROUND.has(itemCount) || (itemCount > 0 && ofKind(signs, 'size').some(({ value }) => value === itemCount));
+  return { kind: 'whole', isStated, mayContinue: isFull && !isStated && progress.step === undefined };
 }
 
 /**
@@ -108,21 +106,16 @@ function decideBySigns(
  * small is also open: it counts something else, or the list has shrunk meanwhile.
  */
 function weigh(signs: readonly Sign[], { items, pages, step }: Progress, extent: PagingRule['extent']) {
-  const isRest = extent === 'rest of a session';
-  const totals = isRest ? [] : ofKind(signs, 'total');
-  const pageTotals = isRest ? [] : ofKind(signs, 'pages');
-  const unread = [
-    ...totals
-      .filter(({ value }) => value > items || (extent === 'list' && value < items))
-      .map(({ path, value }) => `${path}: ${value}, and ${items} read`),
-    ...pageTotals
-      .filter(({ value }) => value > pages)
-      .map(({ path, value }) => `${path}: ${value}, and ${pages} of them read`),
-  ];
+  const counts = extent === 'rest of a session' ? [] : [...ofKind(signs, 'total'), ...ofKind(signs, 'pages')];
+  const unread = counts.flatMap(({ kind, path, value }) => {
+    const read = kind === 'total' ? items : pages;
+    const isUnread = Number(value) > read || (kind === 'total' && extent === 'list' && Number(value) < read);
+    return isUnread ? [`${path}: ${value}, and ${read} read`] : [];
+  });
   // The first page of a session may say that others come before.
   const earlier = extent === 'session' && step === undefined ? ofKind(signs, 'earlier') : [];
-  const isCounted = totals.length + pageTotals.length > 0 && unread.length === 0;
-  const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(({ isNext }) => isNext);
+  const isCounted = counts.length > 0 && unread.length === 0;
+  const isEnded = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(isNext);
   return {
     open: [...pathsOf([...ofKind(signs, 'more'), ...earlier]), ...unread],
     isStated: isCounted || isEnded || ofKind(signs, 'last').length > 0,
@@ -133,16 +126,8 @@ function pathsOf(signs: readonly Sign[]): readonly string[] {
   return signs.map(({ path }) => path);
 }
 
-function ofKind<Kind extends Sign['kind']>(signs: readonly Sign[], kind: Kind) {
-  return signs.filter((sign): sign is Extract<Sign, { readonly kind: Kind }> => sign.kind === kind);
-}
-
-/** Returns the page sizes that a page fills. A bare `size` counts only beside a page number. */
-function fullSizes(signs: readonly Sign[], itemCount: number): readonly Sign[] {
-  const isNumbered = ofKind(signs, 'page').length > 0;
-  return ofKind(signs, 'size').filter(
-    ({ value, name }) => value > 0 && itemCount >= value && (name !== 'size' || isNumbered),
-  );
+function ofKind(signs: readonly Sign[], kind: Sign['kind']): readonly Sign[] {
+  return signs.filter((sign) => sign.kind === kind);
 }
 
 /** After the requests that a page announces, a history is read on after its last message. */
@@ -158,14 +143,16 @@ function ofHistory(found: Verdict, { step, emptyPages }: Progress, lastId: strin
 }
 
 /** Returns the requests by a link or by tokens: under the parameter that worked, or else under each that may take one. */
-function announcedSteps(signs: readonly Extract<Sign, { kind: 'link' | 'token' }>[], { step }: Progress) {
+function announcedSteps(signs: readonly Sign[], { step }: Progress): readonly PageStep[] {
   const steps = signs.flatMap((sign): readonly PageStep[] => {
-    const { kind, path, value } = sign;
+    const { kind, path } = sign;
+    const value = String(sign.value);
     if (kind === 'link') return [{ kind, path, value }];
-    return tokenParameters(sign).map((parameter) => ({ kind, path, parameter, value }));
+    return tokenParameters(sign).map((parameter) => ({ kind: 'token', path, parameter, value }));
   });
-  const known = step?.kind === 'token' ? step.parameter : undefined;
-  const same = steps.filter((each) => each.kind === 'token' && each.parameter === known);
+  const same = steps.filter(
+    (each) => each.kind === 'token' && step?.kind === 'token' && each.parameter === step.parameter,
+  );
   return distinct(same.length > 0 ? same : steps);
 }
 
@@ -173,11 +160,14 @@ function announcedSteps(signs: readonly Extract<Sign, { kind: 'link' | 'token' }
 function numberSteps(signs: readonly Sign[], { step, pages }: Progress, itemCount: number): readonly PageStep[] {
   if (step?.kind === 'page' || step?.kind === 'offset') return [following(step, itemCount)];
   if (pages > 1) return [];
-  const sign = ofKind(signs, 'page').find(isStart) ?? ofKind(signs, 'offset')[0];
+  const page = ofKind(signs, 'page').find(isStart);
+  const sign = page ?? ofKind(signs, 'offset')[0];
   if (sign === undefined) return [];
-  const { kind, value } = sign;
+  const kind = page ? 'page' : 'offset';
   // An offset that is not that of this page is where the next one begins.
-  const steps = [ownParameter(sign), kind].map((parameter) => ({ kind, parameter, value }));
+  const steps = [ownParameter(sign), kind].map(
+    (parameter) => ({ kind, parameter, value: Number(sign.value) }) as const,
+  );
   return distinct(isStart(sign) ? steps.map((each) => following(each, itemCount)) : steps);
 }
 
@@ -185,7 +175,7 @@ function following(step: Extract<PageStep, { kind: 'page' | 'offset' }>, itemCou
   return { ...step, value: step.value + (step.kind === 'page' ? 1 : itemCount) };
 }
 
-function isStart({ value }: NumberSign): boolean {
+function isStart({ value }: Sign): boolean {
   return value === 0 || value === 1;
 }
 
@@ -197,14 +187,14 @@ function ownParameter({ key, kind }: Sign): string {
 }
 
 /** Returns the parameters that may take a token: one of its own name, and the conventional one. */
-function tokenParameters(sign: TokenSign): readonly string[] {
-  const { key, name, isNumber } = sign;
+function tokenParameters(sign: Sign): readonly string[] {
+  const { key, name, value } = sign;
   if (/^(page)?endcursor$/.test(name)) return ['after', 'cursor'];
   if (name.startsWith('last')) return ['after_id', 'after'];
   const own = ownParameter(sign);
   // AWS sends NextToken, and takes NextToken.
   if (/^token$/i.test(own)) return [key, own];
-  if (isNumber) return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
+  if (typeof value === 'number') return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
   return [own, /cursor/i.test(own) ? 'after' : 'cursor'];
 }
 
@@ -220,25 +210,18 @@ function stepsBy(
   lastId: string | undefined,
 ): readonly PageStep[] {
   if (next.kind === 'link' || next.kind === 'token') {
-    const value = textAt(next.source, page);
-    const path = next.source.join('.');
-    return value === undefined ? [] : [{ ...next, path, value }];
+    const value = valueAt(next.source, page);
+    const isThere = isTextOrNumber(value) && !(Number(value) < 0);
+    return isThere ? [{ ...next, path: next.source.join('.'), value: String(value) }] : [];
   }
   const { kind, parameter } = next;
-  if (page.itemCount === 0 || (kind === 'after' && lastId === undefined)) return [];
-  if (kind === 'after') return [{ kind, parameter, value: lastId ?? '' }];
+  if (page.itemCount === 0) return [];
+  if (kind === 'after') return lastId === undefined ? [] : [{ kind, parameter, value: lastId }];
   if (step?.kind === kind) return [following(step, page.itemCount)];
   const first = ofKind(readSigns(page), kind).find(isStart)?.value;
   // Page 1 repeats the first page, or is the second one if pages count from 0.
-  const firsts = first !== undefined ? [first] : kind === 'page' ? [0, 1] : [0];
+  const firsts = first !== undefined ? [Number(first)] : kind === 'page' ? [0, 1] : [0];
   return firsts.map((value) => following({ kind, parameter, value }, page.itemCount));
-}
-
-/** Returns the link or token at a path; undefined if there is none. */
-function textAt(path: readonly string[], page: PageResponse): string | undefined {
-  const value = valueAt(path, page);
-  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
-  return isText && value !== '' && !(Number(value) < 0) ? String(value) : undefined;
 }
 
 /** Whether a list ends with a page after which no request brought a next one. Otherwise it is not whole. */

@@ -1,5 +1,5 @@
 import { normalizeName } from '../contract/field-names.ts';
-import { PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
+import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
 import type { Endpoint, QueryParameter } from './endpoints.ts';
 
 /** Returns the first parameter with such a name; `page[cursor]` is also called `cursor`. */
@@ -22,13 +22,14 @@ function pageOf(query: readonly QueryParameter[]): QueryParameter | undefined {
 function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): string | undefined {
   const tokens = signs.filter((sign) => sign.kind === 'token');
   const token = called(query, 'token')?.name;
-  for (const { path, name, isNumber } of tokens.filter(({ isNext }) => isNext)) {
+  for (const { path, name, value } of tokens.filter(isNext)) {
+    const isNumber = typeof value === 'number';
     if (!isNumber && /^next(page)?$/.test(name)) return nextValue(path, token);
     const counted = /offset|skip|start/.test(name) ? called(query, 'offset') : pageOf(query);
     const parameter = isNumber ? counted?.name : token;
     if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
-  const cursor = tokens.find(({ isNext }) => !isNext);
+  const cursor = tokens.find((sign) => !isNext(sign));
   return cursor && token !== undefined ? `token:${cursor.path}:${token}` : undefined;
 }
 

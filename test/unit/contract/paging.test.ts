@@ -41,7 +41,7 @@ describe('a page', () => {
   it.each([
     [{ has_more: true }, ['has_more']],
     [{ hits: { total: { value: 5 } } }, ['hits.total.value: 5, and 2 read']],
-    [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 of them read']],
+    [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 read']],
   ])('that announces more, but not how to request it, is not explained: %j', (body, signs) => {
     expect(decide(body)).toMatchObject({ kind: 'unexplained', signs });
   });
