@@ -20,11 +20,9 @@ const MAX_DEPTH = 2;
 /** What may be the list. */
 interface Candidate {
   readonly path: string;
-  /** Normalized. */
-  readonly name: string;
   readonly items: readonly unknown[];
-  /** Whether it is a candidate only if there is no other: a list of something else than objects, or null. */
-  readonly isDoubtful: boolean;
+  /** Otherwise, it is a candidate only if there is no other: a list of something else than objects, or null. */
+  readonly isCertain: boolean;
 }
 
 /** @param value where the list is, or may be */
@@ -50,26 +48,27 @@ function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[
   });
 }
 
-/** An array of objects is the list; an empty one, or null, under a name that lists have. */
-function toCandidate(path: string, name: string, value: unknown, own: readonly string[]): Candidate | undefined {
+/** An array of objects may be the list; an empty one, or null, under a name that lists have. */
+function toCandidate(path: string, key: string, value: unknown, own: readonly string[]): readonly Candidate[] {
+  const name = normalizeName(key);
   const isNamed = own.includes(name) || ENVELOPES.has(name);
-  if (value === null) return isNamed ? { path, name, items: [], isDoubtful: !own.includes(name) } : undefined;
-  if (!Array.isArray(value)) return undefined;
-  const isList = value.some(isJsonObject) || (isNamed && value.length === 0);
-  return isList || isNamed ? { path, name, items: value, isDoubtful: !isList } : undefined;
+  if (value === null) return isNamed ? [{ path, items: [], isCertain: own.includes(name) }] : [];
+  if (!Array.isArray(value)) return [];
+  const isCertain = value.some(isJsonObject) || (isNamed && value.length === 0);
+  return isCertain || isNamed ? [{ path, items: value, isCertain }] : [];
 }
 
 /** Returns what may be the list in a body, at most two levels down. */
 function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
   const visit = (object: JsonObject, prefix: string, depth: number): readonly Candidate[] =>
     Object.entries(object).flatMap(([key, value]) => {
-      const [path, name] = [prefix + key, normalizeName(key)];
-      if (NO_LISTS.test(name)) return [];
-      if (isJsonObject(value)) return depth < MAX_DEPTH ? visit(value, `${path}.`, depth + 1) : [];
-      return toCandidate(path, name, value, own) ?? [];
+      const path = prefix + key;
+      if (NO_LISTS.test(normalizeName(key))) return [];
+      if (!isJsonObject(value)) return toCandidate(path, key, value, own);
+      return depth < MAX_DEPTH ? visit(value, `${path}.`, depth + 1) : [];
     });
   const found = visit(body, '', 0);
-  const certain = found.filter(({ isDoubtful }) => !isDoubtful);
+  const certain = found.filter(({ isCertain }) => isCertain);
   return certain.length > 0 ? certain : found;
 }
 

@@ -4,7 +4,7 @@ import { readCronJob } from './cron.ts';
 import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
-import { type FieldLeaf, fieldsOfResource, type LeafName } from './leaves.ts';
+import { fieldsOfResource, type LeafName } from './leaves.ts';
 import { readMessage } from './messages.ts';
 import { readSpace } from './spaces.ts';
 import { UnknownShape } from './unknown-shape.ts';
@@ -19,26 +19,11 @@ export interface LeafFinding {
 
 export type LeafCheck = Leaf & LeafFinding;
 
-/** Whether the fields that have forms of their own are in a known one. */
-type Forms = Readonly<Partial<Record<FieldLeaf, boolean>>>;
-
-const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => Forms>> = {
-  space(item, contract) {
-    readSpace(item, contract);
-    return {};
-  },
-  agent(item, contract) {
-    readAgent(item, contract);
-    return {};
-  },
-  message: (item, contract) => ({
-    'message.author': ['assistant', 'user'].includes(readMessage(item, contract).role),
-  }),
-  cron_job(item, contract) {
-    const { agent_id, agent_text, schedule } = readCronJob(item, contract);
-    const hasAgent = agent_id !== undefined || agent_text !== undefined;
-    return { 'cron_job.agent_id': hasAgent, 'cron_job.schedule': schedule !== undefined };
-  },
+const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => unknown>> = {
+  space: readSpace,
+  agent: readAgent,
+  message: readMessage,
+  cron_job: readCronJob,
 };
 
 /** Checks the fields of a resource against the items of its list. */
@@ -48,11 +33,11 @@ export function checkFields(
   contract: Contract,
 ): ReadonlyMap<LeafName, LeafFinding> {
   const findings = new Map<LeafName, LeafFinding>();
-  if (items.length === 0) return findings;
-  const forms: Forms[] = [];
+  const [first] = items;
+  if (first === undefined) return findings;
   for (const item of items) {
     try {
-      forms.push(READERS[resource](item, contract));
+      READERS[resource](item, contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
       const detail = `${error.message} It is ${error.seen}.`;
@@ -61,21 +46,15 @@ export function checkFields(
   }
   const read = items.map((item) => fieldsOf(item, resource, contract));
   for (const leaf of fieldsOfResource(resource).filter((each) => !findings.has(each))) {
-    const sent = read.filter((fields) => fields.all(leaf).some(({ value }) => value !== undefined && value !== null));
-    const known = forms.some((each) => leaf in each) ? forms.filter((each) => each[leaf]).length : sent.length;
-    findings.set(leaf, toFinding(leaf, { sent: sent.length, known, items }, contract));
+    const { length } = read.filter((fields) => fields.all(leaf).some(({ value }) => value !== null));
+    const isExpected = ESSENTIAL.has(leaf) || contract.isChosen(leaf);
+    const none = `in none of ${items.length}; the first is ${describeFields(first)}`;
+    findings.set(
+      leaf,
+      length > 0
+        ? { result: 'confirmed', detail: `in ${length} of ${items.length}` }
+        : { result: isExpected ? 'contradicted' : 'unobservable', detail: none },
+    );
   }
   return findings;
-}
-
-function toFinding(
-  leaf: FieldLeaf,
-  { sent, known, items }: { readonly sent: number; readonly known: number; readonly items: readonly JsonObject[] },
-  contract: Contract,
-): LeafFinding {
-  if (known > 0) return { result: 'confirmed', detail: `in ${known} of ${items.length}` };
-  const form = sent > 0 ? ' in a known form' : '';
-  const detail = `in none of ${items.length}${form}; the first is ${describeFields(items[0] ?? {})}`;
-  const isExpected = sent > 0 || ESSENTIAL.includes(leaf) || contract.isChosen(leaf);
-  return { result: isExpected ? 'contradicted' : 'unobservable', detail };
 }

@@ -52,10 +52,6 @@ export interface NamedParameter extends ParameterValue {
   readonly name: string;
 }
 
-function valueIn(layer: LeafValues = {}, name: LeafName): string | undefined {
-  return Object.hasOwn(layer, name) ? layer[name] : undefined;
-}
-
 /** The wire format of one service: the value of every leaf (spec §4.7). Immutable. Stored values were checked when they were loaded. */
 export class Contract {
   private readonly layers: ContractLayers;
@@ -67,8 +63,7 @@ export class Contract {
   }
 
   leaf(name: LeafName): Leaf {
-    const { override, imported } = this.layers;
-    const [set, read] = [valueIn(override, name), valueIn(imported, name)];
+    const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
     if (set !== undefined) return { name, value: set, source: 'override' };
     if (read !== undefined) return { name, value: read, source: 'imported' };
     return { name, value: DEFAULTS[name], source: isSpecified(name) ? 'spec' : 'assumed' };
@@ -112,7 +107,7 @@ export class Contract {
 
   /** Whether a leaf is set or imported for this service. */
   isChosen(name: LeafName): boolean {
-    return valueIn(this.layers.override, name) !== undefined || valueIn(this.layers.imported, name) !== undefined;
+    return ['override', 'imported'].includes(this.leaf(name).source);
   }
 
   /** The names of a resource's fields. */

@@ -27,37 +27,37 @@ export interface ListedCronJob {
   readonly schedule: WireSchedule | undefined;
 }
 
-type WireFields = Omit<WireSchedule, 'timezone'>;
-
 const FIELDS = ['minute', 'hour', 'dayofmonth', 'month', 'dayofweek'];
 /** Cron fields that `WireSchedule` cannot express either. */
 const OTHERS = ['day', 'year', 'week', 'second'];
 const UNRESTRICTED: readonly unknown[] = ['*', '?', null, undefined];
 
-/** Returns the fields if all three are present: the default of a missing one is unknown. */
-function fromFields([minute, hour, day, month, day_of_week, ...others]: readonly unknown[]): WireFields | undefined {
+/** Returns the schedule if all three fields are present: the default of a missing one is unknown. */
+function fromFields(
+  [minute, hour, day, month, day_of_week, ...others]: readonly unknown[],
+  timezone: string | undefined,
+): WireSchedule | undefined {
   if (![day, month, ...others].every((value) => UNRESTRICTED.includes(value))) return undefined;
   const [first, second, third] = [minute, hour, day_of_week].map((value) =>
     isTextOrNumber(value) ? String(value).trim() : '',
   );
-  return first && second && third ? { minute: first, hour: second, day_of_week: third } : undefined;
+  return first && second && third ? { minute: first, hour: second, day_of_week: third, timezone } : undefined;
 }
 
 /** Reads a schedule as it was sent (spec §2), or an expression in its place: `0 9 * * 1-5`. */
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const schedule = job.value('cron_job.schedule');
-  const zoneOf = (fields: Fields) => fields.text('cron_job.timezone')?.trim() || undefined;
-  if (typeof schedule === 'string') return withZone(fromFields(schedule.trim().split(/\s+/)), zoneOf(job));
+  const zone = job.text('cron_job.timezone')?.trim() || undefined;
+  if (typeof schedule === 'string') return fromFields(schedule.trim().split(/\s+/), zone);
   if (!isJsonObject(schedule)) return undefined;
   const { type = 'cron', data = schedule } = Object.fromEntries(byNormalName(schedule));
   if (typeof type !== 'string' || !/^cron/i.test(type) || !isJsonObject(data)) return undefined;
   const fields = byNormalName(data);
-  const zone = zoneOf(fieldsOf(schedule, 'cron_job', contract)) ?? zoneOf(job);
-  return withZone(fromFields([...FIELDS, ...OTHERS].map((name) => fields.get(name))), zone);
-}
-
-function withZone(fields: WireFields | undefined, timezone: string | undefined): WireSchedule | undefined {
-  return fields && { ...fields, timezone };
+  const own = fieldsOf(schedule, 'cron_job', contract).text('cron_job.timezone')?.trim() || zone;
+  return fromFields(
+    [...FIELDS, ...OTHERS].map((name) => fields.get(name)),
+    own,
+  );
 }
 
 /** A text in `agent` may be a name. Taken for an id, it would assign the job to another agent. */

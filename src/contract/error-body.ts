@@ -30,15 +30,13 @@ const MESSAGES =
 const PATHS = ['path', 'field', 'loc', 'pointer', 'name', 'source'];
 /** What a body nests its error in; of a list, the first one counts. */
 const NESTED = ['error', 'errors', 'detail', 'fault', 'exception'];
-const FIELD_ERRORS = ['fields', 'errors', 'fielderrors', 'invalidparams', 'violations'];
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
-}
+/** FastAPI has the list directly under `detail`. */
+const FIELD_ERRORS = ['fields', 'errors', 'fielderrors', 'invalidparams', 'violations', 'detail'];
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value.trim() !== '' ? cut(value.trim(), MAX_TEXT) : undefined;
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text || undefined;
 }
 
 function firstText(object: JsonObject, names: readonly string[], read = textOf): string | undefined {
@@ -64,30 +62,23 @@ function pathOf(value: unknown): string | undefined {
 
 /** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
 function readFieldErrors(value: unknown): readonly FieldError[] {
-  const items: readonly (readonly [string, unknown])[] = Array.isArray(value)
-    ? value.map((item) => [(isJsonObject(item) && pathOf(item)) || '', item] as const)
+  const items: readonly (readonly [string | undefined, unknown])[] = Array.isArray(value)
+    ? value.map((item) => [isJsonObject(item) ? pathOf(item) : '', item])
     : Object.entries(isJsonObject(value) ? value : {});
   return items.slice(0, MAX_FIELD_ERRORS).flatMap(([path, item]) => {
     const message = textIn(item);
-    return message === undefined ? [] : [{ path: cut(path, MAX_TEXT), message }];
+    return message === undefined ? [] : [{ path: textOf(path) ?? '', message }];
   });
 }
 
 function readObject(body: JsonObject): ErrorBody {
   const values = byNormalName(body);
-  const nested = NESTED.map((name) => values.get(name)).map((value): unknown =>
-    Array.isArray(value) ? value[0] : value,
-  );
+  const nested = NESTED.flatMap((name) => [values.get(name)].flat().slice(0, 1));
   const holders = [body, ...nested.filter(isJsonObject)];
   // The `type` of problem+json without a code of its own (RFC 9457).
   const code = holders.map((holder) => firstText(holder, CODES)).find((text) => text && text !== 'about:blank');
   const message = textIn(body);
-  const lists = holders.flatMap((holder) => {
-    const named = byNormalName(holder);
-    const detail = named.get('detail');
-    // FastAPI has the list directly under `detail`.
-    return [...FIELD_ERRORS.map((name) => named.get(name)), Array.isArray(detail) ? detail : undefined];
-  });
+  const lists = holders.flatMap((holder) => FIELD_ERRORS.map((name) => byNormalName(holder).get(name)));
   const fields = lists.map(readFieldErrors).find((found) => found.length > 0) ?? [];
   // Django REST framework has the names of the fields at the top.
   const own = message === undefined && fields.length === 0 ? readFieldErrors(body) : fields;
@@ -95,9 +86,8 @@ function readObject(body: JsonObject): ErrorBody {
 }
 
 function titleOf(html: string): string {
-  const found = /<(title|h1)[^>]*>([^<]{1,201})/i.exec(html.slice(0, MAX_HTML))?.[2] ?? '';
-  const title = cut(found, 200).replace(/\s+/g, ' ').trim();
-  return title ? `an HTML page: ${title}` : 'an HTML page';
+  const [, , title = ''] = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html.slice(0, MAX_HTML)) ?? [];
+  return title.trim() === '' ? 'an HTML page' : `an HTML page: ${title.replace(/\s+/g, ' ').trim()}`;
 }
 
 /**
@@ -105,14 +95,14 @@ function titleOf(html: string): string {
  * or text. Reduces an HTML page to its title. Never throws.
  */
 export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
-  const trimmed = body.trim();
-  if (trimmed === '') return { fields: [] };
-  if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
-    return { message: titleOf(trimmed), fields: [], fromGateway: true };
+  const text = body.trim();
+  if (text === '') return { fields: [] };
+  if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(text)) {
+    return { message: titleOf(text), fields: [], fromGateway: true };
   }
-  let parsed: unknown = trimmed;
+  let parsed: unknown = text;
   try {
-    parsed = parseJson(trimmed);
+    parsed = parseJson(text);
   } catch {
     // Shown as it is.
   }

@@ -66,19 +66,11 @@ export function itemId(leaf: ListLeaf): `${ListedResource}.id` {
 }
 
 /** Fields that every resource has. Others may be absent. */
-export const ESSENTIAL: readonly FieldLeaf[] = [
-  'space.id',
-  'space.external_space_id',
-  'space.name',
-  'agent.id',
-  'agent.name',
-  'message.id',
-  'message.text',
-  'message.author',
-  'cron_job.id',
-  'cron_job.agent_id',
-  'cron_job.name',
-];
+export const ESSENTIAL: ReadonlySet<string> = new Set(
+  'space.id space.external_space_id space.name agent.id agent.name message.id message.text message.author cron_job.id cron_job.agent_id cron_job.name'.split(
+    ' ',
+  ),
+);
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is not read, and not passed over. */
 

@@ -44,7 +44,7 @@ export function parseOperation(value: string): OperationValue | undefined {
 
 function parsePath(text: string): readonly string[] {
   const steps = text.split('.').map((step) => step.trim());
-  if (steps.some((step) => step === '' || step.length > 100)) {
+  if (steps.some((step) => step === '')) {
     throw new LeafValueError(`has the path ${JSON.stringify(text)}, which is not a list of names separated by dots`);
   }
   return steps;
@@ -130,7 +130,7 @@ function checkPlaceholders(name: LeafName, value: string): void {
   const unknown = given.find((placeholder) => !allowed.includes(placeholder));
   if (unknown !== undefined) throw new LeafValueError(`has the unknown placeholder {${unknown}}`);
   // An agent_id may identify an agent without its space.
-  const required = known.includes('agent_id') ? 'agent_id' : known[0];
+  const required = known.at(-1);
   if (required !== undefined && !given.includes(required))
     throw new LeafValueError(`needs the placeholder {${required}}`);
 }
@@ -138,11 +138,8 @@ function checkPlaceholders(name: LeafName, value: string): void {
 /** A parameter of the items of a list must stay one. In a form or a query, `[]` is a part of the name. */
 function checkLists(name: LeafName, value: string): void {
   const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length - 1 : 0);
-  const expected = count(DEFAULTS[name]);
-  if (count(value) !== expected)
-    throw new LeafValueError(
-      `must have ${expected === 0 ? 'no' : 'one'} list ([]) in its path, like ${DEFAULTS[name]}`,
-    );
+  if (count(value) !== count(DEFAULTS[name]))
+    throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
 }
 
 /** Checks that a leaf can have a value: its form, and that the call keeps its meaning. @throws LeafValueError */
@@ -150,6 +147,7 @@ export function checkLeaf(name: LeafName, value: string): void {
   const kind = kindOf(name);
   PARSERS[kind](value);
   if (kind !== 'operation' && kind !== 'parameter') return;
+  if (value === 'none' && !mayBeNone(name))
+    throw new LeafValueError('cannot be none: the call would mean something else without it');
   if (value !== 'none') (kind === 'operation' ? checkPlaceholders : checkLists)(name, value);
-  else if (!mayBeNone(name)) throw new LeafValueError('cannot be none: the call would mean something else without it');
 }

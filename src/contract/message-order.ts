@@ -5,7 +5,7 @@ interface MessageRef {
   readonly created_at: string | null;
 }
 
-/** Negative if the first message is older, positive if it is newer, 0 if nothing tells. */
+/** Compares two messages by their indexes: negative if the first is older, positive if it is newer, 0 if nothing tells. */
 type Compare = (left: number, right: number) => number;
 
 function timeOf({ created_at }: MessageRef): number | undefined {
@@ -20,15 +20,11 @@ function numberOf({ message_id }: MessageRef): bigint | undefined {
 }
 
 /** Compares by values that all messages have; undefined if one has none. */
-function comparing(
-  messages: readonly MessageRef[],
-  valueIn: (message: MessageRef) => number | bigint | undefined,
-): Compare | undefined {
-  const values = messages.flatMap((message) => valueIn(message) ?? []);
-  if (values.length < messages.length) return undefined;
+function comparing(values: readonly (number | bigint | undefined)[]): Compare | undefined {
+  if (values.includes(undefined)) return undefined;
   return (left, right) => {
     const [first = 0, second = 0] = [values[left], values[right]];
-    return first < second ? -1 : first > second ? 1 : 0;
+    return Number(first > second) - Number(first < second);
   };
 }
 
@@ -38,7 +34,7 @@ function comparing(
  * @returns undefined if neither orders them
  */
 function orderOf(messages: readonly MessageRef[]): Compare | undefined {
-  const [byTime, byNumber] = [comparing(messages, timeOf), comparing(messages, numberOf)];
+  const [byTime, byNumber] = [comparing(messages.map(timeOf)), comparing(messages.map(numberOf))];
   if (byTime) return (left, right) => byTime(left, right) || (byNumber?.(left, right) ?? 0);
   const signs = new Set(messages.slice(1).map((_, index) => byNumber?.(index, index + 1)));
   return signs.has(1) && signs.has(-1) ? undefined : byNumber;

@@ -30,55 +30,54 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
-interface AuthorReading {
+/** Who wrote a message, according to one field. */
+interface Author {
   readonly side?: 'assistant' | 'user' | undefined;
   readonly name?: string | undefined;
 }
 
 /** Normalized keys of an author object that tell the side. */
 const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
+/** Fields that may hold the kind of message. Only a recognized author counts there. */
+const KINDS = /(?:^|\.)(?:type|kind)$/i;
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
-function sideOf(name: string, contract: Contract): AuthorReading['side'] {
-  const isIn = (leaf: ValuesLeaf): boolean =>
-    contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
+function sideOf(name: string, contract: Contract): Author['side'] {
+  const isIn = (leaf: ValuesLeaf) => contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
   const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
   if (isAgent === isUser) return undefined;
   return isAgent ? 'assistant' : 'user';
 }
 
 /** Reads a flag: `is_bot: false`, or `true` and `false` as names of the sides. */
-function sideOfFlag(key: string, value: boolean, contract: Contract): AuthorReading['side'] {
+function sideOfFlag(key: string, value: boolean, contract: Contract): Author['side'] {
   const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|from)+/, ''), contract);
   const whenFalse = whenTrue && (whenTrue === 'assistant' ? 'user' : 'assistant');
   return sideOf(String(value), contract) ?? (value ? whenTrue : whenFalse);
 }
 
 /** Reads a name of a side, a flag such as `is_bot`, or an object with either. @param key under which the value is */
-function readAuthor(key: string, value: unknown, contract: Contract): AuthorReading {
+function readAuthor(key: string, value: unknown, contract: Contract): Author {
   if (typeof value === 'boolean') return { side: sideOfFlag(key, value, contract), name: String(value) };
-  if (typeof value === 'string') return { name: value.trim() || undefined, side: sideOf(value.trim(), contract) };
+  if (typeof value === 'string') return { side: sideOf(value.trim(), contract), name: value.trim() || undefined };
   const entries = Object.entries(isJsonObject(value) ? value : {});
-  const flags = entries.filter(([, each]) => typeof each === 'boolean');
-  const names = entries.filter(
+  const named = entries.filter(
     ([inner, each]) => typeof each === 'string' && AUTHOR_KEYS.includes(normalizeName(inner)),
   );
-  const readings = [...names, ...flags].map(([inner, each]) => readAuthor(inner, each, contract));
-  return readings.find(({ side }) => side) ?? { name: names.length > 0 ? readings[0]?.name : undefined };
+  const flags = entries.filter(([, each]) => typeof each === 'boolean');
+  const authors = [...named, ...flags].map(([inner, each]) => readAuthor(inner, each, contract));
+  return authors.find(({ side }) => side) ?? { name: named.length > 0 ? authors[0]?.name : undefined };
 }
-
-/** Fields that may hold the kind of message. Only a recognized author counts there. */
-const KINDS = /(?:^|\.)(?:type|kind)$/i;
 
 /** @throws UnknownShape if two fields name different sides, or if the author is under a suspicious name */
 function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   const isChosen = contract.isChosen('message.author');
-  const readings = fields.all('message.author').map(({ path, value }) => {
+  const authors = fields.all('message.author').map(({ path, value }) => {
     // A number counts only at a path that is set for this service: elsewhere, it may be the id of a person.
     const text = isChosen && isTextOrNumber(value) ? String(value) : value;
     return { path, ...readAuthor(path.split('.').at(-1) ?? path, text, contract) };
   });
-  const [first, ...others] = readings.filter(({ side }) => side !== undefined);
+  const [first, ...others] = authors.filter(({ side }) => side !== undefined);
   const other = others.find(({ side }) => side !== first?.side);
   if (first && other) {
     const message = `The response names both sides as the author of a message: ${first.path} and ${other.path}.`;
@@ -86,7 +85,7 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
     throw new UnknownShape(message, describeFields(entry), fix);
   }
   if (first?.side) return first.side;
-  const named = readings.find(({ path, name }) => name !== undefined && (isChosen || !KINDS.test(path)));
+  const named = authors.find(({ path, name }) => name !== undefined && (isChosen || !KINDS.test(path)));
   if (named?.name === undefined) fields.rejectSuspect('message.author');
   return named?.name ?? 'unknown';
 }
@@ -106,21 +105,14 @@ function extractText(value: unknown): string | undefined {
   return TEXT_KEYS.map((key) => extractText(named.get(key))).find((found) => found !== undefined);
 }
 
-/** Whether an object may hold a text that was not found. */
-function mayHoldText(value: unknown): boolean {
-  return isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string');
-}
-
 /** @throws UnknownShape if the text is under a suspicious name, or in an object in which it cannot be found */
 function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: boolean } {
   const candidates = fields.all('message.text').map(({ value }) => value);
   const text = candidates.map(extractText).find((each) => each !== undefined);
   if (text !== undefined) return { text, isStep: false };
   fields.rejectSuspect('message.text');
-  if (candidates.some(mayHoldText)) {
-    const message = 'The text of a message cannot be found in the object that holds it.';
-    throw fields.unreadable('message.text', message);
-  }
+  if (candidates.some((value) => isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string')))
+    throw fields.unreadable('message.text', 'The text of a message cannot be found in the object that holds it.');
   // Null in every text field marks an intermediate step of the agent.
   return { text: null, isStep: candidates.length > 0 && candidates.every((value) => value === null) };
 }

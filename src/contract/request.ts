@@ -27,15 +27,11 @@ export class NoOperation extends Error {}
 type Value = Scalar | readonly Scalar[];
 
 function findValue(values: RequestValues, name: string): Value {
-  const [list = '', ...rest] = name.split('.');
+  const [list = '', field = ''] = name.split('.');
   const found = values[list];
-  if (!Array.isArray(found)) return rest.length === 0 ? scalar(found) : undefined;
-  const items = found.map((item: { readonly [name: string]: Scalar }) => item[rest.join('.')]);
+  if (typeof found !== 'object') return field === '' ? found : undefined;
+  const items = found.map((item) => item[field]);
   return items.every((item) => item === undefined) ? undefined : items;
-}
-
-function scalar(value: RequestValues[string]): Scalar {
-  return typeof value === 'object' ? undefined : value;
 }
 
 /** Sets a value at a path of a body, and creates missing objects. Of a list, each item gets its own: `agents[].name`. */

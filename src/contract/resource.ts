@@ -1,5 +1,12 @@
 import type { Contract } from './contract.ts';
-import { type CreatedResource, normalizeName, ownNames, RESOURCE_OF, type Resource } from './field-names.ts';
+import {
+  byNormalName,
+  type CreatedResource,
+  normalizeName,
+  ownNames,
+  RESOURCE_OF,
+  type Resource,
+} from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { OperationLeaf } from './leaves.ts';
@@ -43,24 +50,23 @@ function isOperation(object: JsonObject): boolean {
 /** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two ids, or that of an operation */
 function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
-  const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
   const withId = (idOf: (fields: Fields) => string | undefined) =>
-    all.flatMap(({ object, fields }) => {
+    layers.flatMap((object) => {
+      const fields = fieldsOf(object, resource, contract);
       const id = idOf(fields);
-      return id === undefined ? [] : [{ id, object, fields }];
+      return id === undefined ? [] : [{ object, fields, id }];
     });
   const own = withId((fields) => fields.ownId(leaf));
   const found = own.length > 0 ? own : withId((fields) => fields.id(leaf));
   const last = found.at(-1);
-  const other = found.find(({ id }) => id !== last?.id);
   if (last === undefined) return undefined;
+  const other = found.find(({ id }) => id !== last.id);
   if (other) {
     const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
     throw new UnknownShape(message, layers.map(describeFields).join(', with '));
   }
-  if (own.length === 0 && isOperation(last.object)) {
+  if (own.length === 0 && isOperation(last.object))
     throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
-  }
   return last;
 }
 
@@ -107,11 +113,10 @@ export function bodyOfLocation(
   return target.origin === new URL(url).origin && isOwn && isPlain ? { [`${resource}_id`]: last } : undefined;
 }
 
-const CREATED = ['created', 'iscreated', 'isnew'];
-
 /** Whether a response says that the resource is new; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  const flags = layers.flatMap((layer) => Object.entries(layer)).filter(([, value]) => typeof value === 'boolean');
-  const [, isNew] = flags.find(([key]) => CREATED.includes(normalizeName(key))) ?? [];
-  return isNew === undefined ? undefined : isNew === true;
+  const flags = layers.flatMap((layer) =>
+    ['created', 'iscreated', 'isnew'].map((name) => byNormalName(layer).get(name)),
+  );
+  return flags.find((flag) => typeof flag === 'boolean');
 }

@@ -1,5 +1,5 @@
 import type { Contract } from './contract.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId, isTextOrNumber } from './values.ts';
@@ -8,12 +8,6 @@ import { canonicalId, isTextOrNumber } from './values.ts';
 export interface RequestedSession {
   readonly source_id: string;
   readonly session_id: string;
-}
-
-/** Returns the path to a field of an entry, if the field names another session, or another source, than the requested one. */
-function foreignPath(fields: Fields, field: keyof RequestedSession, requested: RequestedSession) {
-  const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
-  return found && canonicalId(String(found.value)) !== canonicalId(requested[field]) ? found.path : undefined;
 }
 
 /**
@@ -30,18 +24,21 @@ export function entriesOfSession(
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
   return entries.filter((entry) => {
     const fields = fieldsOf(entry, 'message', contract);
-    const session = foreignPath(fields, 'session_id', requested);
-    if (session !== undefined && isFiltered) throw foreignEntry(session, 'session_id');
-    const source = foreignPath(fields, 'source_id', requested);
-    if (session === undefined && source !== undefined) throw foreignEntry(source, 'source_id');
-    if (isFiltered || fields.all('message.session_id').length > 0) return session === undefined;
+    const isOther = (field: keyof RequestedSession) => {
+      const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
+      return found !== undefined && canonicalId(String(found.value)) !== canonicalId(requested[field]);
+    };
+    const isOfOther = isOther('session_id');
+    if (isOfOther && isFiltered) throw foreignEntry('session_id');
+    if (!isOfOther && isOther('source_id')) throw foreignEntry('source_id');
+    if (isFiltered || fields.all('message.session_id').length > 0) return !isOfOther;
     const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);
   });
 }
 
-function foreignEntry(path: string, field: keyof RequestedSession): UnknownShape {
+function foreignEntry(field: keyof RequestedSession): UnknownShape {
   const message = 'The history contains messages of a session other than the requested one.';
   const fix = { leaf: `messages.history.${field}`, value: 'query:<name>', other: 'none' } as const;
-  return new UnknownShape(message, `messages whose ${path} differs`, fix);
+  return new UnknownShape(message, `messages whose ${field} differs`, fix);
 }

@@ -11,14 +11,11 @@ export interface ContractFix {
   readonly other?: string;
 }
 
-function setCommand({ leaf, value }: Pick<ContractFix, 'leaf' | 'value'>): string {
-  return `partnerctl contract set ${leaf} ${shellQuote(value)}`;
-}
-
 /** Returns the hint for a fix: its command, or two commands to choose from. */
 export function describeFix({ leaf, value, other }: ContractFix): string {
-  if (other === undefined) return `To change that, run: ${setCommand({ leaf, value })}`;
-  const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand({ leaf, value: each })}`);
+  const set = (each: string) => `partnerctl contract set ${leaf} ${shellQuote(each)}`;
+  if (other === undefined) return `To change that, run: ${set(value)}`;
+  const choices = [value, other].map((each) => `If it is ${each}, run: ${set(each)}`);
   return `The documentation of the service says which one is right.\n${choices.join('\n')}`;
 }
 

@@ -32,12 +32,14 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left === right;
 }
 
-const UUID = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
-
 /** An id as it is compared: services spell a UUID in either case, without hyphens, or in braces. What is sent stays as typed. */
 export function canonicalId(id: string): string {
-  const [, ...parts] = UUID.exec(id) ?? [];
-  return parts.length === 0 ? id : parts.join('-').toLowerCase();
+  const digits = id
+    .replace(/^\{(.*)\}$/, '$1')
+    .replaceAll('-', '')
+    .toLowerCase();
+  if (!/^[0-9a-f]{32}$/.test(digits)) return id;
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** An agent's id as it is compared: services may list the address of an agent as its id. */

@@ -58,15 +58,10 @@ it('control characters in headers and bodies of the service do not reach the ter
   }
 });
 
-it('a response deeper than 200 levels, or with a number of more than 1,000 digits, is refused', async () => {
-  const nested = (levels: number): string => `[{"space_id":"s1","x":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
-  for (const [text, says] of [
-    [nested(5_000), 'nested deeper than 200 levels'],
-    [`[{"space_id":${'7'.repeat(2_000)}}]`, 'a number of more than 1,000 digits'],
-  ] as const) {
-    const { baseUrl } = await startFakeService((_, response) => response.end(text));
-    const ran = await partnerctl(baseUrl, LIST);
-    expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.error().message).toContain(says);
-  }
+it('a response deeper than 200 levels is refused', async () => {
+  const text = `[{"space_id":"s1","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}]`;
+  const { baseUrl } = await startFakeService((_, response) => response.end(text));
+  const ran = await partnerctl(baseUrl, LIST);
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
+  expect(ran.error().message).toContain('nested deeper than 200 levels');
 });
