@@ -72,6 +72,12 @@ function findCandidates(body: JsonObject, own: readonly string[]): readonly Cand
   return certain.length > 0 ? certain : found;
 }
 
+/** Returns where the one list of a body is, as a value of `<list>.items`. */
+export function pathOfList(body: unknown, leaf: ListLeaf): string {
+  const [only] = isJsonObject(body) ? findCandidates(body, listNames(RESOURCE_OF[leaf])) : [];
+  return only?.path ?? '$';
+}
+
 /** Returns the items where the contract says that they are. */
 function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonly JsonObject[] {
   const place = path.join('.').replace(/\[\](\.node)?$/, '');

@@ -1,4 +1,8 @@
 import { $RefParser } from '@apidevtools/json-schema-ref-parser';
+import v30 from '@seriousme/openapi-schema-validator/schemas/v3.0/schema.json' with { type: 'json' };
+import v31 from '@seriousme/openapi-schema-validator/schemas/v3.1/schema.json' with { type: 'json' };
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import Ajv04 from 'ajv-draft-04';
 import { describeJson, isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
@@ -6,30 +10,41 @@ import { errorMessage } from '../platform/error-code.ts';
 export class OpenApiError extends Error {}
 
 /** References lead to the document itself: nothing else is read. A hostile document can cost a few seconds. */
-const OPTIONS = { resolve: { file: false, http: false }, mutateInputSchema: false, timeoutMs: 5_000 } as const;
-
-/** Accepts numbers: YAML parses `openapi: 3.0` as 3. */
-function isSupported(version: unknown): boolean {
-  return typeof version === 'number'
-    ? version === 3 || version === 3.1
-    : /^3\.[01](\.\d+)?(-\w+)?$/.test(jsonText(version));
-}
+const REFERENCES = { resolve: { file: false, http: false }, mutateInputSchema: false, timeoutMs: 5_000 } as const;
+const VALIDATION = { strict: false, validateFormats: false, validateSchema: false } as const;
 
 /**
- * Opens a parsed OpenAPI 3.0 or 3.1 document (spec §9).
+ * Opens a parsed OpenAPI 3.0 or 3.1 document (spec §9). YAML parses `openapi: 3.0` as the number 3.
  * @returns the document with every reference replaced by what it leads to: an object may contain itself
  * @throws OpenApiError if it is another kind of document, or a reference cannot be followed
  */
 export async function openDocument(root: unknown): Promise<JsonObject> {
   if (!isJsonObject(root)) throw new OpenApiError(`it is not an OpenAPI document, but ${describeJson(root)}`);
-  const { openapi, swagger, paths } = root;
-  if (swagger !== undefined) throw new OpenApiError('it is a Swagger 2.0 document. OpenAPI 3.0 and 3.1 are supported');
-  if (!isSupported(openapi)) throw new OpenApiError('it is not an OpenAPI 3.0 or 3.1 document');
-  if (!isJsonObject(paths)) throw new OpenApiError('it describes no paths');
+  if (!/^3(\.[01](\.|$)|$)/.test(jsonText(root.openapi)))
+    throw new OpenApiError('it is not an OpenAPI 3.0 or 3.1 document');
   try {
-    const opened: unknown = await $RefParser.dereference(root, OPTIONS);
+    const opened: unknown = await $RefParser.dereference(root, REFERENCES);
     return isJsonObject(opened) ? opened : root;
   } catch (error) {
     throw new OpenApiError(errorMessage(error));
   }
+}
+
+function describe({ instancePath, message = 'is invalid', params }: ErrorObject): string {
+  const name: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+  return `#${instancePath} ${message}${typeof name === 'string' ? `: ${name}` : ''}`;
+}
+
+/**
+ * Finds what is wrong with a document by the schema of its version. Many generators write 3.0 documents with a few keys of
+ * 3.1, so that a flaw says where to look, but is no reason to refuse the document.
+ * @returns the flaw that is deepest in the document: those around it follow from it
+ */
+export function findFlaw(document: unknown): string | undefined {
+  const isOld = isJsonObject(document) && /^3(\.0|$)/.test(jsonText(document.openapi));
+  const validate = isOld ? new Ajv04.default(VALIDATION).compile(v30) : new Ajv2020(VALIDATION).compile(v31);
+  validate(document);
+  const depth = ({ instancePath }: ErrorObject): number => instancePath.split('/').length;
+  const [deepest] = [...(validate.errors ?? [])].sort((one, other) => depth(other) - depth(one));
+  return deepest && describe(deepest);
 }

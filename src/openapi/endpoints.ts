@@ -88,33 +88,32 @@ function prefixLength(path: string, specPath: string): number | undefined {
 /**
  * Finds an operation of the tool in a document by its path in the spec (§4): what is before it, such as the version, and the
  * trailing slash do not matter.
- * @returns the endpoint; several if the document has the path behind different prefixes of a length; none if it has none
+ * @returns undefined if the document does not have the path, or has it behind different prefixes of a length
  */
-export function findEndpoints({ paths }: JsonObject, leaf: OperationLeaf): readonly Endpoint[] {
+export function findEndpoint({ paths }: JsonObject, leaf: OperationLeaf): Endpoint | undefined {
   const spec = parseOperation(DEFAULTS[leaf]);
-  if (spec === undefined || !isJsonObject(paths)) return [];
-  const candidates = Object.entries(paths).flatMap(([key, item]) => {
-    const length = prefixLength(key, spec.path);
-    return length === undefined || !isJsonObject(item) ? [] : [{ key, length, item }];
-  });
+  if (spec === undefined || !isJsonObject(paths)) return undefined;
   for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
-    const found = candidates.flatMap(({ key, length, item }) => {
-      const operation = item[method.toLowerCase()];
-      if (!isJsonObject(operation)) return [];
-      const endpoint = {
-        leaf,
-        method,
-        path: key.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
-        query: queryOf(item, operation),
-        json: shapeIn(operation.requestBody, JSON_TYPE),
-        form: shapeIn(operation.requestBody, FORM_TYPE),
-        ...responseIn(operation),
-      };
-      return [{ length, endpoint }];
+    const found = Object.entries(paths).flatMap(([key, item]) => {
+      const length = prefixLength(key, spec.path);
+      const operation = isJsonObject(item) ? item[method.toLowerCase()] : undefined;
+      if (length === undefined || !isJsonObject(item) || !isJsonObject(operation)) return [];
+      return [{ key, length, item, operation }];
     });
     const shortest = Math.min(...found.map(({ length }) => length));
-    const best = found.filter(({ length }) => length === shortest);
-    if (best.length > 0) return best.map(({ endpoint }) => endpoint);
+    const [best, other] = found.filter(({ length }) => length === shortest);
+    if (best === undefined) continue;
+    if (other !== undefined) return undefined;
+    const { key, item, operation } = best;
+    return {
+      leaf,
+      method,
+      path: key.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
+      query: queryOf(item, operation),
+      json: shapeIn(operation.requestBody, JSON_TYPE),
+      form: shapeIn(operation.requestBody, FORM_TYPE),
+      ...responseIn(operation),
+    };
   }
-  return [];
+  return undefined;
 }

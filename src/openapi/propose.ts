@@ -1,5 +1,5 @@
 import { readAgent } from '../contract/agents.ts';
-import { readList } from '../contract/body.ts';
+import { pathOfList, readList } from '../contract/body.ts';
 import { readChatSource } from '../contract/chat-source.ts';
 import { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
@@ -20,7 +20,7 @@ import { readSpace } from '../contract/spaces.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { readUploadId } from '../contract/uploads.ts';
 import { openDocument } from './document.ts';
-import { type Endpoint, findEndpoints } from './endpoints.ts';
+import { type Endpoint, findEndpoint } from './endpoints.ts';
 import { exampleOf } from './example.ts';
 import { matchNextPage } from './paging.ts';
 import { matchParameters } from './parameters.ts';
@@ -101,7 +101,7 @@ class Proposer {
     if (body === undefined || isEmptyObject(body)) return;
     const [item] = this.readExample(body, (page) => readList(page, leaf), `${name}, response`) ?? [];
     if (item === undefined) return;
-    this.propose(`${leaf}.items`, pathTo(body, item)?.join('.') || '$', `${name}, response`);
+    this.propose(`${leaf}.items`, pathOfList(body, leaf), `${name}, response`);
     if (!isEmptyObject(item)) this.readExample(item, READERS[leaf], `${name}, items`);
   }
 
@@ -141,17 +141,6 @@ class Proposer {
   }
 }
 
-/** Returns the keys that lead to the list with an item, or to its edges. */
-function pathTo(value: unknown, item: JsonObject): readonly string[] | undefined {
-  if (Array.isArray(value))
-    return value.some((each) => each === item || (isJsonObject(each) && each.node === item)) ? [] : undefined;
-  for (const [key, inner] of isJsonObject(value) ? Object.entries(value) : []) {
-    const path = pathTo(inner, item);
-    if (path) return [key, ...path];
-  }
-  return undefined;
-}
-
 /**
  * Derives contract values from a parsed OpenAPI 3.0 or 3.1 document (spec §4.7, §9). The result has only leaves that the
  * document determines.
@@ -160,14 +149,11 @@ function pathTo(value: unknown, item: JsonObject): readonly string[] | undefined
 export async function proposeFromOpenApi(parsed: unknown): Promise<DocumentProposals> {
   const document = await openDocument(parsed);
   const proposer = new Proposer();
-  const missing: OperationLeaf[] = [];
-  for (const leaf of OPERATION_NAMES) {
-    const [endpoint, other] = findEndpoints(document, leaf);
-    if (endpoint === undefined) missing.push(leaf);
-    else if (other === undefined) proposer.addEndpoint(endpoint);
-    else proposer.questions.push(`the document has several paths for ${leaf}, behind different prefixes`);
-  }
-  if (missing.length > 0) proposer.questions.unshift(`the document has no operation for ${missing.join(', ')}`);
+  const endpoints = OPERATION_NAMES.map((leaf) => [leaf, findEndpoint(document, leaf)] as const);
+  const missing = endpoints.flatMap(([leaf, endpoint]) => (endpoint === undefined ? [leaf] : []));
+  if (missing.length > 0)
+    proposer.questions.push(`the document has no operation for ${missing.join(', ')}, or several`);
+  for (const [, endpoint] of endpoints) if (endpoint) proposer.addEndpoint(endpoint);
   return {
     proposals: LEAF_NAMES.flatMap((name) => proposer.proposals.get(name) ?? []),
     questions: proposer.questions,

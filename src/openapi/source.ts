@@ -4,9 +4,8 @@ import { describeFileError, EXIT, exitCodeOf, InputError, NotFoundError, UsageEr
 import { errorMessage } from '../platform/error-code.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { Io } from '../platform/io.ts';
-import { OpenApiError } from './document.ts';
+import { findFlaw, OpenApiError } from './document.ts';
 import { type DocumentProposals, proposeFromOpenApi } from './propose.ts';
-import { findFlaw } from './validate.ts';
 
 /** What reading a document needs of a command. */
 export interface DocumentContext {

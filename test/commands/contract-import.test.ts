@@ -159,7 +159,7 @@ const withReference = ($ref: string) => JSON.stringify({ openapi: '3.1.0', paths
 describe('A document that cannot be used is rejected, and nothing changes:', () => {
   test.each<readonly [string, string, RegExp]>([
     ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /Unexpected , in flow map.* at line 3, column 13/],
-    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is a Swagger 2.0 document/],
+    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is not an OpenAPI 3.0 or 3.1 document/],
     ['HTML', '<!doctype html><title>API</title>', /it is not an OpenAPI document, but the string "<!doctype html>/],
     ['a reference to a file', withReference('../secret.json#/x'), /secret\.json/],
     ['a reference to nothing', withReference('#/components/x'), /components\/x/],

@@ -40,8 +40,7 @@ test('An operation is found by its path, whatever comes before it and with or wi
   const other = { '/spaces': spaces, '/automation/spaces/{id}': spaces };
   expect((await read(other)).changes).toEqual({});
   const two = { [`/a${SPACES}`]: spaces, [`/b${SPACES}`]: spaces };
-  const several = 'the document has several paths for spaces.list, behind different prefixes';
-  expect(await read(two)).toEqual({ changes: {}, questions: [several] });
+  expect((await read(two)).changes).toEqual({});
   expect((await read({ ...two, [SPACES]: spaces })).questions).toEqual([]);
 });
 
