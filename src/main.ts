@@ -41,7 +41,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const print = (text: string): void => {
     printed += text;
   };
-  const tree = createCommandTree({ commands: allCommands(), version, columns: io.stdout.columns, print });
+  const tree = createCommandTree(allCommands(), version, io.stdout.columns, print);
   try {
     const invocation = tree.parse(argv);
     if (invocation) {

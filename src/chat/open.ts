@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { InterruptedError, isCtrlC, PartnerctlError, withHint } from '../errors.ts';
+import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import type { ChatContext } from './context.ts';
 import { Follower } from './follow.ts';
 import type { SessionEvent } from './follow-session.ts';
@@ -21,8 +21,6 @@ export interface ChatPrompt {
   showEvent(event: SessionEvent): void;
   /** Tells whether a reply is expected. */
   setAwaiting(isAwaiting: boolean): void;
-  /** Resolves when the person presses a key to leave, after `entries` has ended. */
-  nextLeaveKey(): Promise<void>;
   close(): void;
 }
 
@@ -82,16 +80,12 @@ class OpenChat {
     if (abortSignal.aborted && !isCtrlC(abortSignal.reason)) throw abortSignal.reason;
   }
 
-  /** Waits until every message is sent or has failed, or until the person leaves a second time. */
+  /** Waits until every message is sent or has failed. Ctrl-C ends the wait. */
   private async finishSending(): Promise<void> {
-    const isPending = () => [...this.unsent.values()].includes(undefined);
-    // The session of a registered message may still be being recorded.
-    if (!isPending()) return await this.sending;
-    this.parts.prompt.say('Waiting until all messages are registered. Press Ctrl-C or Ctrl-D again to leave now.');
-    const leaving = this.parts.prompt.nextLeaveKey().then(() => {
-      if (isPending()) this.failure ??= { error: new InterruptedError('Interrupted.') };
-    });
-    await Promise.race([this.sending, leaving]);
+    if ([...this.unsent.values()].includes(undefined)) {
+      this.parts.prompt.say('Waiting until all messages are registered. Press Ctrl-C to leave now.');
+    }
+    await this.sending;
   }
 
   /** @throws what ended the conversation or kept messages from being sent, with the commands that send them again */

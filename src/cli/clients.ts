@@ -9,8 +9,8 @@ import { readToken } from '../config/read-token.ts';
 import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
-import type { BaseContext, Context } from './context.ts';
-import { createTrace, writeLine } from './trace.ts';
+import type { Context } from './context.ts';
+import { createTrace } from './trace.ts';
 
 /** @throws CredentialsError if a profile's token would be sent to another service than the profile's own */
 function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings): void {
@@ -21,32 +21,22 @@ function refuseForeignToken({ tokenService, baseUrl, profile }: ServiceSettings)
   });
 }
 
-/** Says on stderr which settings win, with -v. */
-async function explain(settings: ServiceSettings, context: BaseContext): Promise<void> {
-  const { baseUrl, token, shadowed } = settings;
-  if (!context.flags.verbose && !context.flags.debug) return;
+/** Says on stderr which settings win. */
+async function explain({ baseUrl, token, shadowed }: ServiceSettings, { writeLine }: Context): Promise<void> {
   const used = token ? `token from ${token.from}` : 'no token';
-  await writeLine(context, `* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
-  for (const line of shadowed) await writeLine(context, `* ${line}`);
+  await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
+  for (const line of shadowed) await writeLine(`* ${line}`);
 }
 
 type Clients = Pick<Context, 'http' | 'httpTo' | 'fetchDocument'> & { close(): Promise<void> };
 
-/**
- * Creates the clients of a command. `close` closes all their connections.
- * @param deadline the end of the command's time, in milliseconds since the epoch
- */
-export function createClients(context: BaseContext, deadline: number | undefined): Clients {
-  const { flags, env, io, clock, random, signals, abortSignal, config, runtime, warn, redact } = context;
+/** Creates the clients of a command. `close` closes all their connections. */
+export function createClients(context: Context): Clients {
+  const { flags, env, io, clock, random, signals, abortSignal, deadline, config, runtime, warn, redact } = context;
   const transports: Transport[] = [];
-  const readers = { stdin: () => io.stdin, signal: abortSignal };
   const common = {
-    clock,
-    random,
-    interrupt: signals.interrupt,
-    deadline,
+    ...{ clock, random, deadline, interrupt: signals.interrupt, trace: createTrace(context) },
     userAgent: `partnerctl/${runtime.version} (node ${runtime.nodeVersion}; ${runtime.platform})`,
-    trace: createTrace(context),
   };
 
   function openTransport({ origin, href }: URL): Transport {
@@ -59,26 +49,24 @@ export function createClients(context: BaseContext, deadline: number | undefined
     context.addSecret(token);
     return new Http({
       ...common,
-      baseUrl,
-      token,
-      tokenOrigin,
+      ...{ baseUrl, token, tokenOrigin, redact },
       contract: new Contract(await readContract(config.directory, { profile, baseUrl }, warn)),
       transport: openTransport(new URL(baseUrl)),
       retries: flags.retries ?? DEFAULT_RETRIES,
       timeoutMs: flags.timeout,
-      redact,
       onWarning: (text) => void warn(text),
     });
   }
 
   return {
     async http() {
+      const isVerbose = flags.verbose || flags.debug;
       // Without a profile in use, only hints and -v need the profiles: a damaged file does not matter.
-      const isNeeded = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
+      const isNeeded = !namesServiceAndToken(flags, env) || isVerbose;
       const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
       const settings = resolveService(flags, env, profiles);
       const { baseUrl, token } = settings;
-      await explain(settings, context);
+      if (isVerbose) await explain(settings, context);
       refuseForeignToken(settings);
       if (!token) {
         throw new CredentialsError('No token is configured.', {
@@ -86,7 +74,8 @@ export function createClients(context: BaseContext, deadline: number | undefined
         });
       }
       const name = contractProfile(flags, env, profiles);
-      return open(baseUrl.value, name, await readToken(token, readers), token);
+      const text = await readToken(token, { stdin: () => io.stdin, signal: abortSignal });
+      return open(baseUrl.value, name, text, token);
     },
     async httpTo(baseUrl, token, tokenOrigin) {
       return open(baseUrl, contractProfile(flags, env, await config.read()), token, tokenOrigin);

@@ -1,10 +1,17 @@
 import type { Candidate, Offer } from './completion.ts';
 
-/** The shells that have a script in completions/. */
-export type Shell = 'bash' | 'zsh' | 'fish' | 'powershell';
+/** The shells, and their scripts in completions/. */
+export const SHELL_SCRIPTS = {
+  bash: 'partnerctl.bash',
+  zsh: '_partnerctl',
+  fish: 'partnerctl.fish',
+  powershell: 'partnerctl.ps1',
+} as const;
+
+type Shell = keyof typeof SHELL_SCRIPTS;
 
 /** The words that are typed before the cursor. */
-export interface Typed {
+interface Typed {
   readonly before: readonly string[];
   readonly current: string;
   /** How much of the start of the current word bash keeps: it replaces what follows the last word break. */
@@ -31,13 +38,6 @@ export function readTyped(shell: Shell, words: readonly string[]): Typed {
 /** Control characters and separators of lines, which a line for a shell must not contain. */
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
-/** The words that can be offered. What they stand for comes from the service. */
-function cleanWords(words: readonly Candidate[]): readonly Candidate[] {
-  return words
-    .filter(({ value }) => value !== '' && !CONTROL.test(value))
-    .map(({ value, description }) => ({ value, description: description.slice(0, 80).split(CONTROL)[0] ?? '' }));
-}
-
 /** Quotes a text for bash to insert, so that bash expands and runs nothing in it. */
 function quoteForBash(text: string): string {
   return text.replace(/[^\w@%+=:,./\-\u0080-\uffff]/g, '\\$&');
@@ -57,13 +57,15 @@ function quoteForPowerShell(text: string): string {
  */
 export function formatOffer(shell: Shell, offer: Offer, { keptLength }: Typed, type: string): string {
   if (offer === 'files') return 'files\n';
-  const words = cleanWords(offer);
+  // What words stand for comes from the service.
+  const words = offer.filter(({ value }) => value !== '' && !CONTROL.test(value));
   const isListed = words.length > 1 && LISTING.includes(type);
   const formatWord = ({ value, description }: Candidate): string => {
-    if (shell === 'powershell') return `${quoteForPowerShell(value)}\t${value}\t${description || value}`;
-    if (shell !== 'bash') return `${value}\t${description}`;
+    const [about = ''] = description.slice(0, 80).split(CONTROL);
+    if (shell === 'powershell') return `${quoteForPowerShell(value)}\t${value}\t${about || value}`;
+    if (shell !== 'bash') return `${value}\t${about}`;
     const text = quoteForBash(value.slice(keptLength));
-    return isListed && description !== '' ? `${text}  (${description})` : text;
+    return isListed && about !== '' ? `${text}  (${about})` : text;
   };
   return ['words', ...words.map(formatWord)].map((line) => `${line}\n`).join('');
 }

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { HELP_TOPICS } from './help-topics.ts';
 import { findCommand, lineageOf } from './leaf.ts';
-import { isRepeatable, optionName, valueName } from './options.ts';
+import { optionName, valueName } from './options.ts';
 
 /** A word that may follow, and what it stands for. */
 export interface Candidate {
@@ -13,12 +13,18 @@ export interface Candidate {
 export type Offer = readonly Candidate[] | 'files';
 
 /** What values are that only the service or the settings know, by the names that help shows for them: `<space>`. */
-const LIVE_KINDS = { space: 'space', agent: 'agent', cron_job_id: 'job', key: 'key', profile: 'profile' } as const;
+const LIVE_KINDS = new Map([
+  ['space', 'space'],
+  ['agent', 'agent'],
+  ['cron_job_id', 'job'],
+  ['key', 'key'],
+  ['profile', 'profile'],
+]);
 
-type LiveName = keyof typeof LIVE_KINDS;
+const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
 
-/** Finds live values. */
-export type FindLive = (kind: (typeof LIVE_KINDS)[LiveName]) => Promise<readonly Candidate[]>;
+/** Finds live values of a kind. */
+export type FindLive = (kind: string) => Promise<readonly Candidate[]>;
 
 /** What the words before the cursor say. */
 interface Line {
@@ -33,9 +39,7 @@ interface Line {
   isPastDashes: boolean;
 }
 
-const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
-
-/** The options that a command accepts, its own first. After a command, --version is of no use. */
+/** The options that a command accepts, its own first. */
 function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   const all = lineageOf(command)
     .toReversed()
@@ -66,16 +70,12 @@ export function readLine(program: CommandUnknownOpts, words: readonly string[]):
   return line;
 }
 
-function isLive(name: string): name is LiveName {
-  return Object.hasOwn(LIVE_KINDS, name);
-}
-
 /** Offers the values of an option or an argument. @param name as help shows it */
 async function offerValues(name = '', choices: readonly string[] | undefined, find: FindLive): Promise<Offer> {
-  if (isLive(name) && !choices) return find(LIVE_KINDS[name]);
-  if (FILES.includes(name)) return 'files';
-  const values = choices ?? (name === 'zone' ? ['UTC', ...Intl.supportedValuesOf('timeZone')] : []);
-  return values.map((value) => ({ value, description: '' }));
+  if (choices) return choices.map((value) => ({ value, description: '' }));
+  const kind = LIVE_KINDS.get(name);
+  if (kind !== undefined) return find(kind);
+  return FILES.includes(name) ? 'files' : [];
 }
 
 function commandsOf(command: CommandUnknownOpts | undefined): readonly Candidate[] {
@@ -93,31 +93,18 @@ async function offerOperand({ command, operands }: Line, find: FindLive): Promis
   return argument ? await offerValues(argument.name(), argument.argChoices, find) : [];
 }
 
-/** Offers the options that may still be given. */
-function offerOptions({ command, options }: Line): readonly Candidate[] {
-  const accepted = optionsOf(command).filter((option) => isRepeatable(option) || !options.has(optionName(option)));
-  const words = accepted.map((option) => ({ value: optionName(option), description: option.description }));
-  return [...words, { value: '--help', description: 'show this help' }];
-}
-
-/** Keeps the words that begin as typed. @param prefix precedes each in the word: `--output=` */
-function matching(offer: Offer, typed: string, prefix = ''): Offer {
-  if (offer === 'files') return prefix === '' ? offer : [];
-  // An id and other words for it are not offered side by side.
-  const isOther = (value: string) => typed === prefix && /^(?:ext|name):/.test(value);
-  return offer
-    .filter(({ value }) => `${prefix}${value}`.startsWith(typed) && !isOther(value))
-    .map(({ value, description }) => ({ value: `${prefix}${value}`, description }));
-}
-
 /** Finds what may stand at the cursor. @param current the word at the cursor, up to it */
 export async function complete(line: Line, current: string, find: FindLive): Promise<Offer> {
   const { command, awaiting, isPastDashes } = line;
-  if (awaiting) return matching(await offerValues(valueName(awaiting), awaiting.argChoices, find), current);
-  if (isPastDashes || !current.startsWith('-')) return matching(await offerOperand(line, find), current);
-  const [, name] = /^(--[^=]+)=/.exec(current) ?? [];
-  if (name === undefined) return matching(offerOptions(line), current);
-  const option = optionsOf(command).find(({ long }) => long === name);
-  if (!option) return [];
-  return matching(await offerValues(valueName(option), option.argChoices, find), current, `${name}=`);
+  let offer: Offer;
+  if (awaiting) offer = await offerValues(valueName(awaiting), awaiting.argChoices, find);
+  else if (isPastDashes || !current.startsWith('-')) offer = await offerOperand(line, find);
+  else {
+    const words = optionsOf(command).map((option) => ({ value: optionName(option), description: option.description }));
+    offer = [...words, { value: '--help', description: 'show this help' }];
+  }
+  if (offer === 'files') return offer;
+  // An id and other words for it are not offered side by side.
+  const isOther = (value: string) => current === '' && /^(?:ext|name):/.test(value);
+  return offer.filter(({ value }) => value.startsWith(current) && !isOther(value));
 }

@@ -8,11 +8,10 @@ import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import type { PromptLine } from './prompt-line.ts';
 import type { Signals } from './signals.ts';
 
-/** What is around every command. */
-interface Surroundings {
+/** What is around every command, and the machine it runs on. Tests provide their own. */
+export interface RuntimeDeps {
   readonly io: Io;
   /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
@@ -20,10 +19,6 @@ interface Surroundings {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signals: Signals;
-}
-
-/** What `main` needs: the surroundings, and the machine that the program runs on. Tests provide their own. */
-export interface RuntimeDeps extends Surroundings {
   readonly version: string;
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
@@ -33,9 +28,9 @@ export interface RuntimeDeps extends Surroundings {
   readonly selfCommand: readonly string[];
 }
 
-/** The parts of a context that do not depend on others. */
-export interface BaseContext extends Surroundings {
-  readonly runtime: Omit<RuntimeDeps, keyof Surroundings>;
+/** Everything a command may use. Loads expensive modules on first use. */
+export interface Context extends Pick<RuntimeDeps, 'io' | 'terminal' | 'env' | 'clock' | 'random' | 'signals'> {
+  readonly runtime: RuntimeDeps;
   readonly flags: GlobalFlags;
   readonly progress: Progress;
   /** Redacts `text` from all later output. */
@@ -46,12 +41,29 @@ export interface BaseContext extends Surroundings {
   redact(text: string): string;
   /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
   readonly abortSignal: AbortSignal;
-  /** Whether text on stderr is colored. */
-  readonly hasColor: boolean;
+  /** The end of the command's time (--timeout), in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
+  readonly isInteractive: boolean;
+  /** Writes a line to stderr, cleaned of terminal controls, even with --quiet. */
+  writeLine(text: string): Promise<void>;
   /** Writes a line to stderr, unless --quiet is set. */
   notice(text: string): Promise<void>;
-  /** Writes a warning to stderr, even with --quiet. */
+  /** Writes `warning: ` and a text to stderr, even with --quiet. */
   warn(text: string): Promise<void>;
+  /**
+   * Formats a command line of this program to paste into a shell, with the global options that select service and state.
+   * @param operands the last arguments; they may start with `-`
+   */
+  command(words: readonly string[], operands?: readonly string[]): string;
+  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
+  confirm(question: string): Promise<boolean>;
+  /**
+   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
+   * @param confirmed the value of --confirm
+   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+   */
+  confirmWrite(confirmed: string | undefined): Promise<void>;
   readonly config: {
     /** The directory that holds the profiles. */
     readonly directory: string;
@@ -59,27 +71,6 @@ export interface BaseContext extends Surroundings {
     /** Changes the profiles on disk. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
-  /**
-   * Formats a command line of this program to paste into a shell, with the global options that select service and state.
-   * @param operands the last arguments; they may start with `-`
-   */
-  command(words: readonly string[], operands?: readonly string[]): string;
-}
-
-/** Everything a command may use. Loads expensive modules on first use. */
-export interface Context extends BaseContext {
-  /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
-  readonly isInteractive: boolean;
-  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
-  confirm(question: string): Promise<boolean>;
-  /** Opens an input line that allows output above it. */
-  openPrompt(label: string): Promise<PromptLine>;
-  /**
-   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
-   * @param confirmed the value of --confirm
-   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
-   */
-  confirmWrite(confirmed: string | undefined): Promise<void>;
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
   /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */
@@ -97,9 +88,6 @@ export interface Context extends BaseContext {
   stateLocation(address?: string): Promise<StateLocation>;
   /** The path of this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
-  /**
-   * Opens the log of what must happen at most once: one log for each address. Connects when it is first used.
-   * @throws as `stateLocation`
-   */
+  /** Opens the log of what must happen at most once: one log for each address. @throws as `stateLocation` */
   log(address?: string): Promise<Log>;
 }

@@ -3,30 +3,23 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
 import { contractProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
-import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { Sink } from '../platform/io.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
-import type { BaseContext, Context, RuntimeDeps } from './context.ts';
+import type { Context, RuntimeDeps } from './context.ts';
 import { createState } from './state-access.ts';
 
 /** Creates a signal that aborts on interruption and at the time limit, if there is one. */
-function createDeadline(timeoutMs: number | undefined, { clock, signals }: RuntimeDeps) {
+function createAbortSignal(timeoutMs: number | undefined, interrupt: AbortSignal) {
   const timeout = new AbortController();
   const hint = 'Allow more time with --timeout.';
   const fail = () => timeout.abort(new LocalError('The command did not finish within --timeout.', { hint }));
   const timer = timeoutMs === undefined ? undefined : setTimeout(fail, timeoutMs);
-  const signal = AbortSignal.any([signals.interrupt, timeout.signal]);
+  const signal = AbortSignal.any([interrupt, timeout.signal]);
   // Node warns about more than ten listeners, and every concurrent operation adds one.
   setMaxListeners(0, signal);
-  return {
-    /** Milliseconds since the epoch. */
-    at: timeoutMs === undefined ? undefined : clock.now() + timeoutMs,
-    signal,
-    clear: () => clearTimeout(timer),
-  };
+  return { signal, clear: () => clearTimeout(timer) };
 }
 
 /** As `Context.command`. */
@@ -63,20 +56,6 @@ function createConfig({ env, platform, home }: RuntimeDeps, { add }: Redactor): 
   };
 }
 
-/** Creates a function that writes notices and warnings in the order of its calls, wrapped in a terminal. */
-function createMessageWriter(stderr: Sink, progress: Progress): (text: string) => Promise<void> {
-  let written = Promise.resolve();
-  return (text) => {
-    written = written.then(async () => {
-      const line = sanitizeLine(text);
-      const { isTTY, columns } = stderr;
-      const lines = isTTY ? (await import('../output/wrap.ts')).wrapText(line, columns, '  ') : line;
-      await progress.pauseDuring(() => stderr.write(`${lines}\n`));
-    });
-    return written;
-  };
-}
-
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -89,37 +68,30 @@ export function createContext(
 ): Context & { close(): Promise<void> } {
   const { io, terminal, env, clock, random, signals } = deps;
   const { add: addSecret, remove: revealSecret, redact } = redactor;
-  const deadline = createDeadline(flags.timeout, deps);
-  const writeMessage = createMessageWriter(io.stderr, progress);
+  const { signal: abortSignal, clear } = createAbortSignal(flags.timeout, signals.interrupt);
   const config = createConfig(deps, redactor);
-  const base: BaseContext = {
-    ...{ io, terminal, env, clock, random, signals, runtime: deps, flags, progress, addSecret, revealSecret, redact },
-    abortSignal: deadline.signal,
-    hasColor: shouldUseColor(flags.color, env, io.stderr),
-    notice: async (text) => (flags.quiet ? undefined : writeMessage(text)),
-    warn: (text) => writeMessage(`warning: ${text}`),
-    config,
-    command: (words, operands) => shellCommand(words, flags, operands),
-  };
-  const state = createState(base);
+  const writeLine = (text: string) => io.stderr.write(`${sanitizeLine(text)}\n`);
+  const state = createState(() => context);
+  const connect = async () => (await import('./clients.ts')).createClients(context);
   let clients: ReturnType<typeof connect> | undefined;
-  const connect = async () => (await import('./clients.ts')).createClients(base, deadline.at);
   const connected = () => {
     clients ??= connect();
     return clients;
   };
   const context: Context & { close(): Promise<void> } = {
-    ...base,
+    ...{ io, terminal, env, clock, random, signals, runtime: deps, flags, progress, config },
+    ...{ addSecret, revealSecret, redact, abortSignal },
     ...state,
+    deadline: flags.timeout === undefined ? undefined : clock.now() + flags.timeout,
     get isInteractive() {
       // Reading io.stdin opens it.
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },
-    confirm: async (question) => (await import('./prompts.ts')).confirm(base, question),
-    async openPrompt(label) {
-      const { openPromptLine } = await import('./prompt-line.ts');
-      return openPromptLine({ label, input: io.stdin, output: terminal, redact });
-    },
+    writeLine,
+    notice: async (text) => (flags.quiet ? undefined : writeLine(text)),
+    warn: (text) => writeLine(`warning: ${text}`),
+    command: (words, operands) => shellCommand(words, flags, operands),
+    confirm: async (question) => (await import('./prompts.ts')).confirm(context, question),
     confirmWrite: async (name) => (await import('./confirm-write.ts')).confirmWrite(context, name),
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
@@ -131,7 +103,7 @@ export function createContext(
     httpTo: async (...target) => (await connected()).httpTo(...target),
     fetchDocument: async (url) => (await connected()).fetchDocument(url),
     async close() {
-      deadline.clear();
+      clear();
       progress.stop();
       await state.close();
       await (await clients)?.close();

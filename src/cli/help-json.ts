@@ -5,7 +5,7 @@ import { topicText } from './help-text.ts';
 import { findTopic, HELP_TOPICS, topicsOf } from './help-topics.ts';
 import { examplesOf, findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
-import { unknownTopic, usageOf } from './usage-error.ts';
+import { unknownTopic } from './usage-error.ts';
 
 function optionJson(option: Option) {
   const { short, argChoices, description, defaultValue } = option;
@@ -27,7 +27,7 @@ function describeCommand(command: CommandUnknownOpts) {
     command: pathOf(command),
     summary: command.summary(),
     description: command.description(),
-    usage: usageOf(command),
+    usage: `partnerctl ${pathOf(command)} ${command.usage()}`,
     writes: command.options.some(({ long }) => long === '--confirm'),
     arguments: command.registeredArguments.map((argument) => ({
       name: argument.name(),

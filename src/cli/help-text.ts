@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
-import { optionHelp } from './help.ts';
+import { optionHelp, sectionsAfter } from './help.ts';
 import { findTopic, type HelpTopic } from './help-topics.ts';
 import { findCommand } from './leaf.ts';
 import { unknownTopic } from './usage-error.ts';
@@ -31,38 +31,26 @@ export function topicText(topic: HelpTopic, program: CommandUnknownOpts): string
   return `${markdown.trimEnd()}\n${listAfter(topic, program)}`;
 }
 
-/** Formats Markdown for `stdout`: rendered and wrapped in a terminal, unchanged elsewhere. */
-async function formatMarkdown(
-  text: string,
-  { io: { stdout }, env, flags }: Pick<Context, 'io' | 'env' | 'flags'>,
-): Promise<string> {
-  if (!stdout.isTTY) return text;
-  const { Chalk } = await import('chalk');
-  const { renderMarkdown } = await import('../output/markdown.ts');
-  const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
-  return `${renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
-}
-
 /**
- * Returns the help that `partnerctl help` shows people.
+ * Returns the help that `partnerctl help` shows people. A topic is rendered in a terminal, and Markdown elsewhere.
  * @param words a topic, or the path of a command or a group; the program without one
  * @throws UsageError if there is none of the name
  */
 export async function formatHelp(
   words: readonly string[],
   program: CommandUnknownOpts,
-  screen: Pick<Context, 'io' | 'env' | 'flags'>,
+  { io: { stdout }, env, flags }: Context,
 ): Promise<string> {
   const topic = findTopic(words);
-  if (topic) return formatMarkdown(topicText(topic, program), screen);
+  if (topic) {
+    const text = topicText(topic, program);
+    if (!stdout.isTTY) return text;
+    const { Chalk } = await import('chalk');
+    const { renderMarkdown } = await import('../output/markdown.ts');
+    const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
+    return `${renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
+  }
   const found = findCommand(words, program);
   if (!found) throw unknownTopic(words, program);
-  let text = '';
-  found.configureOutput({
-    writeOut: (part) => {
-      text += part;
-    },
-  });
-  found.outputHelp();
-  return text;
+  return `${found.helpInformation()}${sectionsAfter(found)}\n`;
 }

@@ -29,32 +29,23 @@ export function markRequired(command: CommandUnknownOpts): void {
   }
 }
 
-const GLOBAL_OPTIONS_LINE = 'Global options, such as -o json: partnerctl help output';
-
-function programSections(): readonly string[] {
-  const topics = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`);
-  return [
-    `Help topics (partnerctl help <topic>):\n${topics.join('\n')}`,
-    GLOBAL_OPTIONS_LINE,
-    'Try it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list',
-  ];
-}
-
-/** What follows the options in the help of a command. */
+/** What follows the options in the help of the program, a group, or a command. */
 export function sectionsAfter(command: CommandUnknownOpts): string {
   const meta = metaOf(command);
   const exits = exitTexts(meta?.exits ?? []).map(({ code, meaning }) => `${code} ${meaning}`);
   const columns = command.configureOutput().getOutHelpWidth?.() ?? 80;
   const wrap = (text: string) => command.createHelp().boxWrap(text, columns);
+  const allTopics = HELP_TOPICS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`);
   const examples = examplesOf(command).map((example) => `  # ${example.description}\n  $ ${example.command}`);
   const topics = topicsOf(command).map(({ name }) => `  $ partnerctl help ${name}`);
   const sections = [
-    ...(command.parent ? [] : programSections()),
-    ...(meta ? [GLOBAL_OPTIONS_LINE] : []),
-    ...(meta?.scopes ? [wrap(`Scopes of the token: ${meta.scopes.join(', ')}`)] : []),
-    ...(exits.length > 0 ? [wrap(`Exit codes, besides 0, 1, and 2: ${exits.join(', ')}`)] : []),
-    ...(examples.length > 0 ? [`Examples:\n${examples.join('\n\n')}`] : []),
-    ...(topics.length > 0 ? [`Learn more:\n${topics.join('\n')}`] : []),
+    !command.parent && `Help topics (partnerctl help <topic>):\n${allTopics.join('\n')}`,
+    (!command.parent || meta) && 'Global options, such as -o json: partnerctl help output',
+    !command.parent && 'Try it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list',
+    meta?.scopes && wrap(`Scopes of the token: ${meta.scopes.join(', ')}`),
+    exits.length > 0 && wrap(`Exit codes, besides 0, 1, and 2: ${exits.join(', ')}`),
+    examples.length > 0 && `Examples:\n${examples.join('\n\n')}`,
+    topics.length > 0 && `Learn more:\n${topics.join('\n')}`,
   ];
-  return sections.map((section) => `\n${section}\n`).join('');
+  return sections.map((section) => (section ? `\n${section}\n` : '')).join('');
 }

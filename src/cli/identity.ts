@@ -12,8 +12,6 @@ async function verifyConfiguredToken({ http, progress }: Context) {
     // Nothing was sent: there is no token, or it is for another service.
     if (error instanceof CredentialsError) return { status: 'none' as const, verified_by: null, error };
     throw error;
-  } finally {
-    progress.stop();
   }
 }
 
@@ -29,7 +27,7 @@ export async function identify(context: Context) {
   const { flags, env, config } = context;
   const profiles = await config.read();
   const { profile, baseUrl, token, shadowed } = resolveService(flags, env, profiles);
-  // As in `confirmWrite`: if both service and token come from elsewhere, no profile is in use.
+  // If both service and token come from elsewhere, no profile is in use.
   const stored = namesServiceAndToken(flags, env) ? undefined : profiles.profiles[profile.value];
   const { status, verified_by, error } = await verifyConfiguredToken(context);
   const identity = {

@@ -15,7 +15,7 @@ export interface KnownId extends Candidate {
 }
 
 /** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
-function cachePath({ env, runtime }: Context, { profile, baseUrl }: ContractKey): string {
+function cachePath({ env, runtime }: Pick<Context, 'env' | 'runtime'>, { profile, baseUrl }: ContractKey): string {
   const { PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' } = env;
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(runtime.home, '.cache');
   const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
@@ -28,7 +28,7 @@ function isKnownId(value: unknown): value is KnownId {
 }
 
 /** Reads the ids that lists of a service have shown. A file that is missing or damaged has none. */
-export function readKnownIds(context: Context, service: ContractKey): readonly KnownId[] {
+export function readKnownIds(context: Pick<Context, 'env' | 'runtime'>, service: ContractKey): readonly KnownId[] {
   try {
     const ids: unknown = JSON.parse(readFileSync(cachePath(context, service), 'utf8'));
     return Array.isArray(ids) ? ids.filter(isKnownId) : [];

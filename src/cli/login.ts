@@ -2,7 +2,7 @@ import { describeCall, tryToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { type Profile, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
-import { isSameService, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
+import { resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
 import type { Context } from './context.ts';
@@ -23,12 +23,7 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   }
   if (command !== undefined) return { kind: 'command', value: command, from: '--token-command', replaceHint };
   if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
-  const serviceOfToken = env.PARTNER_BASE_URL || baseUrl;
-  // Such as in a shell of `sandbox run`.
-  const isOther = isInteractive && !isSameService(serviceOfToken, baseUrl);
-  if (env.PARTNER_TOKEN && isOther) {
-    await notice(`PARTNER_TOKEN is not used: it is for ${serviceOfToken} (PARTNER_BASE_URL).`);
-  } else if (env.PARTNER_TOKEN) {
+  if (env.PARTNER_TOKEN) {
     await notice('Storing the token from PARTNER_TOKEN. To store another token, unset it or add --token-file <path>.');
     return { kind: 'text', value: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
   }
@@ -42,17 +37,6 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-/** Validates a base URL from the prompt. @returns true, or the message for an invalid one */
-function checkBaseUrl(text: string): string | true {
-  try {
-    parseBaseUrl(text.trim(), 'the prompt');
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError) return [error.message, error.info.hint].filter(Boolean).join(' ');
-    throw error;
-  }
-}
-
 /** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
   const { flags, env, isInteractive } = context;
@@ -60,7 +44,7 @@ async function findBaseUrl(context: Context, stored: Profile = {}): Promise<stri
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
   if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await askText(context, 'Base URL of the service (https://…/v1)', checkBaseUrl);
+  const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
@@ -96,13 +80,13 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   const source = await tokenSource(context, tokenCommand, base_url);
   // Checks the address.
   if (flags.state !== undefined) await context.stateLocation();
-  const state = flags.state ?? stored?.state;
   const token = await readToken(source, { stdin: () => io.stdin, signal });
   context.addSecret(token);
   const verified_by = options.verify ? await verify(context, base_url, token, source) : null;
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   await config.update((latest) => {
     const isProtected = options.protect || latest.profiles[name]?.protected;
+    const state = flags.state ?? latest.profiles[name]?.state;
     const profile: Profile = { base_url, ...secret, state, ...(isProtected && { protected: true }) };
     const isFirst = Object.keys(latest.profiles).length === 0;
     return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };

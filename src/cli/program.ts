@@ -6,16 +6,6 @@ import { markRequired, optionHelp, sectionsAfter } from './help.ts';
 import { type Invocation, metaOf, Program, pathOf, RejectedLine } from './leaf.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
 
-interface ProgramOptions {
-  /** In the order of help. The program changes them, so they must be new. */
-  readonly commands: readonly CommandUnknownOpts[];
-  readonly version: string;
-  /** The width to wrap help at, in columns. */
-  readonly columns: number;
-  /** Called with the text of help and --version. */
-  readonly print: (text: string) => void;
-}
-
 /** Adds the options that are accepted before and after every command. The topic `output` shows them. */
 function addGlobalOptions(program: Program) {
   const withOptions = program
@@ -87,21 +77,20 @@ function refuseMissing(command: CommandUnknownOpts): void {
 }
 
 /** The tree of all commands, and what a command line says in it. */
-export interface CommandTree {
-  /**
-   * Parses the command line, once.
-   * @returns what to run; undefined if commander has printed help or the version
-   * @throws RejectedLine; UsageError for an invalid value, or if a required option is missing
-   */
-  parse(argv: readonly string[]): Invocation | undefined;
-  /** The global options, as far as they are parsed, also after an error. */
-  globals(): GlobalFlags;
-  /** The command that the line names; undefined before its arguments are parsed. */
-  commandPath(): string | undefined;
-}
+export type CommandTree = ReturnType<typeof createCommandTree>;
 
-/** Builds the tree. */
-export function createCommandTree({ commands, version, columns, print }: ProgramOptions): CommandTree {
+/**
+ * Builds the tree.
+ * @param commands in the order of help; the program changes them, so they must be new
+ * @param columns the width to wrap help at
+ * @param print called with the text of help and --version
+ */
+export function createCommandTree(
+  commands: readonly CommandUnknownOpts[],
+  version: string,
+  columns: number,
+  print: (text: string) => void,
+) {
   const program = new Program('partnerctl');
   program
     .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
@@ -122,9 +111,16 @@ export function createCommandTree({ commands, version, columns, print }: Program
   for (const command of commands) program.addCommand(command);
   applySettings(program, program);
   return {
-    globals: () => globals.opts(),
+    /** The global options, as far as they are parsed, also after an error. */
+    globals: (): GlobalFlags => globals.opts(),
+    /** The command that the line names; undefined before its arguments are parsed. */
     commandPath: () => program.invocation && pathOf(program.invocation.command),
-    parse(argv) {
+    /**
+     * Parses the command line, once.
+     * @returns what to run; undefined if commander has printed help or the version
+     * @throws RejectedLine; UsageError for an invalid value, or if a required option is missing
+     */
+    parse(argv: readonly string[]): Invocation | undefined {
       try {
         program.parse(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
       } catch (error) {
@@ -132,9 +128,8 @@ export function createCommandTree({ commands, version, columns, print }: Program
         throw program.problem ?? error;
       }
       if (program.problem) throw program.problem;
-      const { invocation } = program;
-      if (invocation) refuseMissing(invocation.command);
-      return invocation;
+      if (program.invocation) refuseMissing(program.invocation.command);
+      return program.invocation;
     },
   };
 }

@@ -1,28 +1,28 @@
 import { EXIT, InterruptedError } from '../errors.ts';
+import { shouldUseColor } from '../output/color.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import type { BaseContext, RuntimeDeps } from './context.ts';
+import type { Context } from './context.ts';
 
 /* The questions. They require `isInteractive`. */
 
 const plain = (text: string): string => text;
 
-/** Replaces the colors of the questions. */
-const PLAIN_THEME = {
-  prefix: { idle: '?', done: '✔' },
-  style: { message: plain, answer: plain, help: plain, defaultAnswer: (text: string) => `(${text})`, error: plain },
-};
-
-const themeOf = ({ hasColor }: BaseContext) => (hasColor ? {} : PLAIN_THEME);
+/** Replaces the colors of the questions where there are none. */
+function themeOf({ flags, env, io }: Context) {
+  if (shouldUseColor(flags.color, env, io.stderr)) return {};
+  const defaultAnswer = (text: string) => `(${text})`;
+  return { prefix: '?', style: { message: plain, answer: plain, help: plain, error: plain, defaultAnswer } };
+}
 
 interface PromptStreams {
-  readonly input: RuntimeDeps['io']['stdin'];
-  readonly output: RuntimeDeps['terminal'];
+  readonly input: Context['io']['stdin'];
+  readonly output: Context['terminal'];
   readonly signal: AbortSignal;
 }
 
 /** @throws the reason of the context's signal; InterruptedError on Ctrl-C and Ctrl-D */
 async function ask<Value>(
-  { io, terminal, progress, abortSignal }: BaseContext,
+  { io, terminal, progress, abortSignal }: Context,
   question: (streams: PromptStreams) => Promise<Value>,
 ): Promise<Value> {
   const input = io.stdin;
@@ -42,16 +42,16 @@ async function ask<Value>(
 }
 
 /** Asks for a secret and hides the input. */
-export async function askSecret(context: BaseContext, message: string): Promise<string> {
+export async function askSecret(context: Context, message: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   return ask(context, (streams) => password({ message, mask: true, theme: themeOf(context) }, streams));
 }
 
 /** Asks for a line of text until it is valid. @param validate returns true, or the message for an invalid text */
 export async function askText(
-  context: BaseContext,
+  context: Context,
   question: string,
-  validate: (text: string) => string | true,
+  validate: (text: string) => string | true = () => true,
 ): Promise<string> {
   const { default: input } = await import('@inquirer/input');
   const prompt = { message: sanitizeLine(question), validate, theme: themeOf(context) };
@@ -59,7 +59,7 @@ export async function askText(
 }
 
 /** Asks a yes/no question; the default is no. */
-export async function confirm(context: BaseContext, question: string): Promise<boolean> {
+export async function confirm(context: Context, question: string): Promise<boolean> {
   const { default: confirm } = await import('@inquirer/confirm');
   const prompt = { message: sanitizeLine(question), default: false, theme: themeOf(context) };
   return ask(context, (streams) => confirm(prompt, streams));

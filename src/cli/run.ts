@@ -1,4 +1,3 @@
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -10,8 +9,8 @@ import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
-import type { CiDeps, CiReport, SummaryOptions } from './ci/report.ts';
-import type { RuntimeDeps } from './context.ts';
+import type { SummaryOptions } from './ci/report.ts';
+import type { Context, RuntimeDeps } from './context.ts';
 import { createContext } from './create-context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
 
@@ -33,15 +32,6 @@ function chooseFormat({ output }: GlobalFlags, { PARTNER_OUTPUT }: RuntimeDeps['
   });
 }
 
-/** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
-async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<CiReport | undefined> {
-  if (!command.options.some(({ long }) => long === '--summary')) return undefined;
-  const options: SummaryOptions = command.opts();
-  if (!options.summary && options.summaryFile === undefined && !isGitHubActions(deps.env)) return undefined;
-  const { CiReport } = await import('./ci/report.ts');
-  return CiReport.open(pathOf(command), options, deps);
-}
-
 /**
  * Writes a result. If its reader is gone, the exit code still reports the command's outcome.
  * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
@@ -57,6 +47,19 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
   }
 }
 
+/** Opens the report for CI systems, if the command has one and it is wanted. @throws as `openReport` */
+async function openCiReport(
+  { command }: Invocation,
+  context: Context,
+  annotate: ((lines: string) => Promise<void>) | undefined,
+) {
+  const options: SummaryOptions = command.opts();
+  const isWanted = options.summary || options.summaryFile !== undefined || isGitHubActions(context.env);
+  if (!isWanted || !command.options.some(({ long }) => long === '--summary')) return undefined;
+  const { openReport } = await import('./ci/report.ts');
+  return openReport(`partnerctl ${pathOf(command)}`, options, context, annotate);
+}
+
 /**
  * Runs a command and writes its result.
  * @param run receives the secrets, in its redactor, and the abort signal
@@ -64,7 +67,7 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
  * @throws the error that ends the command
  */
 export async function runCommand(
-  { command, run: runAction }: Invocation,
+  invocation: Invocation,
   flags: GlobalFlags,
   deps: RuntimeDeps,
   run: CommandRun,
@@ -76,23 +79,23 @@ export async function runCommand(
   const hasWidth = !('columns' in terminal) || terminal.columns !== 0;
   const enabled = io.stderr.isTTY && hasWidth && !flags.quiet && !env.CI && env.TERM !== 'dumb';
   const progress = createProgress(terminal, { enabled, clock, redact });
-  const escapeCommands = isGitHubActions(env) ? escapeWorkflowCommands : (text: string) => text;
+  const isGitHub = isGitHubActions(env);
   const open = (sink: Sink, clean: (text: string) => string) =>
     // A message that cannot be written must not stop the command.
     outputSink(sink, { clean, progress, signal: () => run.abortSignal, isOptional: sink === io.stderr });
-  const stdout = open(io.stdout, (text) => escapeCommands(redact(text)));
-  const stderr = open(io.stderr, (text) => escapeCommands(redact(text)));
+  const clean = (text: string) => (isGitHub ? escapeWorkflowCommands(redact(text)) : redact(text));
+  const [stdout, stderr] = [open(io.stdout, clean), open(io.stderr, clean)];
   const ownIo = lazyIo(() => io.stdin, io.stdout, stderr);
   const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
   // What a write did must stand on the screen, and not end with a pager that the user leaves.
-  const isWrite = command.options.some(({ long }) => long === '--confirm');
+  const isWrite = invocation.command.options.some(({ long }) => long === '--confirm');
   const page = async (text: string): Promise<void> => {
     if (!stdout.isTTY || !flags.input || isWrite) return stdout.write(text);
     const { writePaged } = await import('./pager.ts');
     progress.stop();
-    await writePaged(redact(text), stdout, { env, signals: deps.signals });
+    await writePaged(redact(text), stdout, context);
   };
   const finish = async (result: CommandResult): Promise<number> => {
     const { query, quiet, wide, color } = flags;
@@ -109,13 +112,23 @@ export async function runCommand(
     const code = result.kind === 'list' ? result.exitCode?.() : result.kind === 'none' ? result.exitCode : undefined;
     return code ?? EXIT.ok;
   };
+  const reported = async (): Promise<number> => {
+    const hasAnnotations = isGitHub && format !== 'json' && format !== 'ndjson';
+    const report = await openCiReport(invocation, context, hasAnnotations ? open(io.stderr, redact).write : undefined);
+    let failure: unknown;
+    try {
+      const result = await invocation.run(context);
+      return await finish(report?.watch(result) ?? result);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      await report?.finish(failure);
+    }
+  };
   try {
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
-    const rawStderr = open(io.stderr, redact);
-    const annotate = (lines: string) => rawStderr.write(lines);
-    const report = await openReport(command, { env, format, redact, warn: context.warn, annotate });
-    if (!report) return await finish(await runAction(context));
-    return await report.during(async () => finish(report.watch(await runAction(context))));
+    return await reported();
   } finally {
     await context.close();
   }

@@ -16,25 +16,6 @@ function helpHint(command: CommandUnknownOpts): string {
   return `Run \`${['partnerctl', pathOf(command), '--help'].filter(Boolean).join(' ')}\` for ${what}.`;
 }
 
-/** The usage line of a command: `partnerctl agents list [options] <space>`. */
-export function usageOf(command: CommandUnknownOpts): string {
-  return ['partnerctl', pathOf(command), command.usage()].filter(Boolean).join(' ');
-}
-
-function unknownCommand(parent: CommandUnknownOpts): UsageError {
-  const [word = ''] = parent.args;
-  const names = parent.commands.map((each) => each.name());
-  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, {
-    hint: didYouMean(word, names) + helpHint(parent),
-  });
-}
-
-/** The error for a group without a command, which lists the group's commands. */
-function commandMissing(group: CommandUnknownOpts): UsageError {
-  const lines = group.commands.map((each) => `${pathOf(each)}: ${each.summary()}`);
-  return new UsageError('A command is missing.', { why: lines.join('\n'), hint: helpHint(group) });
-}
-
 /** The error of `partnerctl help` for words that name no command and no topic. */
 export function unknownTopic(words: readonly string[], program: CommandUnknownOpts): UsageError {
   const typed = words.join(' ');
@@ -42,6 +23,15 @@ export function unknownTopic(words: readonly string[], program: CommandUnknownOp
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${didYouMean(typed, names)}Run \`partnerctl help\` to list commands and topics.`,
   });
+}
+
+function unknownCommand(parent: CommandUnknownOpts): UsageError {
+  const [word = ''] = parent.args;
+  const near = didYouMean(
+    word,
+    parent.commands.map((each) => each.name()),
+  );
+  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, { hint: near + helpHint(parent) });
 }
 
 /** The error for an option that the command does not have. Its value is not repeated: it may be a token. */
@@ -62,15 +52,12 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
   });
 }
 
-const ERRORS: Readonly<Record<string, (command: CommandUnknownOpts) => UsageError>> = {
-  'commander.help': commandMissing,
-  'commander.unknownCommand': unknownCommand,
-  'commander.unknownOption': unknownOption,
-};
-
 /** Converts commander's error about a command to ours, most in its own words: `Missing required argument 'space'.` */
 export function toUsageError({ error: { code, message }, command }: RejectedLine): UsageError {
+  if (code === 'commander.help') return new UsageError('A command is missing.', { hint: helpHint(command) });
+  if (code === 'commander.unknownCommand') return unknownCommand(command);
+  if (code === 'commander.unknownOption') return unknownOption(command);
   const text = toSentenceCase(message.replace(/^error: /, '').replace(/\.$/, ''));
   const excessHint = code === 'commander.excessArguments' ? metaOf(command)?.excessHint : undefined;
-  return ERRORS[code]?.(command) ?? new UsageError(`${text}.`, { hint: excessHint ?? helpHint(command) });
+  return new UsageError(`${text}.`, { hint: excessHint ?? helpHint(command) });
 }

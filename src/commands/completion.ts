@@ -1,26 +1,12 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { FindLive } from '../cli/completion.ts';
-import type { Shell } from '../cli/completion-shells.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
 
-/** The scripts in completions/. */
-const SCRIPTS: Readonly<Record<Shell, string>> = {
-  bash: 'partnerctl.bash',
-  zsh: '_partnerctl',
-  fish: 'partnerctl.fish',
-  powershell: 'partnerctl.ps1',
-};
-
 /** Makes the function that finds values as they were last listed. It requests nothing. */
-function createFinder(context: Context, options: ReadonlyMap<string, string>): FindLive {
-  const { env, config } = context;
-  const [profile, typedUrl] = [options.get('--profile'), options.get('--base-url')];
-  const flags = {
-    ...context.flags,
-    ...(profile !== undefined && { profile }),
-    ...(typedUrl !== undefined && { baseUrl: typedUrl }),
-  };
+function createFinder({ flags, env, config, runtime }: Context, options: ReadonlyMap<string, string>): FindLive {
+  const [profile, baseUrl] = [options.get('--profile'), options.get('--base-url')];
+  const typed = { ...flags, ...(profile !== undefined && { profile }), ...(baseUrl !== undefined && { baseUrl }) };
   return async (kind) => {
     const profiles = await config.read();
     if (kind === 'profile') {
@@ -28,11 +14,11 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
       return all.map(([value, { base_url: description = '' }]) => ({ value, description }));
     }
     const { contractProfile, resolveBaseUrl } = await import('../config/settings.ts');
-    const baseUrl = resolveBaseUrl(flags, env, profiles);
-    if (baseUrl === undefined) return [];
     const { readKnownIds } = await import('../cli/known-ids.ts');
-    const service = { profile: contractProfile(flags, env, profiles), baseUrl };
-    return readKnownIds(context, service).filter((id) => id.kind === kind);
+    const address = resolveBaseUrl(typed, env, profiles);
+    if (address === undefined) return [];
+    const service = { profile: contractProfile(typed, env, profiles), baseUrl: address };
+    return readKnownIds({ env, runtime }, service).filter((id) => id.kind === kind);
   };
 }
 
@@ -51,14 +37,14 @@ export const completion = () =>
     .argument('[word...]', 'what the script passes, after --')
     .action(
       run(async (context, shell, words, ...[, command]) => {
+        const { formatOffer, readTyped, SHELL_SCRIPTS } = await import('../cli/completion-shells.ts');
         if (words.length === 0) {
           const { readFileSync } = await import('node:fs');
           // The path also works from dist/program.
-          const path = new URL(`../../completions/${SCRIPTS[shell]}`, import.meta.url);
+          const path = new URL(`../../completions/${SHELL_SCRIPTS[shell]}`, import.meta.url);
           return { kind: 'text', text: readFileSync(path, 'utf8') };
         }
         const { complete, readLine } = await import('../cli/completion.ts');
-        const { formatOffer, readTyped } = await import('../cli/completion-shells.ts');
         const typed = readTyped(shell, words);
         const line = readLine(programOf(command), typed.before);
         const offer = await complete(line, typed.current, createFinder(context, line.options));

@@ -58,7 +58,7 @@ export function namesServiceAndToken(flags: GlobalFlags, env: Environment): bool
 }
 
 /** Whether two base URLs have the same origin, so that the token for one may go to the other. */
-export function isSameService(one: string, other: string): boolean {
+function isSameService(one: string, other: string): boolean {
   return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
 }
 

@@ -27,10 +27,14 @@ export function escapeWorkflowCommands(text: string): string {
   return text.replace(/^([^\S\r\n]*):(?=:)/gm, '$1\\x3a').replace(/#(?=#\[)/g, '\\x23');
 }
 
+function withHintBelow(message: unknown, hint: unknown): string {
+  return typeof hint === 'string' ? `${message}\nhint: ${hint}` : String(message);
+}
+
 /** Formats an error without its reason, which may quote data that was sent to the service. The log has it. */
 function findingText(error: unknown): string {
   const { message, hint } = toErrorObject(error);
-  return hint === null ? message : `${message}\nhint: ${hint}`;
+  return withHintBelow(message, hint);
 }
 
 /** Returns the findings of an item, at the line that describes it. */
@@ -47,12 +51,12 @@ function problemFinding(problem: unknown): Finding[] {
   if (!isJsonObject(problem)) return [];
   const { source: file, line, column, message, hint } = problem;
   if (typeof file !== 'string' || typeof line !== 'number' || typeof column !== 'number') return [];
-  return [{ file, line, column, message: typeof hint === 'string' ? `${message}\nhint: ${hint}` : String(message) }];
+  return [{ file, line, column, message: withHintBelow(message, hint) }];
 }
 
-/** Returns the findings for the error that ended a command: one for each mistake in its input, or one for the error. */
+/** The findings of the error that ended a command, if any: one for each mistake in its input, or one for the error. */
 export function failureFindings(error: unknown): readonly Finding[] {
-  if (error instanceof InterruptedError) return [];
+  if (error === undefined || error instanceof InterruptedError) return [];
   const { details } = toErrorObject(error);
   const problems = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
   const found = problems.flatMap(problemFinding);

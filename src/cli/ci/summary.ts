@@ -1,6 +1,6 @@
 import type { CiItem, ReportLine } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { failureFindings, itemFindings } from './annotations.ts';
+import { type Finding, itemFindings } from './annotations.ts';
 
 /** What a run did. All texts are raw. */
 interface RunSummary {
@@ -8,8 +8,8 @@ interface RunSummary {
   readonly title: string;
   /** The number of items by status: `2 created, 1 failed.` */
   readonly counts: string;
-  /** The error that ended the command. */
-  readonly error: unknown;
+  /** The failures that are not those of items. */
+  readonly failures: readonly Finding[];
   readonly items: readonly CiItem[];
 }
 
@@ -38,13 +38,14 @@ function itemLines(item: CiItem): readonly string[] {
  * Formats the summary of a run as Markdown: the counts, then the items, failed ones first. Escapes text from services and files.
  * @param redact replaces secrets in a text
  */
-export function formatSummary({ title, counts, error, items }: RunSummary, redact: (text: string) => string): string {
+export function formatSummary(
+  { title, counts, failures, items }: RunSummary,
+  redact: (text: string) => string,
+): string {
   const toHtml = (text: string): string =>
     sanitizeLine(redact(text)).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
   const failed = items.filter((item) => itemFindings(item).length > 0);
   const others = items.filter((item) => !failed.includes(item));
-  // Failed items have the reason in their own lines.
-  const failures = error === undefined || failed.length > 0 ? [] : failureFindings(error);
   const reasons = failures.flatMap(({ file, line, message }) =>
     `${file === undefined ? '' : `${file}:${line}: `}${message}`.split('\n'),
   );

@@ -41,7 +41,7 @@ test('annotations escape what would end a property or a line', () => {
   );
 });
 
-const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', error: undefined };
+const RUN = { title: 'partnerctl plan', failures: [] };
 
 test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';

@@ -1,5 +1,6 @@
 import type { ChatPrompt } from '../../../chat/open.ts';
 import type { Context } from '../../../cli/context.ts';
+import { PromptLine } from '../../../cli/prompt-line.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { wrapText, wrapWords } from '../../../output/wrap.ts';
 import { formatNotice, readableText } from './messages.ts';
@@ -10,10 +11,10 @@ const INDENT = '  ';
 
 /** Opens the prompt of a conversation. */
 export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
-  const line = await context.openPrompt(READY_LABEL);
+  const line = new PromptLine(context, READY_LABEL);
   const say = (text: string): void => line.printAbove(wrapText(sanitizeText(text), context.io.stderr.columns, INDENT));
   return {
-    entries: line.entries,
+    entries: line.entries(),
     say,
     show(message) {
       const text = readableText(message).replaceAll('\n', `\n${INDENT}`);
@@ -24,7 +25,6 @@ export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
       if (text !== undefined) say(text);
     },
     setAwaiting: (isAwaiting) => line.setLabel(isAwaiting ? AWAITING_LABEL : READY_LABEL),
-    nextLeaveKey: () => line.nextLeaveKey(),
     close: () => line.close(),
   };
 }
