@@ -16,8 +16,7 @@ export const plan = () =>
     .argument('<file...>', FILES_HELP)
     .action(
       run(async (context, files, options) => {
-        const { readManifests } = await import('./provisioning/open.ts');
-        const { planDocuments } = await import('./provisioning/run.ts');
+        const { planDocuments, readManifests } = await import('./provisioning/run.ts');
         const documents = await readManifests(context, files, options.var);
         return planDocuments(context, documents, options);
       }),

@@ -53,8 +53,9 @@ export const provision = () =>
           const hint = 'Give a YAML file, a directory, or - for standard input.';
           throw new UsageError('No manifest is given.', { hint });
         }
-        const { readManifests } = await import('./provisioning/open.ts');
-        const { checkDocuments, planDocuments, provisionDocuments } = await import('./provisioning/run.ts');
+        const { checkDocuments, planDocuments, provisionDocuments, readManifests } = await import(
+          './provisioning/run.ts'
+        );
         if (!check && !dryRun) await context.confirmWrite(confirm);
         const documents = await readManifests(context, files, options.var);
         if (dryRun) return planDocuments(context, documents, options);

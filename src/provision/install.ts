@@ -1,22 +1,12 @@
-import { provisionSpace } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
+import { provisionSpace, setUpChatSource } from '../api/calls.ts';
 import { backoffMs } from '../api/retry.ts';
+import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import { lostPostError, missingIdsError, unusableResponse } from './failures.ts';
+import { sourceDifferences, wantedChat } from './differences.ts';
+import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
-import { type PlanDeps, type ProvisionOptions, planDocument } from './plan-manifests.ts';
-
-export interface InstallDeps extends PlanDeps {
-  readonly http: Http;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** How often a POST is repeated after a failure that may pass. */
-  readonly retries: number;
-  /** Aborts on the first Ctrl-C. */
-  readonly interrupt: AbortSignal;
-}
+import { type ProvisionDeps, planDocument } from './plan-manifests.ts';
 
 function isInstalled(plan: SpacePlan): boolean {
   return plannedSteps(plan, 'create_space').length + plannedSteps(plan, 'install_agent').length === 0;
@@ -26,26 +16,21 @@ function isInstalled(plan: SpacePlan): boolean {
  * Posts what is missing until it is there (spec §4.6): after a failure that may pass, it reads what is there now.
  * @throws PartnerctlError, after which the plan shows what was done
  */
-export async function installMissing(
-  deps: InstallDeps,
-  plan: SpacePlan,
-  options: Pick<ProvisionOptions, 'installRenamed'>,
-): Promise<void> {
+export async function installMissing(deps: ProvisionDeps, plan: SpacePlan): Promise<void> {
   for (let attempt = 1; !isInstalled(plan); attempt += 1) {
     try {
       await post(deps, plan);
     } catch (error) {
-      const mayBeDone = error instanceof OutcomeUnknownError;
       const waitMs = waitBeforeRepeat(deps, error, attempt);
-      if (waitMs === undefined) throw mayBeDone ? lostPostError(error) : error;
-      await updatePlan(deps, plan, options, waitMs);
+      if (waitMs === undefined) throw error instanceof OutcomeUnknownError ? lostPostError(error) : error;
+      await updatePlan(deps, plan, waitMs);
       if (!isInstalled(plan) && unusableResponse(error)) throw lostPostError(error);
     }
   }
 }
 
 /** How long to wait before a POST is repeated; undefined if it is not. */
-function waitBeforeRepeat({ retries, random, clock, http }: InstallDeps, error: unknown, attempt: number) {
+function waitBeforeRepeat({ retries, random, clock, http }: ProvisionDeps, error: unknown, attempt: number) {
   const mayPass = error instanceof OutcomeUnknownError || error instanceof RateLimitError;
   if (!mayPass || attempt > retries) return undefined;
   const retryAt = Date.parse(error.info.retryAt ?? '');
@@ -55,17 +40,12 @@ function waitBeforeRepeat({ retries, random, clock, http }: InstallDeps, error: 
 }
 
 /** Updates the plan to what is there now: whoever created what was missing before, it is `created`. */
-async function updatePlan(
-  deps: InstallDeps,
-  plan: SpacePlan,
-  options: Pick<ProvisionOptions, 'installRenamed'>,
-  waitMs: number,
-): Promise<void> {
+async function updatePlan(deps: ProvisionDeps, plan: SpacePlan, waitMs: number): Promise<void> {
   let now: SpacePlan;
   try {
-    await deps.clock.sleep(waitMs, deps.interrupt);
+    await deps.clock.sleep(waitMs, deps.stop);
     deps.observer.expire();
-    now = await planDocument(deps, plan.document, options);
+    now = await planDocument(deps, plan.document);
   } catch (error) {
     throw lostPostError(error);
   }
@@ -77,7 +57,7 @@ async function updatePlan(
 }
 
 /** Creates the space if it is missing, and installs the missing agents, in one POST. @throws PartnerctlError */
-async function post({ http, observer }: InstallDeps, plan: SpacePlan): Promise<void> {
+async function post({ http, observer }: ProvisionDeps, plan: SpacePlan): Promise<void> {
   const { manifest } = plan.document;
   const missing = plannedSteps(plan, 'install_agent');
   const body = { ...manifest, agents: missing.map(({ agent }) => installedFields(agent.wanted)) };
@@ -93,24 +73,44 @@ async function post({ http, observer }: InstallDeps, plan: SpacePlan): Promise<v
   }
   for (const step of missing) step.status = 'created';
   setIds(plan, missing, response.agents);
-  const isUnknown = ({ id }: InstallStep): boolean => id === null;
-  if (missing.some(isUnknown)) setIds(plan, missing, (await observer.listAgents(space_id)) ?? []);
-  const unknown = missing.filter(isUnknown).map(({ name }) => name);
-  if (unknown.length > 0) throw missingIdsError(response, unknown);
+  const unknown = (): string[] => missing.flatMap(({ id, name }) => (id === null ? [name] : []));
+  if (unknown().length > 0) setIds(plan, missing, (await observer.listAgents(space_id)) ?? []);
+  if (unknown().length > 0) throw missingIdsError(response, unknown());
 }
 
 /** Finds the agents whose ids are unknown among those of the space that belong to no other. */
 function setIds(plan: SpacePlan, missing: readonly InstallStep[], present: readonly ListedAgent[]): void {
   const known = new Set(plan.agents.map(({ agent_id }) => agent_id));
+  const free = present.filter(({ agent_id }) => !known.has(agent_id));
   const unknown = missing.filter(({ id }) => id === null);
-  const { pairs } = pairAgents(
-    unknown.map(({ agent }) => agent.wanted),
-    present.filter(({ agent_id }) => !known.has(agent_id)),
-  );
-  for (const [index, step] of unknown.entries()) {
-    const found = pairs[index]?.present;
-    if (!found) continue;
+  const wanted = unknown.map(({ agent }) => agent.wanted);
+  for (const [index, { present: found }] of pairAgents(wanted, free).pairs.entries()) {
+    const step = unknown[index];
+    if (!found || !step) continue;
     step.id = found.agent_id;
     Object.assign(step.agent, { agent_id: found.agent_id, source_id: found.source_id ?? null });
+  }
+}
+
+/** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. @throws PartnerctlError */
+export async function setUpChats({ http, stop }: ProvisionDeps, plan: SpacePlan): Promise<void> {
+  for (const step of plannedSteps(plan, 'setup_chat')) {
+    const { name, agent } = step;
+    stop.throwIfAborted();
+    try {
+      const asked = wantedChat(agent.wanted) ?? {};
+      const [space, id] = [plan.space_id ?? '', agent.agent_id ?? ''];
+      const source = await setUpChatSource(http, space, id, { ...CHAT_DEFAULTS, ...asked });
+      const isNewAgent = plan.steps.some(
+        (each) => each.op === 'install_agent' && each.agent === agent && each.status === 'created',
+      );
+      step.id = source.source_id;
+      step.status = (source.created ?? isNewAgent) ? 'created' : 'unchanged';
+      agent.source_id = source.source_id;
+      plan.differences = [...plan.differences, ...sourceDifferences(name, source, asked)];
+    } catch (error) {
+      step.status = 'failed';
+      throw inStep(`The API chat of the agent ${JSON.stringify(name)} is not set up`, error);
+    }
   }
 }

@@ -6,8 +6,7 @@ import { type CronJob, toNfc } from '../cron/job.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
-import { inStep, stopsProvisioning } from './failures.ts';
-import { cronJobsOf } from './manifest.ts';
+import { inStep } from './failures.ts';
 import { type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
@@ -15,12 +14,9 @@ export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResu
 
 /** Adds to the steps of a plan what its jobs are: their schedules in words, and their next runs. */
 export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule): Promise<void> {
-  const steps = plan.steps.filter((step): step is JobStep => step.op === 'create_job').values();
-  for (const { wanted, agent_id } of plan.agents) {
-    for (const job of cronJobsOf(wanted)) {
-      const step = steps.next().value;
-      if (step) setJob(step, await initialCronResult({ ...job, agent_id }, describe));
-    }
+  for (const step of plan.steps) {
+    if (step.op !== 'create_job') continue;
+    setJob(step, await initialCronResult({ ...step.wanted, agent_id: step.agent.agent_id }, describe));
   }
 }
 
@@ -53,29 +49,22 @@ function setResult(step: JobStep, result: CronResult): Difference[] {
   });
 }
 
-/**
- * The error of a document whose jobs failed: of a job that may have been created, because its name stays blocked until it is
- * reconciled; else of a failure that ends the run; else the first one.
- */
-function jobsError({ steps }: SpacePlan): unknown {
-  const errors = steps.flatMap((step) => (step.op === 'create_job' && step.job?.error ? [step.job.error] : []));
-  return errors.find((error) => error instanceof OutcomeUnknownError) ?? errors.find(stopsProvisioning) ?? errors[0];
-}
-
 /** Creates the jobs of all plans at once, or looks them up. Those of agents that are yet to be installed stay planned. */
 export async function createPlannedJobs(plans: readonly SpacePlan[], create: CreateJobs): Promise<void> {
   const ready = plans.flatMap((plan) =>
     plannedSteps(plan, 'create_job').flatMap((step) => {
       const { agent_id } = step.agent;
-      return step.job && agent_id !== null ? [{ plan, step, job: { ...step.job.job, agent_id } }] : [];
+      return agent_id === null ? [] : [{ plan, step, job: { ...step.wanted, agent_id } }];
     }),
   );
   const results = ready.length > 0 ? await create(ready.map(({ job }) => job)) : [];
   for (const [index, { plan, step }] of ready.entries()) {
     const result = results[index];
-    if (result) plan.differences = [...plan.differences, ...setResult(step, result)];
+    if (!result) continue;
+    plan.differences = [...plan.differences, ...setResult(step, result)];
+    // A job that may have been created comes first: its name stays blocked until it is reconciled.
+    if (plan.error === undefined || step.job?.error instanceof OutcomeUnknownError) plan.error = step.job?.error;
   }
-  for (const plan of plans) plan.error ??= jobsError(plan);
 }
 
 /** Adds the jobs that agents of the space have, and the manifest does not. @param listed all jobs that the token can list */

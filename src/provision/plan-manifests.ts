@@ -1,18 +1,30 @@
 import pLimit from 'p-limit';
+import type { Http } from '../api/http.ts';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../state/log.ts';
 import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan } from './plan.ts';
+import type { SpaceFact } from './space-record.ts';
 
-export interface PlanDeps {
+/** What planning and provisioning need, and how they were asked to work. */
+export interface ProvisionDeps {
+  readonly http: Http;
+  readonly log: Log;
+  /** What the state has about the spaces, by external id. */
+  readonly facts: ReadonlyMap<string, SpaceFact>;
   readonly observer: Observer;
   readonly describe: DescribeSchedule;
   readonly createJobs: CreateJobs;
-}
-
-export interface ProvisionOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
+  readonly stop: AbortSignal;
+  /** How often a POST is repeated after a failure that may pass. */
+  readonly retries: number;
   /** How many documents at a time. */
   readonly concurrency: number;
   /** Whether an agent that was probably renamed in the manifest is installed beside the old one. */
@@ -20,19 +32,15 @@ export interface ProvisionOptions {
 }
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
-export async function planDocument(
-  { observer, describe }: PlanDeps,
-  document: ManifestDocument,
-  options: Pick<ProvisionOptions, 'installRenamed'>,
-): Promise<SpacePlan> {
-  const plan = planSpace(document, await observer.observe(document), options);
-  await describeJobs(plan, describe);
+export async function planDocument(deps: ProvisionDeps, document: ManifestDocument): Promise<SpacePlan> {
+  const plan = planSpace(document, await deps.observer.observe(document), deps);
+  await describeJobs(plan, deps.describe);
   return plan;
 }
 
 /** Describes a document of which nothing is started: the run was stopped, or only the manifest is checked. */
 export async function describeUnstarted(
-  { describe }: Pick<PlanDeps, 'describe'>,
+  deps: Pick<ProvisionDeps, 'describe'>,
   document: ManifestDocument,
   status: 'planned' | 'skipped' | 'failed',
   error?: unknown,
@@ -40,8 +48,8 @@ export async function describeUnstarted(
   const nothing = { space: undefined, agents: undefined, fact: undefined };
   const plan = planSpace(document, nothing, { installRenamed: true });
   for (const step of plan.steps) step.status = status;
-  await describeJobs(plan, describe);
-  return { ...plan, ...(error !== undefined && { error }) };
+  await describeJobs(plan, deps.describe);
+  return { ...plan, error };
 }
 
 /**
@@ -49,14 +57,13 @@ export async function describeUnstarted(
  * @throws PartnerctlError if a list cannot be read now, or not be understood
  */
 export async function planManifests(
-  deps: PlanDeps,
+  deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
-  options: ProvisionOptions,
 ): Promise<readonly SpacePlan[]> {
   await deps.observer.prepare();
-  const limit = pLimit(options.concurrency);
+  const limit = pLimit(deps.concurrency);
   const plan = (document: ManifestDocument): Promise<SpacePlan> =>
-    planDocument(deps, document, options).catch((error: unknown) => {
+    planDocument(deps, document).catch((error: unknown) => {
       const { source, manifest } = document;
       throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
     });

@@ -1,9 +1,10 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
+import type { CronJob } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
-import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
+import { cronJobsOf, type ManifestAgent, type ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
@@ -34,19 +35,15 @@ interface SpaceStep extends AnyStep {
   readonly op: 'create_space';
 }
 
-export interface InstallStep extends AnyStep {
-  readonly op: 'install_agent';
+interface AgentStep<Op> extends AnyStep {
+  readonly op: Op;
   readonly agent: PlannedAgent;
 }
 
-interface ChatStep extends AnyStep {
-  readonly op: 'setup_chat';
-  readonly agent: PlannedAgent;
-}
+export type InstallStep = AgentStep<'install_agent'>;
 
-export interface JobStep extends AnyStep {
-  readonly op: 'create_job';
-  readonly agent: PlannedAgent;
+export interface JobStep extends AgentStep<'create_job'> {
+  readonly wanted: Omit<CronJob, 'agent_id'>;
   /** The result as `cron create` shows it: see `describeJobs`. */
   job?: CronResult;
 }
@@ -55,7 +52,7 @@ export interface JobStep extends AnyStep {
  * One thing that a manifest describes. `plan` shows the steps; `provision` carries them out, changing their status, and shows
  * them again.
  */
-export type Step = SpaceStep | InstallStep | ChatStep | JobStep;
+export type Step = SpaceStep | InstallStep | AgentStep<'setup_chat'> | JobStep;
 
 /** Something that exists in the space, and that the manifest does not have. */
 export interface Unmanaged {
@@ -67,6 +64,8 @@ export interface Unmanaged {
 /** What is to be done, or was done, for a document. */
 export interface SpacePlan {
   readonly document: ManifestDocument;
+  /** Of the document in the input. */
+  readonly index: number;
   space_id: string | null;
   /** The space, its agents, their chats, their jobs; each in the order of the manifest. */
   readonly steps: readonly Step[];
@@ -76,7 +75,7 @@ export interface SpacePlan {
   differences: readonly Difference[];
   readonly unmanaged: Unmanaged[];
   /** Why the document cannot be carried out, or was not. */
-  error?: unknown;
+  error: unknown;
 }
 
 interface AgentPair {
@@ -153,36 +152,28 @@ export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omi
   return { template_id: agent.template_id, name: agent.name };
 }
 
-function toStatus(id: string | null): StepStatus {
-  return id === null ? 'planned' : 'unchanged';
-}
-
-function spaceStep({ space: { name, ...detail } }: Manifest, id: string | null): Step {
-  return { op: 'create_space', name, detail, status: toStatus(id), id };
+/** What a manifest describes of a thing: it is to be done unless the thing has an id. */
+function toStep(name: string, id: string | null, detail: AnyStep['detail']): AnyStep {
+  return { name, detail, status: id === null ? 'planned' : 'unchanged', id };
 }
 
 function installStep(agent: PlannedAgent): Step {
   const { name, ...detail } = installedFields(agent.wanted);
-  const id = agent.agent_id;
-  return { op: 'install_agent', name, agent, detail, status: toStatus(id), id };
+  return { op: 'install_agent', agent, ...toStep(name, agent.agent_id, detail) };
 }
 
 function chatSteps(agent: PlannedAgent): Step[] {
   const chat = wantedChat(agent.wanted);
   if (!chat) return [];
   const { name: source_name, ...settings } = { ...CHAT_DEFAULTS, ...chat };
-  const id = agent.source_id;
-  const detail = { source_name, ...settings };
-  return [{ op: 'setup_chat', name: agent.wanted.name, agent, detail, status: toStatus(id), id }];
+  const step = toStep(agent.wanted.name, agent.source_id, { source_name, ...settings });
+  return [{ op: 'setup_chat', agent, ...step }];
 }
 
 function jobSteps(agent: PlannedAgent): Step[] {
-  const { cron = [] } = agent.wanted;
-  return cron.map(({ name }) => ({ op: 'create_job', name, agent, detail: {}, status: 'planned', id: null }));
-}
-
-function toUnmanaged({ agent_id, name }: ListedAgent): Unmanaged {
-  return { resource: 'agent', id: agent_id, name: name ?? null };
+  return cronJobsOf(agent.wanted).map((wanted) => {
+    return { op: 'create_job', agent, wanted, ...toStep(wanted.name, null, {}) };
+  });
 }
 
 /**
@@ -194,7 +185,7 @@ export function planSpace(
   observation: Observation,
   { installRenamed }: { readonly installRenamed: boolean },
 ): SpacePlan {
-  const { manifest } = document;
+  const { manifest, index } = document;
   const { space, fact } = observation;
   const space_id = space?.space_id ?? null;
   const { pairs, free } = pairAgents(manifest.agents, space ? presentAgents(observation, manifest.agents) : [], fact);
@@ -205,21 +196,21 @@ export function planSpace(
     const { agent_id, source_id = recordedSources.get(agent_id) } = present;
     return { wanted, agent_id, source_id: source_id ?? null };
   });
-  const steps = [
-    spaceStep(manifest, space_id),
+  const { name, ...detail } = manifest.space;
+  const steps: Step[] = [
+    { op: 'create_space', ...toStep(name, space_id, detail) },
     ...agents.map(installStep),
     ...agents.flatMap(chatSteps),
     ...agents.flatMap(jobSteps),
   ];
-  const differences = space && [
-    ...spaceDifferences(manifest, space),
+  const differences = [
+    ...(space ? spaceDifferences(manifest, space) : []),
     ...pairs.flatMap(({ wanted, present }) => (present ? agentDifferences(wanted, present) : [])),
   ];
-  const plan = { document, space_id, steps, agents, differences: differences ?? [], unmanaged: free.map(toUnmanaged) };
+  const unmanaged = free.map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }));
   const error = installRenamed ? undefined : renameError(pairs, free, fact);
-  if (!error) return plan;
-  for (const step of steps) if (step.status === 'planned') step.status = 'blocked';
-  return { ...plan, error };
+  for (const step of error ? steps : []) if (step.status === 'planned') step.status = 'blocked';
+  return { document, index, space_id, steps, agents, differences, unmanaged, error };
 }
 
 /** The steps of a kind that are to be done. */

@@ -39,6 +39,7 @@ describe('provision', () => {
             { ...created, agent_id: sales?.agent_id, name: 'Sales', template_id: 'tmpl_sales', source_id: null },
           ],
           cron: [],
+          differences: [],
         },
       ],
       summary: { ...SUMMARY, created: 1 },

@@ -1,21 +1,23 @@
-import { PartnerctlError } from '../../errors.ts';
-import { endedAs } from '../../output/batch-result.ts';
-import type { ReportLine, TonedText } from '../../output/command-result.ts';
+import { EXIT, PartnerctlError } from '../../errors.ts';
+import { type Batch, endedAs } from '../../output/batch-result.ts';
+import type { Column, ReportLine, TonedText } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
-import { actionOf, countSteps, RESOURCES, statusOf, sum } from './json.ts';
+import { actionOf, countOf, planJson, planSummary, resultJson, resultSummary, statusOf } from './json.ts';
 
 /* The steps of documents as people see them: one mark for one meaning, before and after; see the help of `plan`. */
 
 /** Whether the steps are still to be done. */
-export type Tense = 'planned' | 'created';
+type Tense = 'planned' | 'created';
+
+const RESOURCES = { create_space: 'space', install_agent: 'agent', setup_chat: 'chat', create_job: 'job' } as const;
 
 /** The words of people for actions and statuses, where they are not those of scripts. */
 const WORDS: Readonly<Record<string, string>> = { none: 'unchanged', reused: 'changed', planned: 'valid' };
 
 /** What will become of a document, or became of it, in a word for people. */
-export function outcomeOf(plan: SpacePlan, tense: Tense): string {
+function outcomeOf(plan: SpacePlan, tense: Tense): string {
   const outcome = tense === 'planned' ? actionOf(plan) : statusOf(plan);
   return endedAs(WORDS[outcome] ?? outcome, plan.error);
 }
@@ -30,8 +32,9 @@ function stepDetail(step: Step): string {
     const [next] = step.job?.next_runs ?? [];
     return `${step.job?.description}${next === undefined ? '' : `; next run ${next}`}`;
   }
-  const fields = Object.entries(step.detail).filter(([, value]) => value !== undefined);
-  return fields.map(([name, value]) => `${name} ${typeof value === 'string' ? value : String(value)}`).join(', ');
+  return Object.entries(step.detail)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
 }
 
 function stepLine(step: Step): ReportLine {
@@ -60,7 +63,7 @@ function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
 }
 
 /** The message of an error, and the first line of its reason. */
-export function errorText(error: unknown): string {
+function errorText(error: unknown): string {
   if (!(error instanceof PartnerctlError)) return String(error);
   return withReason(error.message, error.info.why?.split('\n')[0]);
 }
@@ -74,7 +77,7 @@ function errorLines(error: unknown, tense: Tense): ReportLine[] {
 }
 
 /** The lines below the one that names the space, without those of its error. */
-export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
+function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
   return [
     ...steps.filter(({ status }) => status === tense).map(stepLine),
     ...differences.map(differenceLine),
@@ -124,30 +127,95 @@ function counted(count: number, noun: string, rest = ''): string[] {
 const COUNTED = ['blocked', 'failed', 'interrupted', 'skipped', 'unchanged', 'valid'];
 
 /** What a plan or a run does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces unchanged.` */
-export function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
-  const { spaces, agents, chats, jobs } = countSteps(plans, tense);
-  const things = [
-    ...counted(spaces, 'space'),
-    ...counted(agents, 'agent'),
-    ...counted(chats, 'chat'),
-    ...counted(jobs, 'job'),
-  ].join(', ');
+function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
+  const steps = plans.flatMap((plan) => plan.steps.filter(({ status }) => status === tense));
+  const things = Object.entries(RESOURCES).flatMap(([op, noun]) =>
+    counted(steps.filter((step) => step.op === op).length, noun),
+  );
   const outcomes = plans.map((plan) => outcomeOf(plan, tense));
   const parts = [
-    ...(things === '' ? [] : [`${things} ${tense === 'planned' ? 'to create' : 'created'}`]),
+    ...(things.length > 0 ? [`${things.join(', ')} ${tense === 'planned' ? 'to create' : 'created'}`] : []),
     ...COUNTED.flatMap((word) => counted(outcomes.filter((each) => each === word).length, 'space', ` ${word}`)),
-    ...counted(sum(plans, 'differences'), 'difference', ' cannot be changed through the API'),
-    ...counted(sum(plans, 'unmanaged'), 'thing', ' not in the manifest'),
+    ...counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API'),
+    ...counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest'),
   ];
   return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ')}.`;
 }
 
 /** For each space, in the order of the input, what will happen or what was done. A plan only counts unchanged spaces. */
-export function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
+function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
     const details = [...detailLines(plan, tense), ...errorLines(plan.error, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
   return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
+}
+
+/** How plan and provision show documents, and what they mean for the exit code. */
+function batchOf(tense: Tense) {
+  const isPlan = tense === 'planned';
+  return {
+    empty: 'There are no documents.',
+    report: (plans) => reportOf(plans, tense),
+    ci: (plan) => ({
+      name: plan.document.manifest.external_space_id,
+      detail: `${plan.document.source}, ${outcomeOf(plan, tense)}`,
+      source: plan.document.source,
+      failures: [plan.error],
+      lines: detailLines(plan, tense),
+    }),
+    item(plan) {
+      const { document, error } = plan;
+      const ended = statusOf(plan) === 'skipped' ? 'skipped' : 'done';
+      const label = `${document.source} (${document.manifest.external_space_id})`;
+      return { label, outcome: error === undefined ? ended : 'failed', error };
+    },
+    messages(plans) {
+      const blocked = plans.filter(({ error }) => error !== undefined).length;
+      return {
+        noun: 'documents',
+        ...(isPlan && { message: `${blocked} of ${plans.length} documents cannot be carried out.` }),
+        summary: totalOf(plans, tense),
+        details: isPlan ? planSummary(plans) : resultSummary(plans),
+        resumeHint: 'Run it again to continue: it reads what exists before it writes.',
+        fixHint: 'Fix the cause and run it again: finished documents are not changed.',
+      };
+    },
+  } satisfies Omit<Batch<SpacePlan>, 'json'>;
+}
+
+/** Documents as plan shows them. @param hasExitCode --detailed-exitcode, for a plan that can be carried out */
+export function planBatch(hasExitCode: boolean): Batch<SpacePlan> {
+  return {
+    ...batchOf('planned'),
+    json: planJson,
+    document: (plans) => ({ spaces: plans.map(planJson), summary: planSummary(plans) }),
+    // Pending changes come first: another plan, once they are applied, shows whether anything is left.
+    ...(hasExitCode && {
+      exitCode: (plans) => {
+        const { create, change, differences } = planSummary(plans);
+        if (create + change > 0) return EXIT.changesPending;
+        return differences > 0 ? EXIT.differences : EXIT.ok;
+      },
+    }),
+  };
+}
+
+/** Documents as provision shows them. */
+export const RESULTS: Batch<SpacePlan> = {
+  ...batchOf('created'),
+  json: resultJson,
+  document: (plans) => ({ results: plans.map(resultJson), summary: resultSummary(plans) }),
+};
+
+/** The columns of tsv. @param outcome the action of a plan, or the status of a result */
+export function columnsOf(outcome: (plan: SpacePlan) => string): readonly Column<SpacePlan>[] {
+  return [
+    { header: 'SOURCE', value: ({ document }) => document.source },
+    { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
+    { header: 'SPACE', value: ({ space_id }) => space_id },
+    { header: 'STATUS', value: outcome },
+    { header: 'NOTE', value: ({ error }) => (error === undefined ? null : errorText(error)) },
+  ];
 }

@@ -1,14 +1,26 @@
 import type { Context } from '../../cli/context.ts';
+import { refuseTokenOnStdin } from '../../cli/input.ts';
+import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
+import type { ListedCronJob } from '../../contract/cron.ts';
+import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
+import type { CronJob } from '../../cron/job.ts';
+import type { JobLists } from '../../cron/service-jobs.ts';
+import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
+import { Observer } from '../../provision/observe.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
-import { describeUnstarted, planManifests } from '../../provision/plan-manifests.ts';
-import { openProvisioning, readListedJobs } from './open.ts';
-import { PLAN_COLUMNS, planBatch, RESULT_COLUMNS, RESULTS } from './outcome.ts';
+import { describeUnstarted, type ProvisionDeps, planManifests } from '../../provision/plan-manifests.ts';
+import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
+import { readFacts } from '../../provision/space-record.ts';
+import { problemsError } from '../../yaml/problem.ts';
+import { readSources } from '../../yaml/sources.ts';
+import { actionOf, statusOf } from './json.ts';
+import { columnsOf, planBatch, RESULTS } from './report.ts';
 
 /** The options that plan and provision share. */
 interface Options {
@@ -16,53 +28,119 @@ interface Options {
   readonly installRenamed?: boolean | undefined;
 }
 
-/** Plans what provisioning would do. @throws as `planManifests` */
+/**
+ * Reads the documents of manifest files; nothing is sent.
+ * @param texts the values of --var
+ * @throws InputError that shows every mistake with file, line, and column; UsageError for a value of --var
+ */
+export async function readManifests(
+  context: Context,
+  files: readonly string[],
+  texts: readonly string[],
+): Promise<readonly ManifestDocument[]> {
+  const variables = parseVariables(texts);
+  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
+  const used = new Set<string>();
+  const { documents, problems } = parseManifests(sources, (name) => {
+    used.add(name);
+    return variables.get(name) ?? context.env[name];
+  });
+  if (problems.length > 0) throw problemsError(problems);
+  const unused = [...variables.keys()].filter((name) => !used.has(name));
+  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
+  return documents;
+}
+
+/** What the state will hold of a document: ids, and the names of jobs. */
+function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
+  const { external_space_id, agents } = manifest;
+  return [
+    external_space_id,
+    ...agents.flatMap(({ template_id, cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+  ];
+}
+
+/** Opens the state and the service for the documents. @throws as `Log.refuseSecrets` and `Log.read` */
+async function openProvisioning(
+  context: Context,
+  documents: readonly ManifestDocument[],
+  { concurrency, installRenamed = false, isPlan }: Options & { readonly isPlan: boolean },
+): Promise<ProvisionDeps & { readonly lists: JobLists }> {
+  const { clock, random, flags, signals, progress } = context;
+  const http = await context.http();
+  const log = await context.log();
+  log.refuseSecrets(documents.flatMap(recordedTexts));
+  progress.start('Reading the spaces');
+  const facts = readFacts(await log.read(), http.baseUrl);
+  let isReported = false;
+  const observer = new Observer(http, documents, facts, async (list, reason) => {
+    if (isReported) return;
+    isReported = true;
+    const known = 'Only what the state recorded is known.';
+    await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
+  });
+  const { lists, describe, create } = openJobs(context, http, log, { ensure: true, dryRun: isPlan });
+  const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
+    const results: CronResult[] = [];
+    const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
+    for await (const result of create(wanted)) results[result.index] = result;
+    return results;
+  };
+  return {
+    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe, concurrency, installRenamed },
+    retries: flags.retries ?? DEFAULT_RETRIES,
+    stop: signals.interrupt,
+  };
+}
+
+/** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */
+async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedCronJob[]> {
+  try {
+    const list = await lists.recent();
+    return list.kind === 'read' ? [...list.jobs.values()] : [];
+  } catch (error) {
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+    await context.notice(`note: jobs that no manifest has are not shown. ${error.message}`);
+    return [];
+  }
+}
+
+/** Plans what provisioning would do. @throws as `openProvisioning` and `planManifests` */
 export async function planDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  {
-    concurrency,
-    installRenamed = false,
-    detailedExitcode = false,
-  }: Options & { readonly detailedExitcode?: boolean | undefined },
+  options: Options & { readonly detailedExitcode?: boolean | undefined },
 ): Promise<CommandResult> {
-  const deps = await openProvisioning(context, documents, { isPlan: true });
-  const plans = await planManifests(deps, documents, { concurrency, installRenamed });
+  const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
+  const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
-  const indexed = plans.map((plan) => ({ ...plan, index: plan.document.index }));
-  return batchResult(indexed, PLAN_COLUMNS, planBatch(detailedExitcode), context.signals);
-}
-
-function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: number): CommandResult {
-  async function* counted(): AsyncGenerator<SpacePlan & { readonly index: number }> {
-    let count = 0;
-    for await (const plan of plans) {
-      count += 1;
-      context.progress.update(`Provisioning: ${count} of ${total}`);
-      yield { ...plan, index: plan.document.index };
-    }
-  }
-  return batchResult(counted(), RESULT_COLUMNS, RESULTS, context.signals);
+  return batchResult(plans, columnsOf(actionOf), planBatch(options.detailedExitcode === true), context.signals);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */
 export async function provisionDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  { concurrency, installRenamed = false, failFast = false }: Options & { readonly failFast?: boolean | undefined },
+  { failFast = false, ...options }: Options & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
-  const deps = await openProvisioning(context, documents, { isPlan: false });
+  const deps = await openProvisioning(context, documents, { ...options, isPlan: false });
   await deps.observer.prepare();
-  const plans = applyManifests(deps, documents, { concurrency, installRenamed, failFast });
-  return toResult(context, plans, documents.length);
+  async function* counted(): AsyncGenerator<SpacePlan> {
+    let count = 0;
+    for await (const plan of applyManifests(deps, documents, { failFast })) {
+      count += 1;
+      context.progress.update(`Provisioning: ${count} of ${documents.length}`);
+      yield plan;
+    }
+  }
+  return batchResult(counted(), columnsOf(statusOf), RESULTS, context.signals);
 }
 
 /** Shows the documents as valid, without calling the service. */
-export function checkDocuments(context: Context, documents: readonly ManifestDocument[]): CommandResult {
-  async function* checked(): AsyncGenerator<SpacePlan> {
-    const describe = createScheduleDescriber(context.clock);
-    for (const document of documents) yield await describeUnstarted({ describe }, document, 'planned');
-  }
-  return toResult(context, checked(), documents.length);
+export async function checkDocuments(context: Context, documents: readonly ManifestDocument[]): Promise<CommandResult> {
+  const deps = { describe: createScheduleDescriber(context.clock) };
+  const plans = await Promise.all(documents.map((document) => describeUnstarted(deps, document, 'planned')));
+  return batchResult(plans, columnsOf(statusOf), RESULTS, context.signals);
 }
