@@ -99,10 +99,6 @@ export async function runCommand(
   };
   const finish = async (result: CommandResult): Promise<number> => {
     const { query, quiet, wide, color } = flags;
-    if (result.kind === 'text' && query === undefined) {
-      await page(result.text);
-      return EXIT.ok;
-    }
     const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
     const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
     await renderForReader(result, options, { stdout: out, stderr, redact, page });

@@ -1,6 +1,16 @@
-import { type ExitCode, InterruptedError, type PartnerctlError } from '../errors.ts';
-import { type BatchItem, type BatchMessages, batchFailure } from './batch-failure.ts';
+import {
+  type ExitCode,
+  InterruptedError,
+  isBalanceTooLow,
+  LocalError,
+  OutcomeUnknownError,
+  PartialFailure,
+  PartnerctlError,
+  RunFailure,
+} from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { type Column, type ListOptions, type ListResult, listResult, type ReportLine } from './command-result.ts';
+import { withReason } from './sentences.ts';
 
 /** Counts results by status. @param none a zero for each status, in the order to show */
 export function countByStatus<Status extends string>(
@@ -15,14 +25,35 @@ export function countByStatus<Status extends string>(
 /** Formats the counts that are not zero as a sentence: `2 created, 1 failed.` */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
-  // `exists` is the only status that has a plural.
-  const inflect = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);
-  return `${parts.map(([status, count]) => `${count} ${inflect(status, count)}`).join(', ')}.`;
+  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
 }
 
 /** The status for people: `interrupted`, not `failed`, for an item that Ctrl-C stopped. */
 export function endedAs(status: string, error: unknown): string {
   return error instanceof InterruptedError ? 'interrupted' : status;
+}
+
+/** An item that a command processes, and its outcome. */
+interface BatchItem {
+  /** Identifies the item in the user's input. */
+  readonly label: string;
+  readonly outcome: 'done' | 'failed' | 'skipped';
+  readonly error?: unknown;
+}
+
+interface BatchMessages {
+  /** What to call the items, in the plural: `documents`. */
+  readonly noun: string;
+  /** Replaces the default message, which counts the failures. */
+  readonly message?: string | undefined;
+  /** The outcome of all items as text. */
+  readonly summary: string;
+  /** The outcome of all items for scripts. */
+  readonly details: unknown;
+  /** What to do next after an interruption. */
+  readonly resumeHint: string;
+  /** What to do next after failures. */
+  readonly fixHint: string;
 }
 
 /** How the results of a batch are shown, and what they mean for the command. */
@@ -38,15 +69,6 @@ export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci'>
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
 }
 
-/** The error of a command that did not do all of a batch, if it did not. */
-export function failureOfBatch<Result>(
-  results: readonly Result[],
-  { item, messages }: Pick<Batch<Result>, 'item' | 'messages'>,
-  interrupt: AbortSignal,
-): PartnerctlError | undefined {
-  return batchFailure(results.map(item), messages(results), interrupt.reason);
-}
-
 /**
  * Builds the result of a command that processes several items. Streaming formats show rows in order of completion;
  * documents and tables show them in input order.
@@ -58,7 +80,7 @@ export function batchResult<Result extends { readonly index: number }>(
   batch: Batch<Result>,
   { interrupt }: { readonly interrupt: AbortSignal },
 ): ListResult {
-  const { json, exitCode, item: _, messages, document, report, ...options } = batch;
+  const { empty, ci, json, exitCode, messages, document, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -68,7 +90,8 @@ export function batchResult<Result extends { readonly index: number }>(
   }
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
-    ...options,
+    empty,
+    ci,
     json,
     sortIndex: ({ index }) => index,
     document: () => (document ? document(inOrder()) : inOrder().map(json)),
@@ -77,4 +100,81 @@ export function batchResult<Result extends { readonly index: number }>(
     ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),
   });
+}
+
+/**
+ * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or,
+ * if no item is done, a failure with the type of the first unknown outcome, else of the first failed item.
+ * @returns undefined if all items are done
+ */
+export function failureOfBatch<Result>(
+  results: readonly Result[],
+  batch: Pick<Batch<Result>, 'item' | 'messages'>,
+  interrupt: AbortSignal,
+): PartnerctlError | undefined {
+  const items = results.map(batch.item);
+  const messages = batch.messages(results);
+  const failed = items.filter(({ outcome }) => outcome === 'failed');
+  const [first] = failed;
+  const isInterrupted = first?.error instanceof InterruptedError;
+  // The error of a single item is more specific than "Interrupted".
+  if (items.length === 1 && first?.error instanceof PartnerctlError && !isInterrupted) return first.error;
+  const { reason } = interrupt;
+  if (reason instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
+    const hint = nextSteps(messages.resumeHint, failed);
+    return new InterruptedError(`Interrupted. ${messages.summary}`, reason.exitCode, { hint });
+  }
+  return first && combineFailures(items, failed, messages);
+}
+
+/** The failure of several items. An unknown outcome needs action even after a top-up of the balance: it comes first. */
+function combineFailures(
+  items: readonly BatchItem[],
+  failed: readonly BatchItem[],
+  { noun, details, fixHint, message = `${failed.length} of ${items.length} ${noun} failed.` }: BatchMessages,
+): PartnerctlError {
+  const unknown = failed.find(isOutcomeUnknown)?.error;
+  const balance = failed.map(({ error }) => error).find(isBalanceTooLow);
+  const canRunAgain = items.some(({ outcome }) => outcome === 'skipped') || !failed.every(isOutcomeUnknown);
+  const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
+  const info = {
+    why: formatFailures(failed),
+    hint: nextSteps(canRunAgain ? fixHint : undefined, failed),
+    details,
+    // When all of them can be retried.
+    retryAt: times.sort().at(-1),
+  };
+  const isAnyDone = items.some(({ outcome }) => outcome === 'done');
+  if (isAnyDone && (unknown || !balance)) return new PartialFailure(message, info);
+  const decisive = unknown ?? balance ?? failed[0]?.error;
+  const isExpected = decisive instanceof PartnerctlError;
+  return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
+}
+
+const MAX_NAMED_FAILURES = 10;
+
+function formatFailures(failed: readonly BatchItem[]): string {
+  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ label, error }) => {
+    const text = withReason(errorMessage(error), error instanceof PartnerctlError ? error.info.why : undefined);
+    return text.startsWith(label) ? text : `${label}: ${text}`;
+  });
+  if (failed.length > MAX_NAMED_FAILURES) lines.push(`and ${failed.length - MAX_NAMED_FAILURES} more`);
+  return lines.join('\n');
+}
+
+function isOutcomeUnknown({ error }: BatchItem): boolean {
+  return error instanceof OutcomeUnknownError;
+}
+
+/**
+ * Combines hints: the one that all failures share, then `advice`, then those for unknown outcomes, which another run does
+ * not resolve.
+ * @param advice undefined if only unknown outcomes remain
+ */
+function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {
+  const hintsOf = (items: readonly BatchItem[]) =>
+    new Set(items.map(({ error }) => (error instanceof PartnerctlError ? error.info.hint : undefined)));
+  const shared = hintsOf(failed.filter((item) => !isOutcomeUnknown(item)));
+  const steps = [...(shared.size === 1 ? shared : []), advice, ...hintsOf(failed.filter(isOutcomeUnknown))];
+  return steps.filter((step) => step !== undefined).join('\n');
 }

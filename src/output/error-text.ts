@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { PartnerctlError } from '../errors.ts';
 import { createPaint } from './color.ts';
 import { toErrorObject } from './error-object.ts';
-import { stringifyJson } from './formats/stringify-json.ts';
+import { stringifyJson } from './json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
 
 interface ErrorTextOptions {

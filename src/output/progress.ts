@@ -11,7 +11,7 @@ export interface Progress {
   start(text: string, limitMs?: number): void;
   /** Replaces the text. Does nothing before `start`. */
   update(text: string): void;
-  /** Shows a wait of more than a second next to the text. @param format receives the time left: `1 min 12 s` */
+  /** Counts down next to the text, from more than a second. @param format receives the time left: `1 min 12 s` */
   countdown(ms: number, format: (left: string) => string): void;
   /** Removes the text. */
   stop(): void;
@@ -27,16 +27,10 @@ interface ProgressOptions {
   readonly redact: (text: string) => string;
 }
 
-interface Countdown {
-  readonly until: number;
-  readonly format: (left: string) => string;
-}
-
 interface Activity {
   readonly ended: AbortController;
   text: string;
-  limit?: Countdown | undefined;
-  wait?: Countdown | undefined;
+  countdown?: { readonly until: number; readonly format: (left: string) => string } | undefined;
   spinner?: Ora;
 }
 
@@ -64,19 +58,14 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
   let current: Activity | undefined;
   let pauses = 0;
 
-  const countDown = (ms: number, format: Countdown['format']) => ({ until: clock.monotonic() + ms, format });
-
   const clean = (text: string) => sanitizeLine(redact(text));
 
-  const notesOf = ({ limit, wait }: Activity): string => {
-    const notes = [limit, wait].flatMap((countdown) => {
-      const left = countdown ? countdown.until - clock.monotonic() : 0;
-      return countdown && left > 0 ? [countdown.format(formatLeft(left))] : [];
-    });
-    return notes.length === 0 ? '' : clean(`(${notes.join('; ')})`);
+  const noteOf = ({ countdown }: Activity): string => {
+    const left = countdown ? countdown.until - clock.monotonic() : 0;
+    return countdown && left > 0 ? clean(`(${countdown.format(formatLeft(left))})`) : '';
   };
 
-  const show = (change: Partial<Pick<Activity, 'text' | 'limit' | 'wait'>>): void => {
+  const show = (change: Partial<Pick<Activity, 'text' | 'countdown'>>): void => {
     if (!current) return;
     Object.assign(current, change);
     if (current.spinner) current.spinner.text = clean(current.text);
@@ -88,26 +77,28 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     if (started.ended.signal.aborted) return;
     // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
     const safe = { hideCursor: false, discardStdin: false };
-    const texts = { text: clean(started.text), suffixText: () => notesOf(started) };
+    const texts = { text: clean(started.text), suffixText: () => noteOf(started) };
     started.spinner = ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
     if (pauses === 0) started.spinner.start();
   };
 
+  const countdown: Progress['countdown'] = (ms, format) => {
+    if (ms > SECOND_MS) show({ countdown: { until: clock.monotonic() + ms, format } });
+  };
+
   return {
     start(text, limitMs) {
-      const limit = limitMs === undefined ? undefined : countDown(limitMs, (left) => `${left} left`);
       if (current) {
-        show({ text, limit, wait: undefined });
+        show({ text, countdown: undefined });
       } else {
-        current = { ended: new AbortController(), text, limit };
+        current = { ended: new AbortController(), text };
         // It was stopped, or the library failed to load: continue without a spinner.
         appear(current).catch(() => undefined);
       }
+      if (limitMs !== undefined) countdown(limitMs, (left) => `${left} left`);
     },
     update: (text) => show({ text }),
-    countdown(ms, format) {
-      if (ms > SECOND_MS) show({ wait: countDown(ms, format) });
-    },
+    countdown,
     stop() {
       current?.ended.abort();
       current?.spinner?.stop();

@@ -1,25 +1,32 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { LocalError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
+import { bodyToJson } from './body.ts';
 import {
   type Cell,
   type CommandResult,
+  failureOf,
   type ListResult,
   listResult,
   type ObjectResult,
   objectResult,
+  type StreamEvent,
 } from './command-result.ts';
-import { stringifyJson } from './formats/stringify-json.ts';
-import { sanitizeLine } from './sanitize.ts';
+import { stringifyJson, toJsonForm } from './json.ts';
+import { cellText } from './sanitize.ts';
 
-/** The command has done its work, so the error includes its result. If the command failed, scripts need its own exit code. */
-function failedQuery(expression: string, answer: JSONValue, error: unknown, failure: PartnerctlError | undefined) {
+/**
+ * Applies the expression to a value's JSON form.
+ * @throws if it does not apply: the command's failure with a hint about that, or LocalError if the command did not fail
+ */
+type Select = (data: unknown, failure?: PartnerctlError) => JSONValue;
+
+/** The command has done its work, so the error includes its result. If it failed, scripts need its own exit code. */
+function failedQuery(expression: string, answer: JSONValue, cause: unknown, failure: PartnerctlError | undefined) {
   const message = `--query does not apply to the result: ${expression}`;
+  const own = new LocalError(message, { why: errorMessage(cause), hint: 'The command itself succeeded.', cause });
   const result = `Its result without --query: ${stringifyJson(answer)}`;
-  const details = { answer };
-  if (failure) return withHint(failure, { hint: `${message}\n${result}`, details });
-  const why = errorMessage(error);
-  return new LocalError(message, { why, hint: `The command itself succeeded. ${result}`, details, cause: error });
+  return withHint(failure ?? own, { hint: failure ? `${message}\n${result}` : result, details: { answer } });
 }
 
 /** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
@@ -39,13 +46,9 @@ function toJson(data: unknown): JSONValue {
 
 /**
  * Compiles a JMESPath expression. Call it before sending any request, to report an invalid one.
- * @returns a function that applies the expression to a value's JSON form. If the expression does not apply to the value,
- * it throws the command's failure with a hint about that, or LocalError if the command did not fail.
  * @throws UsageError for an invalid expression or an unknown function
  */
-export async function compileQuery(
-  expression: string,
-): Promise<(data: unknown, failure?: PartnerctlError) => JSONValue> {
+export async function compileQuery(expression: string): Promise<Select> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
   try {
     // People write unquoted literals in backticks, because the AWS CLI accepts them.
@@ -80,8 +83,9 @@ function toCell(value: unknown): Cell {
   return stringifyJson(value);
 }
 
-function toLine(value: unknown): string {
-  return `${sanitizeLine(String(toCell(value) ?? ''))}\n`;
+/** The cells of a row that is an array; any other value is the only cell. */
+function toCells(value: unknown): readonly Cell[] {
+  return Array.isArray(value) ? value.map(toCell) : [toCell(value)];
 }
 
 const toColumn = (key: string) => ({
@@ -89,33 +93,60 @@ const toColumn = (key: string) => ({
   value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? toCell(item[key]) : null),
 });
 
+/** Shows an array as rows: with a column for each key if all items are objects. */
 function toRows(items: readonly unknown[]): CommandResult {
-  if (items.length > 0 && items.every(isObject)) {
+  if (items.every(isObject)) {
     const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
     return listResult(items, keys.map(toColumn), { empty: '' });
   }
-  if (items.length > 0 && items.every(Array.isArray)) {
-    const columns = Array.from({ length: Math.max(...items.map(({ length }) => length)) }, (_, index) => ({
-      header: '',
-      value: (item: readonly unknown[]) => toCell(item[index]),
-    }));
-    return listResult(items, columns, { empty: '' });
-  }
-  return { kind: 'text', text: items.map(toLine).join('') };
+  const rows = items.map(toCells);
+  const columns = Array.from({ length: Math.max(...rows.map(({ length }) => length)) }, (_, index) => ({
+    header: '',
+    value: (row: readonly Cell[]) => row[index],
+  }));
+  return listResult(rows, columns, { empty: '' });
 }
 
-/** Converts a query's output to a result for scripts: a list for an array, an object for anything else. */
+/** Shows a value to scripts: a list for an array, an object for anything else. */
 export function toScriptResult(selected: unknown): ListResult | ObjectResult {
   return Array.isArray(selected) ? listResult(selected, [], { empty: '' }) : objectResult(selected, []);
 }
 
-/**
- * Converts a query's output to a result for people: object keys become columns, items of nested arrays become cells,
- * and other values become lines. Null produces no output.
- */
-export function toHumanResult(selected: unknown): CommandResult {
+/** Shows a value to people: keys become columns, items of nested arrays become cells. Null produces no output. */
+function toHumanResult(selected: unknown): CommandResult {
   if (selected === null || selected === undefined) return { kind: 'none' };
-  if (Array.isArray(selected)) return toRows(selected);
   if (isObject(selected)) return objectResult(selected, Object.keys(selected).map(toColumn));
-  return { kind: 'text', text: toLine(selected) };
+  return toRows(Array.isArray(selected) ? selected : [selected]);
+}
+
+async function* selectEvents(events: AsyncIterable<StreamEvent>, select: Select): AsyncGenerator<StreamEvent> {
+  for await (const event of events) {
+    const json = select(event.json);
+    const cells = toCells(json).map((cell) => cellText(cell));
+    yield { json, text: json === null ? '' : `${cells.join('\t')}\n` };
+  }
+}
+
+/**
+ * Returns what a query selects from a result. Each event of a stream is queried.
+ * @throws UsageError for a query on plain text; as `compileQuery`; the errors of the rows
+ */
+export async function queryResult(
+  expression: string,
+  result: Exclude<CommandResult, { kind: 'none' }>,
+  isForPeople: boolean,
+): Promise<CommandResult> {
+  const select = await compileQuery(expression);
+  const show = isForPeople ? toHumanResult : toScriptResult;
+  switch (result.kind) {
+    case 'text':
+      throw new UsageError('--query needs JSON, and this command prints plain text.', { hint: 'Omit --query.' });
+    case 'stream':
+      return { kind: 'stream', events: selectEvents(result.events, select) };
+    case 'body':
+      // A query is for the body of a success. A failure is only reported as an error.
+      return result.failure ? { kind: 'none' } : show(select(bodyToJson(result)));
+    default:
+      return show(select(await toJsonForm(result), failureOf(result)));
+  }
 }

@@ -1,18 +1,7 @@
-import { UsageError } from '../errors.ts';
 import type { Sink } from '../platform/io.ts';
-import {
-  type BodyResult,
-  type CommandResult,
-  failureOf,
-  type ListResult,
-  type ObjectResult,
-  type OutputFormat,
-  objectResult,
-  type StreamResult,
-} from './command-result.ts';
-import { createEventFormatter } from './formats/events.ts';
-import { jsonLine, writeJson } from './formats/json.ts';
-import { toJsonForm, tsvRow, writeLines } from './formats/rows.ts';
+import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
+import { writeJson } from './json.ts';
+import { createEventFormatter, jsonLine, tsvRow, writeLines } from './lines.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
@@ -37,7 +26,7 @@ export interface RenderIo {
   readonly page?: ((text: string) => Promise<void>) | undefined;
 }
 
-function isForPeople({ format }: RenderOptions): boolean {
+function isForPeople(format: RenderOptions['format']): boolean {
   return format === 'table' || format === 'tsv' || format === 'auto';
 }
 
@@ -61,30 +50,27 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   const { color, wide: isWide, quiet } = options;
   const screenWidth = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
   const layout = { width: isWide ? Number.POSITIVE_INFINITY : screenWidth, color, isWide, redact };
-  if (result.kind === 'object') {
-    const { formatObject } = await import('./table.ts');
-    return stdout.write(await formatObject(result, layout));
-  }
-  let shown: { readonly text: string; readonly isCut?: boolean };
-  if (result.report) {
+  if (result.kind === 'list' && result.report) {
     for await (const _ of result.rows);
     const { formatReport } = await import('./report.ts');
     // Never longer than the terminal is wide: --wide is for what tables shorten.
-    shown = { text: await formatReport(result.report(), { ...layout, width: screenWidth }) };
-  } else {
-    const { formatTable } = await import('./table.ts');
-    shown = await formatTable(result, { ...layout, now: Number.isFinite(layout.width) ? options.now : undefined });
+    const text = await formatReport(result.report(), { ...layout, width: screenWidth });
+    return text === '' ? undefined : page(text);
   }
-  if (shown.text !== '') await page(shown.text);
+  const { formatObject, formatTable } = await import('./table.ts');
+  if (result.kind === 'object') return stdout.write(await formatObject(result, layout));
+  const now = Number.isFinite(layout.width) ? options.now : undefined;
+  const { text, isCut } = await formatTable(result, { ...layout, now });
+  if (text !== '') await page(text);
   if (quiet) return;
-  if (shown.text === '') await writeNotice(result.empty, io);
-  if (shown.isCut && stderr.isTTY) await writeNotice('Some values are shortened or left out: --wide shows them.', io);
-  if (!result.report && result.summary) await writeNotice(result.summary(), io);
+  if (text === '') await writeNotice(result.empty, io);
+  if (isCut && stderr.isTTY) await writeNotice('Some values are shortened or left out: --wide shows them.', io);
+  await writeNotice(result.summary?.() ?? '', io);
 }
 
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout } = io;
-  if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
+  if (result.kind === 'object' && result.text !== undefined && isForPeople(options.format)) {
     return stdout.write(result.text);
   }
   switch (formatOf(result, options, stdout)) {
@@ -95,20 +81,10 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     case 'tsv':
       return writeLines(result, tsvRow, stdout);
     case 'yaml':
-      return (await import('./formats/yaml.ts')).writeYaml(result, stdout);
+      return (await import('./yaml.ts')).writeYaml(result, stdout);
     case 'table':
       return renderText(result, options, io);
   }
-}
-
-/** Writes a body: for people as `writeBody` does, for scripts in its JSON form. */
-async function renderBody(result: BodyResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const { writeBody, bodyToJson } = await import('./formats/body.ts');
-  if (!isForPeople(options)) {
-    const { toScriptResult } = await import('./query.ts');
-    return renderData(toScriptResult(bodyToJson(result)), options, io);
-  }
-  await writeBody(result, io.stdout);
 }
 
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
@@ -122,55 +98,30 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
   for await (const event of result.events) await stdout.write(formatEvent(event));
 }
 
-/** Writes what a query selects: rows and lines for people, JSON or YAML for scripts. Each event of a stream is queried. */
-async function renderQuery(
-  query: string,
-  result: ListResult | ObjectResult | BodyResult | StreamResult,
-  options: RenderOptions,
-  io: RenderIo,
-): Promise<void> {
-  const { compileQuery, toHumanResult, toScriptResult } = await import('./query.ts');
-  const select = await compileQuery(query);
-  const { stdout } = io;
-  const format = options.format === 'auto' ? (stdout.isTTY ? 'table' : 'tsv') : options.format;
-  const selectedOptions = { ...options, format, query: undefined };
-  if (result.kind === 'stream') {
-    const formatEvent = await createEventFormatter(format, options.color, stdout);
-    for await (const event of result.events) {
-      const json = select(event.json);
-      if (isForPeople(options)) await render(toHumanResult(json), selectedOptions, io);
-      else await stdout.write(formatEvent({ ...event, json }));
-    }
-    return;
-  }
-  // A query is for the body of a success. A failure is only reported as an error.
-  if (result.kind === 'body' && result.failure) return;
-  const { bodyToJson } = await import('./formats/body.ts');
-  const data = result.kind === 'body' ? objectResult(bodyToJson(result), []) : result;
-  const selected = select(await toJsonForm(data), failureOf(data));
-  await render(isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected), selectedOptions, io);
-}
-
 /**
  * Writes a result: data to stdout in the chosen format and, for tables, notices (nothing found, a summary) to stderr.
- * Reads all rows of a list in every format. Queries and writes the events of a stream one by one.
+ * Reads all rows of a list in every format, and writes the events of a stream one by one.
  *
  * If reading the rows fails, tables have written nothing, JSON and YAML nothing unless the output exceeds about 4 MiB,
  * and the other formats the rows so far.
- * @throws the error of the rows; the sink's error (EPIPE: the reader is gone); UsageError for a query on plain text
+ * @throws the error of the rows; the sink's error (EPIPE: the reader is gone); as `queryResult`
  */
 export async function render(result: CommandResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const { query } = options;
+  const { query, format } = options;
+  const { stdout, page = stdout.write } = io;
   if (result.kind === 'none') return;
-  if (result.kind === 'text') {
-    if (query !== undefined) {
-      throw new UsageError('--query needs JSON, and this command prints plain text.', { hint: 'Omit --query.' });
-    }
-    if (result.text !== '') await io.stdout.write(result.text);
-    return;
+  if (query !== undefined) {
+    const { queryResult } = await import('./query.ts');
+    const selected = await queryResult(query, result, isForPeople(format));
+    // Rows in a pipe, even from an object: scripts read them.
+    const chosen = format === 'auto' && !stdout.isTTY ? 'tsv' : format;
+    return render(selected, { ...options, format: chosen, query: undefined }, io);
   }
-  if (query !== undefined) return renderQuery(query, result, options, io);
-  if (result.kind === 'body') return renderBody(result, options, io);
   if (result.kind === 'stream') return renderStream(result, options, io);
-  return renderData(result, options, io);
+  if (result.kind === 'text') return result.text === '' ? undefined : page(result.text);
+  if (result.kind !== 'body') return renderData(result, options, io);
+  const { writeBody, bodyToJson } = await import('./body.ts');
+  if (isForPeople(format)) return writeBody(result, stdout);
+  const { toScriptResult } = await import('./query.ts');
+  return renderData(toScriptResult(bodyToJson(result)), options, io);
 }

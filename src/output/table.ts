@@ -18,11 +18,6 @@ export interface LayoutOptions {
   readonly redact?: ((text: string) => string) | undefined;
 }
 
-interface Layout {
-  readonly width: number;
-  readonly paint: Paint;
-}
-
 /** The clean texts of a row, one for each column of the list. */
 type TextRow = readonly { readonly text: string; readonly style: Style | undefined }[];
 
@@ -50,11 +45,8 @@ const FRAMELESS: Table.TableConstructorOptions = {
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
 
-function toTextRow(
-  cells: readonly ResultCell[],
-  columns: readonly ColumnLayout[],
-  { redact, now }: LayoutOptions,
-): TextRow {
+function toTextRow(cells: readonly ResultCell[], columns: readonly ColumnLayout[], options: LayoutOptions): TextRow {
+  const { redact, now } = options;
   return cells.map(({ value, tone }, index) => {
     const text = cellText(value, redact);
     return { text: now !== undefined && columns[index]?.isTime ? withRelativeTimes(text, now) : text, style: tone };
@@ -75,64 +67,60 @@ function shownColumns(
   });
 }
 
-/** Narrows the widest columns that may be shortened. @returns undefined if the columns are too wide all the same */
-function narrow(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
-  const narrowed = columns.map((column) => ({ ...column }));
-  const natural = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
-  for (let excess = natural - width; excess > 0; excess -= 1) {
-    const shortened = narrowed.filter((column) => column.fit && column.width > MIN_SHORTENED);
-    const [widest] = shortened.toSorted((a, b) => b.width - a.width);
-    if (!widest) return undefined;
-    widest.width -= 1;
-  }
-  return narrowed;
-}
-
 /**
- * Fits the columns of a table into a width: shortens those that may be shortened, then leaves out optional ones, from the last.
+ * Fits the columns of a table into a width: narrows those that may be shortened, the widest first, then leaves out optional
+ * ones, from the last.
  * @returns undefined if they are too wide all the same
  */
 function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
-  let fitted = columns;
-  for (;;) {
-    const narrowed = narrow(fitted, width);
-    const last = fitted.findLast(({ isOptional }) => isOptional);
-    if (narrowed || !last) return narrowed;
-    fitted = fitted.filter((column) => column !== last);
+  const fitted = columns.map((column) => ({ ...column }));
+  const natural = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+  for (let excess = natural - width; excess > 0; excess -= 1) {
+    const shortened = fitted.filter((column) => column.fit && column.width > MIN_SHORTENED);
+    const [widest] = shortened.toSorted((a, b) => b.width - a.width);
+    if (!widest) {
+      const last = columns.findLast(({ isOptional }) => isOptional);
+      return (
+        last &&
+        fitColumns(
+          columns.filter((column) => column !== last),
+          width,
+        )
+      );
+    }
+    widest.width -= 1;
   }
-}
-
-/** The cells of a row in these columns. */
-function cellsOf(row: TextRow, columns: readonly ShownColumn[]): TextRow {
-  return columns.flatMap(({ index }) => row[index] ?? []);
+  return fitted;
 }
 
 /** Lays out an item as lines of `LABEL: value` with aligned values, which wrap between words. Leaves out empty values. */
-function layOutRecord(labels: readonly string[], cells: TextRow, { width, paint }: Layout): string[] {
-  const filled = cells.map((cell, at) => ({ ...cell, label: labels[at] ? `${labels[at]}:` : '' }));
-  const shown = filled.filter(({ text }) => text !== '');
-  const labelWidth = Math.max(0, ...shown.map(({ label }) => stringWidth(label)));
-  const indent = labelWidth === 0 ? 0 : labelWidth + 1;
-  return shown.flatMap(({ label, text, style }) =>
-    wrapLine(text, Math.max(width, MIN_RECORD_WIDTH) - indent).map((line, at) => {
-      const lead = at === 0 ? label : '';
-      return paint(lead, 'dim') + ' '.repeat(indent - stringWidth(lead)) + paint(line, style);
-    }),
-  );
+function layOutRecord(columns: readonly ShownColumn[], row: TextRow, width: number, paint: Paint): string[] {
+  const shown = columns.filter(({ index }) => row[index]?.text);
+  const labelWidth = Math.max(...shown.map(({ header }) => stringWidth(header)));
+  const indent = labelWidth > 0 ? labelWidth + 2 : 0;
+  return shown.flatMap(({ header, index }) => {
+    const { text = '', style } = row[index] ?? {};
+    return wrapLine(text, Math.max(width, MIN_RECORD_WIDTH) - indent).map((line, at) => {
+      const label = at === 0 && header !== '' ? `${header}:` : '';
+      return paint(label, 'dim') + ' '.repeat(indent - stringWidth(label)) + paint(line, style);
+    });
+  });
 }
 
-/** Draws rows as columns without a frame, one line each. */
+/** Draws rows below a heading as columns without a frame, one line each. */
 function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], paint: Paint): string[] {
-  const drawRow = (row: TextRow): string[] =>
-    columns.map(({ width, fit }, at) => {
-      const { text = '', style } = row[at] ?? {};
-      const shown = fit === undefined ? text : shorten(text, width, fit);
-      return paint(shown, style) + ' '.repeat(width - stringWidth(shown));
-    });
+  const draw = ({ width, fit }: ShownColumn, text: string, style: Style | undefined): string => {
+    const shown = fit === undefined ? text : shorten(text, width, fit);
+    return paint(shown, style) + ' '.repeat(width - stringWidth(shown));
+  };
+  const heading = columns.map((column) => draw(column, column.header, 'heading'));
+  const drawRow = (row: TextRow) =>
+    columns.map((column) => draw(column, row[column.index]?.text ?? '', row[column.index]?.style));
+  const drawn = [heading, ...rows.map(drawRow)];
   const lines: string[] = [];
-  for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
+  for (let from = 0; from < drawn.length; from += CHUNK_SIZE) {
     const table = new Table(FRAMELESS);
-    table.push(...rows.slice(from, from + CHUNK_SIZE).map(drawRow));
+    table.push(...drawn.slice(from, from + CHUNK_SIZE));
     lines.push(...table.toString().split('\n'));
   }
   return lines.map((line) => line.trimEnd());
@@ -162,19 +150,17 @@ export async function formatTable(
   const columns = shownColumns(list.columns, rows, options);
   if (columns.length === 0) return { text: '', isCut: false };
   const { width } = options;
-  const layout = { width, paint: await createPaint(options.color) };
-  const notes = columns.filter(({ isNote }) => isNote);
+  const paint = await createPaint(options.color);
   const beside = columns.filter(({ isNote }) => !isNote);
   const fitted = fitColumns(beside, width);
   if (!fitted) {
-    const labels = columns.map(({ header }) => header);
-    const records = rows.map((row) => toText(layOutRecord(labels, cellsOf(row, columns), layout)));
+    const records = rows.map((row) => toText(layOutRecord(columns, row, width, paint)));
     return { text: records.join('\n'), isCut: false };
   }
-  const heading: TextRow = fitted.map(({ header }) => ({ text: header, style: 'heading' }));
-  const [head = '', ...lines] = drawLines(fitted, [heading, ...rows.map((row) => cellsOf(row, fitted))], layout.paint);
+  const notes = columns.filter(({ isNote }) => isNote).map((column) => ({ ...column, header: '' }));
+  const [head = '', ...lines] = drawLines(fitted, rows, paint);
   const drawn = rows.flatMap((row, at) => {
-    const below = layOutRecord([], cellsOf(row, notes), { ...layout, width: width - GAP.length });
+    const below = layOutRecord(notes, row, width - GAP.length, paint);
     return [lines[at] ?? '', ...below.map((line) => GAP + line)];
   });
   const isCut = fitted.length < beside.length || fitted.some((column, at) => column.width !== beside[at]?.width);
@@ -184,8 +170,6 @@ export async function formatTable(
 /** Formats an object as lines of `LABEL: value`. Times are exact, and nothing is shortened. */
 export async function formatObject({ columns, cells }: ObjectResult, options: LayoutOptions): Promise<string> {
   const row = toTextRow(cells, columns, { ...options, now: undefined });
-  const shown = shownColumns(columns, [row], options);
-  const labels = shown.map(({ header }) => header);
-  const layout = { width: options.width, paint: await createPaint(options.color) };
-  return toText(layOutRecord(labels, cellsOf(row, shown), layout));
+  const paint = await createPaint(options.color);
+  return toText(layOutRecord(shownColumns(columns, [row], options), row, options.width, paint));
 }

@@ -2,8 +2,8 @@ import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { escapeWorkflowCommands, formatAnnotations } from '../../../src/cli/ci/annotations.ts';
 import { formatSummary } from '../../../src/cli/ci/summary.ts';
-import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
-import { stringifyYaml } from '../../../src/output/formats/yaml.ts';
+import { stringifyJson } from '../../../src/output/json.ts';
+import { stringifyYaml } from '../../../src/output/yaml.ts';
 
 /** The lines that the runner of GitHub Actions reads as commands (ActionCommand.cs), whatever their names. */
 function commandsIn(text: string): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeJson, parseJson } from '../../../src/contract/json.ts';
-import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
+import { stringifyJson } from '../../../src/output/json.ts';
 
 describe('JSON with numbers that JavaScript would round', () => {
   it('keeps every digit, and changes none in texts and names, however they are escaped', () => {

@@ -154,6 +154,6 @@ describe('render with --query', () => {
   it('puts the result into the error if the query does not apply to it', async () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
-    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself succeeded.*space_id/) } });
+    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself succeeded.*space_id/s) } });
   });
 });

@@ -6,7 +6,7 @@ import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
-import { stringifyJson } from '../../../output/formats/stringify-json.ts';
+import { stringifyJson } from '../../../output/json.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 
 /** How a message is labeled: with its session among several, and its time. */

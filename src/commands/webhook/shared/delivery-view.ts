@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../../output/command-result.ts';
-import { stringifyJson } from '../../../output/formats/stringify-json.ts';
+import { stringifyJson } from '../../../output/json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { HandledDelivery } from '../../../webhook/intake.ts';

@@ -1,8 +1,7 @@
 import { Document, visit } from 'yaml';
-import type { Sink } from '../../platform/io.ts';
-import type { ListResult, ObjectResult } from '../command-result.ts';
-import { toJsonForm } from './rows.ts';
-import { escapeUnicode } from './stringify-json.ts';
+import type { Sink } from '../platform/io.ts';
+import type { ListResult, ObjectResult } from './command-result.ts';
+import { escapeUnicode, toJsonForm } from './json.ts';
 
 /** Controls except line feed and tab, and what `stringifyJson` escapes. In YAML, only double-quoted strings have escapes. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\p{Cs}]/gu;

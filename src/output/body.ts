@@ -1,7 +1,7 @@
-import type { Sink } from '../../platform/io.ts';
-import type { BodyResult } from '../command-result.ts';
-import { sanitizeLine, sanitizeText } from '../sanitize.ts';
-import { stringifyJson } from './stringify-json.ts';
+import type { Sink } from '../platform/io.ts';
+import type { BodyResult } from './command-result.ts';
+import { stringifyJson } from './json.ts';
+import { sanitizeLine, sanitizeText } from './sanitize.ts';
 
 /** Decodes UTF-8, including a byte order mark. @returns undefined if the bytes are not UTF-8 */
 function decode(bytes: Uint8Array): string | undefined {

@@ -1,3 +1,7 @@
+import type { Sink } from '../platform/io.ts';
+import { pagesOf } from '../platform/paged.ts';
+import type { ListResult, ObjectResult } from './command-result.ts';
+
 // Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
 // paragraph separators, byte order mark. (It escapes C0 and lone surrogates.) GitHub Actions would run `##[` as a command.
 const UNSAFE_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff]|#(?=#\[)/gu;
@@ -39,4 +43,43 @@ function stringify(value: unknown, indent: number): string {
 export function stringifyJson(value: unknown, indent = 0): string {
   const text = stringify(value, indent);
   return MAY_BE_UNSAFE.test(text) ? text.replace(UNSAFE_IN_JSON, escapeUnicode) : text;
+}
+
+/** Reads all rows, and returns the whole result in its JSON form. */
+export async function toJsonForm(result: ListResult | ObjectResult): Promise<unknown> {
+  if (result.kind === 'object') return result.json;
+  const items: unknown[] = [];
+  for await (const { json } of result.rows) items.push(json);
+  return result.document ? result.document() : items;
+}
+
+/** The number of characters to buffer before the first write, so that a short list that fails midway writes nothing. */
+const FIRST_WRITE = 4 * 1024 * 1024;
+
+/** The number of characters to buffer before each later write. */
+const NEXT_WRITE = 64 * 1024;
+
+/**
+ * Writes one JSON document: an object, the list's own document, or an array with one item per line, as its rows arrive.
+ * In a terminal, all of them are indented instead.
+ * @throws the error of the rows or the sink; stops reading rows then
+ */
+export async function writeJson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
+  if (result.kind === 'object' || result.document || out.isTTY) {
+    return out.write(`${stringifyJson(await toJsonForm(result), 2)}\n`);
+  }
+  let buffer = '[\n';
+  let separator = '';
+  let limit = FIRST_WRITE;
+  for await (const page of pagesOf(result.rows)) {
+    for (const { json } of page) {
+      buffer += separator + stringifyJson(json);
+      separator = ',\n';
+    }
+    if (buffer.length < limit) continue;
+    await out.write(buffer);
+    buffer = '';
+    limit = NEXT_WRITE;
+  }
+  await out.write(separator === '' ? '[]\n' : `${buffer}\n]\n`);
 }

@@ -1,0 +1,52 @@
+import type { Sink } from '../platform/io.ts';
+import { pagesOf } from '../platform/paged.ts';
+import { createPaint } from './color.ts';
+import type { Cell, ListResult, ObjectResult, OutputFormat, Row, StreamEvent } from './command-result.ts';
+import { stringifyJson } from './json.ts';
+import { cellText } from './sanitize.ts';
+
+/** Formats an item as one line of JSON. */
+export function jsonLine({ json }: { readonly json: unknown }): string {
+  return `${stringifyJson(json)}\n`;
+}
+
+function tsvLine(cells: readonly Cell[]): string {
+  return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;
+}
+
+/** Formats an item as one line of its cells, separated by tabs. */
+export function tsvRow({ cells }: Row | ObjectResult): string {
+  return tsvLine(cells.map(({ value }) => value));
+}
+
+/** Writes the line of an object, or of each row as it arrives; those of a page in one write. */
+export async function writeLines(
+  result: ListResult | ObjectResult,
+  encode: (item: Row | ObjectResult) => string,
+  out: Sink,
+): Promise<void> {
+  if (result.kind === 'object') return out.write(encode(result));
+  for await (const page of pagesOf(result.rows)) {
+    if (page.length > 0) await out.write(page.map(encode).join(''));
+  }
+}
+
+/**
+ * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines for
+ * people, wrapped in a terminal. `json` means `ndjson`, because an endless stream never closes an array.
+ */
+export async function createEventFormatter(
+  format: OutputFormat,
+  color: boolean,
+  out: Sink,
+): Promise<(event: StreamEvent) => string> {
+  if (format === 'json' || format === 'ndjson') return jsonLine;
+  if (format === 'yaml') {
+    const { stringifyYaml } = await import('./yaml.ts');
+    return ({ json }) => `---\n${stringifyYaml(json)}`;
+  }
+  const { layOutText } = await import('./report.ts');
+  const paint = await createPaint(color && format === 'table');
+  const width = () => (out.isTTY && format === 'table' ? out.columns : Number.POSITIVE_INFINITY);
+  return ({ cells, text }) => (format === 'tsv' && cells ? tsvLine(cells) : layOutText(text, width(), paint));
+}
