@@ -15,12 +15,8 @@ function encodeName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 
-/**
- * Creates a multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) of one file.
- * @param beforeClosing called when everything except the end of the form was sent; if it rejects, the end never is. Until
- *   then, the service cannot take the form for complete
- */
-export function formBody(file: FilePart, beforeClosing: () => Promise<void>): StreamedBody {
+/** Creates a multipart/form-data body (RFC 7578, with names encoded as in the HTML standard) of one file. */
+export function formBody(file: FilePart): StreamedBody {
   // Random, so that it does not occur in the content.
   const boundary = `partnerctl-${randomBytes(16).toString('hex')}`;
   const [name, filename] = [encodeName(file.name), encodeName(file.filename)];
@@ -34,7 +30,6 @@ export function formBody(file: FilePart, beforeClosing: () => Promise<void>): St
     async *chunks(attemptEnded) {
       yield head;
       yield* file.content(attemptEnded);
-      if (!attemptEnded.aborted) await beforeClosing();
       if (!attemptEnded.aborted) yield tail;
     },
   };

@@ -47,17 +47,15 @@ export const upload = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, files, options) => {
-        const { force = false, retryUnknown = false, dryRun = false, contentType, concurrency } = options;
-        const { checkContentType, checkSource } = await import('../upload/source.ts');
-        const { recursive = false, exclude } = options;
-        const source = { paths: files, recursive, exclude, filename: checkSource(files, options) };
-        if (contentType !== undefined) checkContentType(contentType);
+        const { as, force = false, retryUnknown = false, dryRun = false, contentType, concurrency } = options;
+        const { recursive = false, exclude, filename } = options;
+        const source = { paths: files, recursive, exclude, filename };
+        const { checkSource, FILE_BATCH, transfer } = await import('./upload/shared/transfer.ts');
+        checkSource(source, contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
         const { refuseTokenOnStdin } = await import('../cli/input.ts');
-        const { transfer } = await import('./upload/shared/transfer.ts');
-        const { FILE_BATCH } = await import('./upload/shared/file-batch.ts');
-        if (source.filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
-        const uploadOptions = { as: options.as, contentType, concurrency, force, retryUnknown, dryRun };
+        if (filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
+        const uploadOptions = { as, contentType, concurrency, force, retryUnknown, dryRun };
         return batchResult(transfer(context, source, uploadOptions), COLUMNS, FILE_BATCH, context.signals);
       }),
     );

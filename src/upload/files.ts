@@ -1,8 +1,10 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
-import { access, type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, join, relative, sep } from 'node:path';
-import type { FilePart } from '../api/form-body.ts';
-import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 
 /** A file as it was when it was inspected. */
 export interface LocalFile {
@@ -13,23 +15,14 @@ export interface LocalFile {
   readonly bytes: number;
   /** Changes whenever something writes to the file. */
   readonly version: string;
-  /** The open file, if no path leads to it. */
+  /** The open file, if no path leads to it. Whoever has it closes it. */
   readonly handle?: FileHandle;
 }
 
-export interface FoundFiles {
-  readonly files: readonly LocalFile[];
-  /** How many hidden files and directories were left out below directories. */
-  readonly hidden: number;
-  /** How many links were left out below directories. */
-  readonly links: number;
-}
-
 /** What an argument, or an entry below it, is. `why`: it cannot be uploaded. */
-type Entry = LocalFile | { readonly file: string; readonly why: string } | 'hidden' | 'link';
+type Entry = LocalFile | { readonly file: string; readonly why: string } | 'left out';
 
-/** Returns the version of a file: see `LocalFile`. */
-export function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
@@ -65,8 +58,7 @@ async function walk(directory: string, isExcluded: (path: string) => boolean): P
       .map(async (entry): Promise<Entry[]> => {
         const path = join(directory, entry.name);
         if (isExcluded(path)) return [];
-        if (entry.name.startsWith('.')) return ['hidden'];
-        if (entry.isSymbolicLink()) return ['link'];
+        if (entry.name.startsWith('.') || entry.isSymbolicLink()) return ['left out'];
         return entry.isDirectory() ? await walk(path, isExcluded) : [await inspect(path)];
       });
     return (await Promise.all(entries)).flat();
@@ -89,12 +81,13 @@ async function inspectArgument(path: string, recursive: boolean, exclude: readon
  * nobody means to publish `.env`, `.git`, or what a link leads to elsewhere.
  * @param paths as typed
  * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out there
+ * @returns also how many hidden files, hidden directories, and links were left out
  * @throws InputError that names every file that cannot be uploaded
  */
 export async function findFiles(
   paths: readonly string[],
   { recursive, exclude }: { readonly recursive: boolean; readonly exclude: readonly string[] },
-): Promise<FoundFiles> {
+): Promise<{ readonly files: readonly LocalFile[]; readonly leftOut: number }> {
   const entries: Entry[] = [];
   for (const path of paths) entries.push(...(await inspectArgument(path, recursive, exclude)));
   const problems = entries.filter((entry) => typeof entry === 'object' && 'why' in entry);
@@ -105,9 +98,33 @@ export async function findFiles(
       details: { problems },
     });
   }
-  const count = (kind: Entry): number => entries.filter((entry) => entry === kind).length;
   const files = entries.filter((entry) => typeof entry === 'object' && 'version' in entry);
-  return { files, hidden: count('hidden'), links: count('link') };
+  return { files, leftOut: entries.length - files.length };
+}
+
+/**
+ * Copies standard input to a temporary file, so that it can be hashed and then sent. It is unlinked at once, so that it
+ * disappears with this process, however that ends.
+ * @throws LocalError if it cannot be stored; a PartnerctlError of reading it
+ */
+export async function spool(chunks: AsyncIterable<Buffer | string>, filename: string): Promise<LocalFile> {
+  const path = join(tmpdir(), `partnerctl-upload-${randomUUID()}`);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, 'wx+', 0o600);
+    await unlink(path);
+    await writeFile(handle, chunks);
+    const status = await handle.stat({ bigint: true });
+    return { label: '-', filename, bytes: Number(status.size), version: versionOf(status), handle };
+  } catch (error) {
+    await handle?.close();
+    if (error instanceof PartnerctlError) throw error;
+    throw new LocalError('Standard input could not be written to a temporary file.', {
+      why: errorMessage(error),
+      hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
+      cause: error,
+    });
+  }
 }
 
 /** Large enough that the overhead per chunk does not matter. */
@@ -119,38 +136,40 @@ const CHUNK_BYTES = 512 * 1024;
  * @throws LocalError if it cannot be read, has changed since it was inspected, or its content does not match its size
  */
 export async function* readContent(file: LocalFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const { label, bytes, version } = file;
   let handle = file.handle;
   try {
-    handle ??= await open(file.label);
+    handle ??= await open(label);
     // One byte more than its size, to notice content that is longer.
-    const range = { start: 0, end: file.bytes, highWaterMark: CHUNK_BYTES, autoClose: false };
+    const range = { start: 0, end: bytes, highWaterMark: CHUNK_BYTES, autoClose: false };
     let read = 0;
     for await (const chunk of handle.createReadStream(range)) {
       if (signal.aborted) return;
       read += chunk.length;
-      if (read > file.bytes) throw changedError(file);
+      if (read > bytes) throw changedError(label);
       yield chunk;
     }
-    const isSame = read === file.bytes && versionOf(await handle.stat({ bigint: true })) === file.version;
-    if (!isSame) throw changedError(file);
+    const isSame = read === bytes && versionOf(await handle.stat({ bigint: true })) === version;
+    if (!isSame) throw changedError(label);
   } catch (error) {
     if (error instanceof LocalError) throw error;
-    throw new LocalError(`${file.label} cannot be read.`, { why: describeFileError(error), cause: error });
+    throw new LocalError(`${label} cannot be read.`, { why: describeFileError(error), cause: error });
   } finally {
     if (!file.handle) await handle?.close();
   }
 }
 
-function changedError({ label }: LocalFile): LocalError {
+function changedError(label: string): LocalError {
   return new LocalError(`${label} changed while it was being uploaded.`, {
-    why: 'Its size, time, or content is no longer the same. The upload was not completed: it would have mixed old content with new.',
+    why: 'The upload was not completed: it would have mixed old content with new.',
     hint: 'Wait until nothing writes to the file. If the system generates it, as below /proc, pipe it: partnerctl upload - --filename <name>',
   });
 }
 
-/** Returns the part of a form with a file. @param contentType by default that of its extension */
-export async function filePart(name: string, file: LocalFile, contentType?: string): Promise<FilePart> {
-  const { filename, bytes } = file;
-  const type = contentType ?? (await import('mime')).default.getType(filename) ?? 'application/octet-stream';
-  return { name, filename, contentType: type, bytes, content: (attemptEnded) => readContent(file, attemptEnded) };
+/** Returns the SHA-256 of a file in hexadecimal. @throws LocalError if it cannot be read; the reason of the signal */
+export async function hashFile(file: LocalFile, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readContent(file, signal)) hash.update(chunk);
+  signal.throwIfAborted();
+  return hash.digest('hex');
 }

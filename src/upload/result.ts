@@ -6,7 +6,6 @@ import {
   PartnerctlError,
   RunFailure,
   StateUnavailableError,
-  withHint,
 } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
@@ -61,10 +60,8 @@ export function openError(file: string, open: readonly { readonly at: string }[]
 /** The error of a file that was sent, and whose response is lost or has no id. */
 export function lostError(file: string, error: unknown): OutcomeUnknownError {
   const info = error instanceof PartnerctlError ? error.info : {};
-  // A permanent cause, such as a redirect, needs its own fix.
-  const fix = info.cause instanceof PartnerctlError && info.cause.info.permanent ? `${info.cause.info.hint}\n` : '';
   const why = info.why ?? errorMessage(error);
-  return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...info, why, hint: fix + RETRY, cause: error });
+  return new OutcomeUnknownError(`${file} may have been uploaded.`, { ...info, why, hint: RETRY, cause: error });
 }
 
 /** The error of a file that was uploaded, but whose id could not be recorded. */
@@ -73,14 +70,8 @@ export function unrecordedError(file: string, id: string, cause: unknown): Partn
   const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
   return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
     why: [errorMessage(cause)].concat(reason).join('\n'),
-    hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again without --retry-unknown: later runs report it as unknown (exit code 9).',
+    hint: 'Keep the id. No run sends the file again without --retry-unknown: later runs report it as unknown (exit code 9).',
     details: { id },
     cause,
   });
-}
-
-/** The error of a file that was not uploaded. */
-export function failedError(file: string, error: unknown): unknown {
-  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
-  return withHint(error, { details: { file } });
 }

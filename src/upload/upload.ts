@@ -1,21 +1,15 @@
 import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { UploadKind } from '../contract/uploads.ts';
-import { provesNothingDone, stopsRun } from '../errors.ts';
+import { createUpload, type OnceLimits } from '../api/calls.ts';
+import { formBody } from '../api/form-body.ts';
+import type { Http } from '../api/http.ts';
+import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
+import { stopsRun } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
-import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
+import { createOnce, type OnceDeps, type Result } from '../state/once.ts';
 import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
-import type { LocalFile } from './files.ts';
-import {
-  failedError,
-  lostError,
-  NotStarted,
-  type Outcome,
-  openError,
-  type UploadResult,
-  unrecordedError,
-} from './result.ts';
-import { type HeldRequest, hashFile, type StartOptions, startUpload } from './send.ts';
+import { hashFile, type LocalFile, readContent } from './files.ts';
+import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedError } from './result.ts';
 
 /** What identifies an upload: the state records it, and nothing else of a file. */
 type UploadIdentity = {
@@ -40,7 +34,10 @@ const UPLOADS: OnceKind<UploadIdentity> = {
     hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, KEY_LENGTH),
 };
 
-export interface UploadOptions extends Pick<StartOptions, 'as' | 'contentType'> {
+export interface UploadOptions {
+  readonly as: UploadKind;
+  /** By default that of each extension. */
+  readonly contentType: string | undefined;
   readonly concurrency: number;
   /** Whether to upload files again that were uploaded. */
   readonly force: boolean;
@@ -49,7 +46,10 @@ export interface UploadOptions extends Pick<StartOptions, 'as' | 'contentType'> 
   readonly dryRun: boolean;
 }
 
-export interface UploadDeps extends OnceDeps, Pick<StartOptions, 'http' | 'onSent'> {
+export interface UploadDeps extends OnceDeps {
+  readonly http: Http;
+  /** Receives how much of a file the connection has accepted; 0 when an attempt starts. */
+  readonly onSent: (file: LocalFile, bytes: number) => void;
   /** Receives each result as soon as it is known. */
   readonly onResult: (result: UploadResult) => void;
   /** Called before a pause in which another process may finish its uploads, with the time that is left. */
@@ -60,7 +60,7 @@ export interface UploadDeps extends OnceDeps, Pick<StartOptions, 'http' | 'onSen
 interface Upload {
   readonly data: UploadIdentity;
   readonly file: LocalFile;
-  /** The positions in the input of the file, and of others of the same name and content. */
+  /** The file, and others of the same name and content, with their positions in the input. */
   readonly copies: { readonly index: number; readonly file: LocalFile }[];
   /** Records of earlier uploads that do not block this one. */
   replaces: readonly string[];
@@ -78,17 +78,13 @@ class UploadRun {
   private readonly limit: LimitFunction;
   /** What has no outcome yet. */
   private readonly pending = new Set<Upload>();
-  /** The reservations whose owners can no longer upload anything. */
-  private readonly ended = new Set<string>();
   /** Aborts with an error that every further request would get. */
   private readonly stop = new AbortController();
-  private readonly signal: AbortSignal;
 
   constructor(options: UploadOptions, deps: UploadDeps) {
     this.options = options;
     this.deps = deps;
     this.limit = pLimit(options.concurrency);
-    this.signal = AbortSignal.any([deps.signal, this.stop.signal]);
   }
 
   async run(files: readonly LocalFile[]): Promise<void> {
@@ -96,46 +92,31 @@ class UploadRun {
     let all = await this.readLog();
     try {
       while (this.pending.size > 0) {
-        await this.pass(all);
-        if (this.pending.size === 0) return;
-        all = await this.readLog();
-        const owners = [...this.pending].flatMap((upload) => this.ownersOf(upload, all));
-        const ids = new Set(owners.map(({ id }) => id));
-        // An owner that finishes has made a copy. One that has not within a lease never sends anything.
-        await waitOutLeases(this.deps, UPLOADS, ids, { skipUnknown: true, onWait: this.deps.onWait });
-        for (const id of ids) this.ended.add(id);
-        all = await this.readLog();
+        await this.pass(await this.waitForOthers(all));
+        // What another process reserved first is still pending.
+        if (this.pending.size > 0) all = await this.readLog();
       }
     } catch (error) {
       for (const upload of this.pending) this.fail(upload, error);
     }
   }
 
-  private async readLog(): Promise<Standings> {
-    return standings(await this.deps.log.read(), UPLOADS);
-  }
-
-  /** The reservations of other processes that may still upload the file. */
-  private ownersOf({ data }: Upload, all: Standings) {
-    const { open } = standingOf(all, UPLOADS.keyOf(data));
-    return open.filter(({ id, isUnknown }) => !isUnknown && !this.ended.has(id));
-  }
-
   /** Hashes the files. Reports those that cannot be read. */
   private async identify(files: readonly LocalFile[]): Promise<void> {
     const { http, signal } = this.deps;
-    const hashed = files.map(async (file, index) => {
+    const uploads = new Map<string, Upload>();
+    const hashing = files.map(async (file, index) => {
       try {
-        return { file, index, sha256: await this.limit(() => hashFile(file, signal)) };
+        return await this.limit(() => hashFile(file, signal));
       } catch (error) {
-        this.report({ file, index }, null, { status: 'failed', error: failedError(file.label, error) });
+        this.report({ file, index }, null, { status: 'failed', error });
         return undefined;
       }
     });
-    const uploads = new Map<string, Upload>();
-    for (const each of await Promise.all(hashed)) {
-      if (!each) continue;
-      const { file, index, sha256 } = each;
+    const hashes = await Promise.all(hashing);
+    for (const [index, file] of files.entries()) {
+      const sha256 = hashes[index];
+      if (sha256 === undefined) continue;
       const data = { origin: http.baseUrl, kind: this.options.as, sha256, filename: file.filename };
       const upload = uploads.get(UPLOADS.keyOf(data)) ?? { data, file, copies: [], replaces: [] };
       uploads.set(UPLOADS.keyOf(data), upload);
@@ -144,93 +125,93 @@ class UploadRun {
     }
   }
 
-  /** Skips what exists, and uploads what no other process owns. That stays pending. */
+  private async readLog(): Promise<Standings> {
+    return standings(await this.deps.log.read(), UPLOADS);
+  }
+
+  /** Waits until no other process that reserved one of the files can still send it. @returns the log after that */
+  private async waitForOthers(all: Standings): Promise<Standings> {
+    const owners = new Set<string>();
+    for (const upload of this.pending) {
+      const { open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
+      upload.replaces = live;
+      for (const { id, isUnknown } of open) if (!isUnknown) owners.add(id);
+    }
+    if (this.options.dryRun || owners.size === 0) return all;
+    await waitOutLeases(this.deps, UPLOADS, owners, { skipUnknown: true, onWait: this.deps.onWait });
+    return await this.readLog();
+  }
+
+  /** Skips what exists, and uploads what no other process reserves at the same time. */
   private async pass(all: Standings): Promise<void> {
     const wanted: Upload[] = [];
     for (const upload of this.pending) {
       const next = this.decide(upload, all);
       if (next === 'create') wanted.push(upload);
-      else if (next !== 'wait') this.settle(upload, next);
+      else this.settle(upload, next);
     }
-    await this.createAll(wanted);
+    await this.create(wanted.filter(({ file }) => file.bytes <= MAX_BATCHED_BYTES));
+    const large = wanted.filter(({ file }) => file.bytes > MAX_BATCHED_BYTES);
+    await Promise.all(large.map((upload) => this.limit(() => this.create([upload]))));
   }
 
-  private decide(upload: Upload, all: Standings): Outcome | 'create' | 'wait' {
+  private decide({ data, file }: Upload, all: Standings): Outcome | 'create' {
     const { force, retryUnknown, dryRun } = this.options;
-    const { objects, open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
-    upload.replaces = live;
+    const { objects, open } = standingOf(all, UPLOADS.keyOf(data));
     const existing = objects.at(-1);
     if (existing && !force) return { status: 'skipped', id: existing.object };
-    if (!dryRun && this.ownersOf(upload, all).length > 0) return 'wait';
-    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(upload.file.label, open) };
+    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(file.label, open) };
     return dryRun ? { status: 'planned' } : 'create';
   }
 
-  private async createAll(uploads: readonly Upload[]): Promise<void> {
-    const small = uploads.filter(({ file }) => file.bytes <= MAX_BATCHED_BYTES);
-    const failure = await this.create(small, (upload, { maySend, timeoutMs }) =>
-      this.startRequest(upload, timeoutMs).finish(maySend),
-    );
-    for (const upload of small) if (failure) this.fail(upload, failure.error);
-    const large = uploads.filter(({ file }) => file.bytes > MAX_BATCHED_BYTES);
-    await Promise.all(large.map((upload) => this.limit(() => this.createLarge(upload))));
-  }
-
-  /** Reserves a file only once all but its end was sent, which may take longer than a lease. */
-  private async createLarge(upload: Upload): Promise<void> {
-    if (this.stop.signal.aborted) {
-      this.fail(upload, this.stop.signal.reason);
-      return;
-    }
-    const request = this.startRequest(upload);
-    const finish: Steps<UploadIdentity, Upload>['act'] = (_, { maySend }) => request.finish(maySend);
-    let failure = await failureOf(request.untilHeld());
-    failure ??= await this.create([upload], finish);
-    const unsent = await failureOf(request.finish(() => false));
-    // The service may have acted without the end: that must be recorded, even after Ctrl-C.
-    if (failure && !provesNothingDone(unsent?.error)) failure = await this.create([upload], finish, { isSent: true });
-    if (failure) this.fail(upload, failure.error);
-  }
-
-  private startRequest({ file }: Upload, timeoutMs?: number): HeldRequest {
-    const { as, contentType } = this.options;
-    return startUpload(file, { ...this.deps, as, contentType }, timeoutMs);
-  }
-
-  /**
-   * @param options `isSent` whether they may have been uploaded already
-   * @returns why those that are still pending are: nothing was sent for them
-   */
-  private async create(
-    uploads: readonly Upload[],
-    act: Steps<UploadIdentity, Upload>['act'],
-    { isSent } = { isSent: false },
-  ): Promise<Failure | undefined> {
-    const signal = isSent ? new AbortController().signal : this.signal;
+  private async create(uploads: readonly Upload[]): Promise<void> {
+    const signal = AbortSignal.any([this.deps.signal, this.stop.signal]);
     const deps = { ...this.deps, signal, concurrency: this.options.concurrency };
-    return await failureOf(
-      createOnce(deps, UPLOADS, uploads, {
-        act: (upload, options) =>
-          act(upload, options).catch((error: unknown) => {
+    try {
+      await createOnce(deps, UPLOADS, uploads, {
+        act: async ({ file }, { maySend }) => {
+          try {
+            return await this.send(file, { maySend });
+          } catch (error) {
             if (stopsRun(error)) this.stop.abort(error);
             throw error;
-          }),
+          }
+        },
         settled: (upload, result) => this.settleResult(upload, result),
-      }),
-    );
+      });
+    } catch (error) {
+      for (const upload of uploads) this.fail(upload, error);
+    }
+  }
+
+  /** Sends a file, which may take any time while it makes progress. @returns the id of the upload */
+  private async send(file: LocalFile, limits: OnceLimits): Promise<string> {
+    const { http, onSent } = this.deps;
+    const { as } = this.options;
+    const { filename, bytes } = file;
+    const { default: mime } = await import('mime');
+    const contentType = this.options.contentType ?? mime.getType(filename) ?? 'application/octet-stream';
+    async function* content(attemptEnded: AbortSignal) {
+      let sent = 0;
+      onSent(file, sent);
+      for await (const chunk of readContent(file, attemptEnded)) {
+        yield chunk;
+        sent += chunk.length;
+        onSent(file, sent);
+      }
+    }
+    const name = fileFieldOf(as, http.contract);
+    return await createUpload(http, as, formBody({ name, filename, contentType, bytes, content }), limits);
   }
 
   private settleResult(upload: Upload, result: Result<UploadIdentity>): void {
     const { label } = upload.file;
-    if (result.kind === 'failed') {
-      this.settle(upload, { status: 'failed', error: failedError(label, result.error) });
-    } else if (result.kind === 'unknown') {
-      this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
-    } else if (result.kind === 'created') {
-      const { id, unrecorded } = result;
-      const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
-      this.settle(upload, { status: 'uploaded', id, error });
-    }
+    if (result.kind === 'failed') this.settle(upload, { status: 'failed', error: result.error });
+    if (result.kind === 'unknown') this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
+    if (result.kind !== 'created') return;
+    const { id, unrecorded } = result;
+    const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
+    this.settle(upload, { status: 'uploaded', id, error });
   }
 
   /** Settles a file that was not sent, unless it is settled already. */
@@ -238,8 +219,7 @@ class UploadRun {
     if (!this.pending.has(upload)) return;
     const isStopped = stopsRun(error) && error === this.stop.signal.reason;
     if (stopsRun(error)) this.stop.abort(error);
-    const reason = isStopped ? new NotStarted(error) : failedError(upload.file.label, error);
-    this.settle(upload, { status: 'failed', error: reason });
+    this.settle(upload, { status: 'failed', error: isStopped ? new NotStarted(error) : error });
   }
 
   /** Reports what became of a file, and of its copies, which are not sent. */

@@ -26,7 +26,7 @@ it('An id that cannot be recorded is in the error, and only --retry-unknown send
   expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
   expect(ran.error()).toMatchObject({
     message: `${path} was uploaded as att_1, but its id could not be recorded.`,
-    hint: expect.stringMatching(/no run sends it again.*--retry-unknown/),
+    hint: expect.stringMatching(/No run sends the file again without --retry-unknown/),
     details: { id: 'att_1' },
   });
   rmdirSync(state);
