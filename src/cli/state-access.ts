@@ -20,9 +20,9 @@ export function createState(contextOf: () => Context): StateAccess {
   }
   async function open(address: string | undefined): Promise<Log> {
     const { openLog } = await import('../state/open-log.ts');
-    const { env, clock, random, redact, addSecret, warn, abortSignal: signal, runtime } = contextOf();
-    const deps = { env, clock, random, redact, addSecret, warn, signal, version: runtime.version };
-    return openLog({ ...deps, location: await stateLocation(address) });
+    const { env, clock, random, redact, addSecret, warn, abortSignal: signal } = contextOf();
+    const location = await stateLocation(address);
+    return openLog({ location, env, clock, random, redact, addSecret, warn, signal });
   }
   return {
     stateLocation,

@@ -123,9 +123,9 @@ class CreateRun {
     this.emit({ index, source, job, key, ...ended });
   }
 
-  private settleFailed(wanted: Wanted, error: PartnerctlError, isBlocked = false): void {
-    const isSkipped = !isBlocked && error instanceof InterruptedError;
-    this.settle(wanted, isSkipped ? outcome('skipped') : failed(wanted, error, isBlocked));
+  private settleFailed(wanted: Wanted, error: PartnerctlError): void {
+    const isSkipped = error instanceof InterruptedError;
+    this.settle(wanted, isSkipped ? outcome('skipped') : failed(wanted, error));
   }
 
   private async createAll(wanted: readonly Wanted[], view: LogView): Promise<void> {
@@ -238,7 +238,7 @@ class CreateRun {
         );
       }
       case 'failed':
-        return this.settleFailed(wanted, result.error, result.unrecorded !== undefined);
+        return this.settleFailed(wanted, result.error);
       case 'unknown': {
         const { error, reservation } = result;
         const { findLostJob } = await import('./reconcile.ts');

@@ -1,7 +1,6 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { comparableAgent } from '../contract/values.ts';
-import { damageWarnings } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
@@ -40,9 +39,9 @@ type ReadSpaces = (records: readonly LogRecord[], origin: string) => ReadonlyMap
 /** The damage of a state is a warning here: nothing is written. */
 async function readRecords(context: CronContext): Promise<readonly LogRecord[]> {
   const log = await context.log();
-  const entries = (await log.inspect()) ?? [];
-  for (const warning of damageWarnings(entries, log.label)) await context.warn(warning);
-  return entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
+  const { records, damaged } = await log.inspect();
+  for (const line of damaged) await context.warn(log.describe(line));
+  return records.map(({ record }) => record);
 }
 
 /** The row of a job that only the state has. */

@@ -157,10 +157,7 @@ export function unrecorded(subject: Subject, cron_job_id: string, why: unknown):
   return outcome('created', { cron_job_id, error });
 }
 
-/** A job that was not created. @param isBlocked whether that could not be recorded, so that its name is blocked */
-export function failed({ key, command }: Subject, error: PartnerctlError, isBlocked = false): JobOutcome {
-  const hint = isBlocked
-    ? `The job was not created, but that could not be recorded, so its name is blocked until you run: ${command(['cron', 'reconcile'])}`
-    : 'The job was not created.';
-  return outcome('failed', { error: withHint(error, { hint, details: { key } }) });
+/** A job that was not created. */
+export function failed({ key }: Subject, error: PartnerctlError): JobOutcome {
+  return outcome('failed', { error: withHint(error, { hint: 'The job was not created.', details: { key } }) });
 }

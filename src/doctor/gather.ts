@@ -101,12 +101,8 @@ async function inspectState(context: DoctorContext): Promise<StateFacts> {
   const location = await context.stateLocation();
   const log = await context.log();
   await log.check();
-  const entries = await log.inspect();
-  return {
-    location,
-    records: entries?.filter(({ kind }) => kind === 'record').length,
-    damage: entries?.find((entry) => entry.kind === 'damaged'),
-  };
+  const { exists, records, damaged } = await log.inspect();
+  return { location, records: exists ? records.length : undefined, damage: damaged[0] };
 }
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../contract/json.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
-import { type Author, CONFLICT_MARKER, decode, encode, type LogRecord, newRecord } from './record.ts';
+import { CONFLICT_MARKER, decode, encode, type LogRecord } from './record.ts';
 
 /**
  * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see the
@@ -27,16 +28,32 @@ export interface LogDriver {
   close(): Promise<void>;
 }
 
-/**
- * A line of a log. Line numbers start at 1, as in editors. Empty lines have no entry, nor has a repeat of an earlier record,
- * which a repeated write or a merge of two copies leaves.
- */
-export type LogEntry =
-  | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord; readonly text: string }
-  /** What a killed writer left. Ignored. */
-  | { readonly kind: 'torn'; readonly line: number }
-  /** Stops every write: it may be the record of something that exists. */
-  | { readonly kind: 'damaged'; readonly line: number; readonly why: string };
+/** A line that stops every write: it may be the record of something that exists. */
+export interface DamagedLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+/** What a log holds. Line numbers start at 1, as in editors. */
+export interface LogContent {
+  /** Whether there is a file or a branch. */
+  readonly exists: boolean;
+  /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
+  readonly records: readonly { readonly line: number; readonly record: LogRecord; readonly text: string }[];
+  /** The lines that a killed writer left. They count for nothing. */
+  readonly torn: readonly number[];
+  readonly damaged: readonly DamagedLine[];
+}
+
+/** Who writes a record. Decides nothing: it is for people. */
+export type Author = {
+  /** Null if the user id has no name, as often in containers. */
+  readonly user: string | null;
+  readonly host: string;
+  readonly pid: number;
+  /** The URL of the CI run. */
+  readonly run?: string | undefined;
+};
 
 export interface LogDeps {
   readonly driver: LogDriver;
@@ -51,27 +68,6 @@ export function repairHint(why: string): string {
   if (why === CONFLICT_MARKER) return 'Remove the conflict markers and keep the records of both sides.';
   if (why.startsWith('written by a newer version')) return 'Update partnerctl.';
   return 'Restore the line from a backup or from git. Without one, see: partnerctl help state.';
-}
-
-/**
- * Returns the entries that are records. @param label of the log
- * @throws LocalError if a line is damaged: it may be the record of something that exists
- */
-function intactRecords(entries: readonly LogEntry[], label: string) {
-  const damage = entries.find((entry) => entry.kind === 'damaged');
-  if (!damage) return entries.filter((entry) => entry.kind === 'record');
-  const { line, why } = damage;
-  throw new LocalError(`${label}:${line} cannot be used: ${why}.`, {
-    why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
-    hint: `${repairHint(why)} To check: partnerctl state verify`,
-    details: { path: label, line, why },
-  });
-}
-
-/** Returns warnings about the lines that cannot be used. @param label of the log */
-export function damageWarnings(entries: readonly LogEntry[], label: string): readonly string[] {
-  const damaged = entries.filter((entry) => entry.kind === 'damaged');
-  return damaged.map(({ line, why }) => `${label}:${line} cannot be used: ${why}`);
 }
 
 /** An append-only log of records. Records that are appended during a write share the next one. */
@@ -94,23 +90,29 @@ export class Log {
   /** Makes a record of this process. `append` writes it. */
   newRecord(type: string, fields: JsonObject): LogRecord {
     const { author, clock } = this.deps;
-    return newRecord(type, fields, { author, now: clock.now() });
+    return { type, at: new Date(clock.now()).toISOString(), id: randomUUID(), ...fields, by: author };
   }
 
-  /** Reads every line; undefined if there is no log yet. @throws LocalError if the log cannot be reached */
-  async inspect(): Promise<readonly LogEntry[] | undefined> {
-    const ids = new Set<string>();
+  /** Reads every line. @throws LocalError if the log cannot be reached */
+  async inspect(): Promise<LogContent> {
     const lines = await this.deps.driver.load();
-    return lines?.flatMap((text, index): LogEntry[] => {
-      if (text === '') return [];
+    const records = new Map<string, LogContent['records'][number]>();
+    const torn: number[] = [];
+    const damaged: DamagedLine[] = [];
+    for (const [index, text] of (lines ?? []).entries()) {
+      if (text === '') continue;
       const line = index + 1;
       const decoded = decode(text);
-      if (decoded.kind !== 'record') return [{ line, ...decoded }];
-      const { record } = decoded;
-      if (ids.has(record.id)) return [];
-      ids.add(record.id);
-      return [{ kind: 'record', line, record, text }];
-    });
+      if (decoded.kind === 'torn') torn.push(line);
+      else if (decoded.kind === 'damaged') damaged.push({ line, why: decoded.why });
+      else if (!records.has(decoded.record.id)) records.set(decoded.record.id, { line, record: decoded.record, text });
+    }
+    return { exists: lines !== undefined, records: [...records.values()], torn, damaged };
+  }
+
+  /** Says that a line cannot be used. */
+  describe({ line, why }: DamagedLine): string {
+    return `${this.label}:${line} cannot be used: ${why}`;
   }
 
   /**
@@ -118,7 +120,8 @@ export class Log {
    * @throws LocalError if the log cannot be reached, or if a line is damaged: it may be the record of something that exists
    */
   async read(): Promise<readonly LogRecord[]> {
-    return intactRecords((await this.inspect()) ?? [], this.label).map(({ record }) => record);
+    const { records } = await this.inspectIntact();
+    return records.map(({ record }) => record);
   }
 
   /**
@@ -128,7 +131,7 @@ export class Log {
    */
   async append(records: readonly LogRecord[]): Promise<void> {
     const lines = records.map(encode);
-    for (const line of lines) this.refuseSecretIn(line);
+    this.refuseSecrets(lines);
     if (lines.length > 0) await this.write(lines);
   }
 
@@ -137,18 +140,21 @@ export class Log {
    * @throws NotFoundError if the other does not exist; LocalError if one cannot be read or written, or has a damaged line
    */
   async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
-    const entries = await other.inspect();
-    if (!entries) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
-    const all = intactRecords(entries, other.label);
+    const { exists, records } = await other.inspectIntact();
+    if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
     const known = new Set((await this.read()).map(({ id }) => id));
-    const missing = all.filter(({ record }) => !known.has(record.id));
+    const missing = records.filter(({ record }) => !known.has(record.id));
     if (missing.length > 0) await this.write(missing.map(({ text }) => text));
-    return { copied: missing.length, present: all.length - missing.length };
+    return { copied: missing.length, present: records.length - missing.length };
   }
 
-  /** Refuses texts that will be in records, before anything is sent. @throws InputError if one holds a secret */
+  /** Refuses texts that are or will be in records, before anything is sent. @throws InputError if one holds a secret */
   refuseSecrets(texts: readonly string[]): void {
-    this.refuseSecretIn(JSON.stringify(texts));
+    if (texts.every((text) => this.deps.redact(text) === text)) return;
+    throw new InputError('A secret would be written to the state.', {
+      why: 'A name or an id in this command contains the token, or another secret.',
+      hint: 'Use a name or an id without it.',
+    });
   }
 
   /** Creates the file, the table, or the branch: see `LogDriver.prepare`. */
@@ -167,11 +173,14 @@ export class Log {
     await this.deps.driver.close();
   }
 
-  private refuseSecretIn(text: string): void {
-    if (this.deps.redact(text) === text) return;
-    throw new InputError('A secret would be written to the state.', {
-      why: 'A name or an id in this command contains the token, or another secret.',
-      hint: 'Use a name or an id without it.',
+  private async inspectIntact(): Promise<LogContent> {
+    const content = await this.inspect();
+    const [first] = content.damaged;
+    if (!first) return content;
+    throw new LocalError(`${this.describe(first)}.`, {
+      why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
+      hint: `${repairHint(first.why)} To check: partnerctl state verify`,
+      details: { path: this.label, ...first },
     });
   }
 

@@ -3,16 +3,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { fileLog } from './file-log.ts';
 import type { StateLocation } from './location.ts';
-import { Log, type LogDriver } from './log.ts';
-import type { Author } from './record.ts';
+import { type Author, Log, type LogDriver } from './log.ts';
 
 export interface OpenDeps {
   readonly location: StateLocation;
   readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
-  /** The version of this program. */
-  readonly version: string;
   /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string;
   readonly addSecret: (text: string) => void;
@@ -52,10 +49,9 @@ function userName(): string | null {
   }
 }
 
-function authorOf(env: Environment, version: string): Author {
-  const run = runAddress(env);
+function authorOf(env: Environment): Author {
   const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
-  return { user, host: hostname(), pid: process.pid, version, ...(run !== undefined && { run }) };
+  return { user, host: hostname(), pid: process.pid, run: runAddress(env) };
 }
 
 async function openDriver(deps: OpenDeps): Promise<LogDriver> {
@@ -76,6 +72,6 @@ async function openDriver(deps: OpenDeps): Promise<LogDriver> {
  * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
  */
 export async function openLog(deps: OpenDeps): Promise<Log> {
-  const { env, version, clock, redact } = deps;
-  return new Log({ driver: await openDriver(deps), author: authorOf(env, version), clock, redact });
+  const { env, clock, redact } = deps;
+  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact });
 }

@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
 /*
@@ -12,30 +12,15 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
  * length does not hide a record.
  */
 
-/** Who wrote a record. Decides nothing: it is for people. */
-export interface Author {
-  /** Null if the user id has no name, as often in containers. */
-  readonly user: string | null;
-  readonly host: string;
-  readonly pid: number;
-  /** The version of this program. */
-  readonly version: string;
-  /** The URL of the CI run, if there is one. */
-  readonly run?: string;
-}
-
-/** The fields of every record. */
-interface RecordHead {
+/** A record of the log. Its head has been checked; its other fields may have any value. */
+export type LogRecord = JsonObject & {
   /** The feature and what happened: `cron.reserved`. */
   readonly type: string;
   /** ISO 8601, for people: no decision depends on it. */
   readonly at: string;
   /** Random. A record that the log has twice counts where it stands first. */
   readonly id: string;
-}
-
-/** A record of the log. Its head has been checked; its other fields may have any value. */
-export type LogRecord = RecordHead & JsonObject;
+};
 
 /** What a line is. */
 export type Line =
@@ -52,15 +37,6 @@ const SUM_LENGTH = ',"sum":"0123456789abcdef"}'.length;
 
 function checksum(covered: string): string {
   return hash('sha256', covered, 'hex').slice(0, 16);
-}
-
-/** Makes a record. @param now milliseconds since the epoch */
-export function newRecord(
-  type: string,
-  fields: JsonObject,
-  { author, now }: { author: Author; now: number },
-): LogRecord {
-  return { type, at: new Date(now).toISOString(), id: randomUUID(), ...fields, by: author };
 }
 
 /** Encodes a record as a line, without the line ending. */

@@ -1,10 +1,10 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { LogEntry } from '../../state/log.ts';
+import type { LogContent } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 
-type NumberedRecord = Extract<LogEntry, { kind: 'record' }>;
+type NumberedRecord = LogContent['records'][number];
 
 /** The fields that tell what a record is about, in display order. */
 const DESCRIBING_FIELDS = ['name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
@@ -39,13 +39,11 @@ export const show = () =>
     examples: ['partnerctl state show  # every record', 'partnerctl state show -o json  # with every field'],
   }).action(
     run(async (context) => {
-      const { damageWarnings } = await import('../../state/log.ts');
       const log = await context.log();
-      const entries = await log.inspect();
-      for (const warning of damageWarnings(entries ?? [], log.label)) await context.warn(warning);
-      const records = (entries ?? []).filter((entry) => entry.kind === 'record');
+      const { exists, records, damaged } = await log.inspect();
+      for (const line of damaged) await context.warn(log.describe(line));
       return listResult(records, COLUMNS, {
-        empty: entries ? 'The state has no record.' : `There is no state yet: ${log.label}`,
+        empty: exists ? 'The state has no record.' : `There is no state yet: ${log.label}`,
         json: ({ line, record }) => ({ line, ...record }),
       });
     }),

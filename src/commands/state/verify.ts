@@ -1,18 +1,18 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
-import type { Verified } from '../../state/verify.ts';
+import { LocalError } from '../../errors.ts';
+import type { LogContent } from '../../state/log.ts';
 
 /** The lines of the report, with the numbers of the lines of the state in order. */
-function reportLines(verified: Verified): readonly string[] {
-  const { path, exists, records, torn, damaged, sound } = verified;
+function reportLines(path: string, { exists, records, torn, damaged }: LogContent): readonly string[] {
   const lines = [
     ...torn.map((line) => ({ line, why: 'left incomplete by a run that was killed; it is ignored' })),
     ...damaged,
   ].toSorted((a, b) => a.line - b.line);
   return [
     path,
-    exists ? `records: ${records}` : 'there is no state yet',
+    exists ? `records: ${records.length}` : 'there is no state yet',
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
-    sound ? 'all lines can be used' : 'not all lines can be used',
+    damaged.length === 0 ? 'all lines can be used' : 'not all lines can be used',
   ];
 }
 
@@ -27,10 +27,21 @@ export const verify = () =>
     ],
   }).action(
     run(async (context) => {
-      const { damageError, verify } = await import('../../state/verify.ts');
+      const { repairHint } = await import('../../state/log.ts');
       const { textResult } = await import('./shared/text-result.ts');
-      const verified = await verify(await context.log());
-      const failure = damageError(verified);
-      return { ...textResult(verified, reportLines(verified)), ...(failure && { failure }) };
+      const log = await context.log();
+      const { label: path } = log;
+      const content = await log.inspect();
+      const { exists, records, torn, damaged } = content;
+      const sound = damaged.length === 0;
+      const verified = { path, exists, records: records.length, torn, damaged, sound };
+      const report = textResult(verified, reportLines(path, content));
+      if (sound) return report;
+      const failure = new LocalError(`The state has lines that cannot be used: ${path}`, {
+        why: `Lines: ${damaged.length}. Nothing is created until they are repaired.`,
+        hint: [...new Set(damaged.map(({ why }) => repairHint(why)))].join('\n'),
+        details: { damaged },
+      });
+      return { ...report, failure };
     }),
   );

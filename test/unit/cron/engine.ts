@@ -124,7 +124,7 @@ export class Engine {
         check: async () => undefined,
         close: async () => undefined,
       },
-      author: { user: 'ada', host: 'laptop', pid, version: '0.0.0' },
+      author: { user: 'ada', host: 'laptop', pid },
       clock,
       redact: (text) => text,
     });

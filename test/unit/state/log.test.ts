@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileLog } from '../../../src/state/file-log.ts';
 import { Log } from '../../../src/state/log.ts';
-import { decode, encode, newRecord } from '../../../src/state/record.ts';
+import { decode, encode } from '../../../src/state/record.ts';
 import { anyCharacter } from '../../support/properties.ts';
 import { flipBit } from '../../support/state-file.ts';
 
-const AUTHOR = { user: 'ada', host: 'laptop', pid: 1, version: '0.0.0' };
+const AUTHOR = { user: 'ada', host: 'laptop', pid: 1 };
 
 function recordOf(name: string) {
-  return newRecord('cron.reserved', { key: 'k', data: { name } }, { author: AUTHOR, now: 0 });
+  return { type: 'cron.reserved', at: '2026-01-02T03:04:05.000Z', id: `id-${name}`, key: 'k', data: { name } };
 }
 
 const anyLine = fc.string({ unit: anyCharacter, maxLength: 40 }).map((name) => encode(recordOf(name)));

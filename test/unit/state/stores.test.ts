@@ -9,7 +9,7 @@ import { storeKinds } from '../../support/stores.ts';
 
 /* What every kind of store guarantees. `npm test` checks the file, and the slow tests all kinds. */
 
-const AUTHOR = { user: 'ada', pid: process.pid, version: '0.0.0' };
+const AUTHOR = { user: 'ada', pid: process.pid };
 
 /** Opens the store at a URL, as one command of one machine does. */
 async function open(address: string, signal = new AbortController().signal) {
@@ -23,7 +23,6 @@ async function open(address: string, signal = new AbortController().signal) {
     redact: (text) => text,
     addSecret: () => undefined,
     warn: async () => undefined,
-    version: AUTHOR.version,
     signal,
   });
   return {
