@@ -1,7 +1,7 @@
-import type { Safety } from '../contract/operations.ts';
 import { InterruptedError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { BodyInFlight, type StreamedBody } from './streamed-body.ts';
+import type { Call } from './call.ts';
+import { BodyInFlight } from './streamed-body.ts';
 import type { HttpRequest, Transport, TransportResult } from './transport.ts';
 import { abortedFailure, TimeLimitReached } from './transport-failure.ts';
 
@@ -26,20 +26,6 @@ export interface AttemptDeps {
   readonly trace: (event: TraceEvent) => void;
 }
 
-/** One attempt of a call. */
-export interface Attempt {
-  /** From 1. */
-  readonly number: number;
-  readonly url: string;
-  readonly request: Omit<HttpRequest, 'signal'>;
-  readonly stream?: StreamedBody | undefined;
-  readonly safety: Safety;
-  /** The deadline of the call, in milliseconds since the epoch. */
-  readonly deadline: number;
-  /** The caller's own signal, which ends a `safe` call. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** The time limit of one attempt. Each chunk of a streamed body that the connection accepts restarts it. */
 export const ATTEMPT_TIMEOUT_MS = 120_000;
 
@@ -49,20 +35,24 @@ const INTERRUPT_GRACE_MS = 5_000;
 /**
  * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal. A fully sent `once` request gets five
  * more seconds after Ctrl-C, and its result is returned.
+ * @param number from 1
  * @throws InterruptedError, or the reason of the caller's signal. For a `once` call, either proves that nothing was done
  */
-export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<TransportResult> {
-  const { transport, clock, interrupt, trace } = deps;
-  const { safety, url } = attempt;
-  const signal = safety === 'safe' ? attempt.signal : undefined;
+export async function runAttempt(
+  { transport, clock, interrupt, trace }: AttemptDeps,
+  { operation: { safety }, options, url, deadline }: Call,
+  prepared: Omit<HttpRequest, 'signal'>,
+  number: number,
+): Promise<TransportResult> {
+  const signal = safety === 'safe' ? options.signal : undefined;
   if (interrupt.aborted) throw new InterruptedError('Interrupted.');
   signal?.throwIfAborted();
   // A request sent after the deadline could be carried out before the timer fires.
-  if (attempt.deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
+  if (deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
 
   const control = new AbortController();
-  const timer = startTimer(attempt, clock, () => control.abort(new TimeLimitReached()));
-  const body = attempt.stream ? new BodyInFlight(attempt.stream, timer.restart) : attempt.request.body;
+  const timer = startTimer(deadline, clock, () => control.abort(new TimeLimitReached()));
+  const body = options.body ? new BodyInFlight(options.body, timer.restart) : prepared.body;
   let grace: AbortController | undefined;
   const onInterrupt = (): void => {
     const abort = (): void => control.abort(new InterruptedError('Interrupted.'));
@@ -79,9 +69,9 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
   interrupt.addEventListener('abort', onInterrupt, { once: true });
   signal?.addEventListener('abort', onCancel, { once: true });
 
-  const request: HttpRequest = { ...attempt.request, body, signal: control.signal };
+  const request: HttpRequest = { ...prepared, body, signal: control.signal };
   const started = clock.now();
-  trace({ kind: 'request', attempt: attempt.number, request, url });
+  trace({ kind: 'request', attempt: number, request, url });
   try {
     const result = await transport.send(request);
     trace({ kind: 'result', request, url, result, ms: clock.now() - started });
@@ -98,7 +88,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
 }
 
 /** Calls `expire` at the deadline of an attempt, or once its time limit has passed since the last restart. */
-function startTimer({ deadline }: Attempt, clock: Clock, expire: () => void) {
+function startTimer(deadline: number, clock: Clock, expire: () => void) {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const restart = (): void => {

@@ -1,5 +1,6 @@
 import { type ListedAgent, readAgent } from '../contract/agents.ts';
 import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
+import type { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
@@ -7,8 +8,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
-import { NotFoundError } from '../errors.ts';
-import { Paged } from '../platform/paged.ts';
+import type { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
@@ -33,22 +33,8 @@ export function listSpaces(http: Http): Paged<ListedSpace> {
 }
 
 /** Lists the agents of a space (endpoint 3). Reading it throws NotFoundError if the service does not know the space. */
-export function listAgents(http: Http, spaceId: string): Paged<ListedAgent> {
-  return new Paged(readAgents(http, spaceId));
-}
-
-async function* readAgents(http: Http, space_id: string): AsyncGenerator<readonly ListedAgent[]> {
-  try {
-    yield* listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } }).pages;
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    const hint =
-      'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list';
-    throw new NotFoundError(`The service does not know the space ${JSON.stringify(space_id)} (404).`, {
-      ...error.info,
-      hint: `${hint}\n${error.info.hint}`,
-    });
-  }
+export function listAgents(http: Http, space_id: string): Paged<ListedAgent> {
+  return listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } });
 }
 
 /** Lists the scheduled jobs that the token can access, as the service describes them. */
@@ -71,8 +57,7 @@ export async function provisionSpace(
 ): Promise<ProvisionResponse> {
   const values = { external_space_id, ...space, agents };
   const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
-  const result = response.read(readProvisionResponse);
-  return { ...result, created: result.created ?? isCreated(response) };
+  return readCreated(response, readProvisionResponse);
 }
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
@@ -91,8 +76,7 @@ export async function setUpChatSource(
 ): Promise<ChatSource> {
   const values = { space_id: spaceId, agent_id: agentId, ...fields };
   const response = await http.call(OPERATIONS.createChatSource, { values });
-  const source = response.read(readChatSource);
-  return { ...source, created: source.created ?? isCreated(response) };
+  return readCreated(response, readChatSource);
 }
 
 /** A message to register (spec §4.3). The text is sent unchanged. */
@@ -109,13 +93,16 @@ export async function postMessage(http: Http, message: NewMessage): Promise<Ackn
   const { source_id, session_id, text, external_message_id } = message;
   const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { values });
-  const sent = response.read(readAcknowledgement);
-  return { ...sent, created: sent.created ?? isCreated(response) };
+  return readCreated(response, readAcknowledgement);
 }
 
-/** A 201 means that something is new, unless the body has a `created` of its own. */
-function isCreated({ status }: ApiResponse): true | undefined {
-  return status === 201 ? true : undefined;
+/** Reads a response. A 201 means that something is new, unless the body has a `created` of its own. */
+function readCreated<Result extends { readonly created?: boolean | undefined }>(
+  response: ApiResponse,
+  reader: (body: unknown, contract: Contract) => Result,
+): Result {
+  const result = response.read(reader);
+  return { ...result, created: result.created ?? (response.status === 201 ? true : undefined) };
 }
 
 /** A job to create (spec §2). All fields are sent unchanged. */

@@ -125,14 +125,12 @@ export class Http {
   }
 
   private async run(call: Call): Promise<Outcome> {
-    const { operation, options, deadline, url } = call;
-    const { body: stream, signal } = options;
+    const { signal } = call.options;
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call);
       const requestId = this.newRequestId();
       const request = toHttpRequest(call, this.options, requestId);
-      const attempt = { number: attempts, url, request, stream, safety: operation.safety, deadline, signal };
-      const result = await runAttempt(this.options, attempt);
+      const result = await runAttempt(this.options, call, request, attempts);
       const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
       if (response && isSuccess(result)) return { response };
       const next = this.decideNext(result, call, attempts);

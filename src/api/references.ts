@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
-import { NotFoundError, UsageError, withHint } from '../errors.ts';
+import { NotFoundError, UsageError } from '../errors.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 import { itemError } from './list-failure.ts';
@@ -46,9 +46,8 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
 export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
-  const toCandidate = ({ space_id: id, name, external_space_id }: ListedSpace) => ({ id, name, external_space_id });
   const list = { list: 'listSpaces', resource: 'space', command: 'partnerctl spaces list' } as const;
-  return await findUnique(http, reference, { ...list, rows: listSpaces(http), toCandidate });
+  return await findUnique(http, reference, { ...list, rows: listSpaces(http), idOf: ({ space_id }) => space_id });
 }
 
 /** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */
@@ -58,9 +57,9 @@ export async function resolveAgentId(http: Http, spaceId: string, reference: Age
 
 /** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `listAgents` */
 export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
-  const toCandidate = ({ agent_id: id, name }: ListedAgent) => ({ id, name });
   const list = { list: 'listAgents', resource: 'agent', command: `partnerctl agents list ${spaceId}` } as const;
-  return await findUnique(http, reference, { ...list, rows: listAgents(http, spaceId), toCandidate });
+  const rows = listAgents(http, spaceId);
+  return await findUnique<ListedAgent>(http, reference, { ...list, rows, idOf: ({ agent_id }) => agent_id });
 }
 
 /** Looks for an agent in every space that the token can access. @throws NotFoundError if none has it */
@@ -76,10 +75,10 @@ export async function findAgentAnywhere(http: Http, agentId: string): Promise<Li
 }
 
 /** What a reference may name. */
-interface Candidate {
-  readonly id: string;
+interface Named {
   readonly name: string | undefined;
   readonly external_space_id?: string | null | undefined;
+  readonly item: JsonObject;
 }
 
 /** A list in which a reference is looked up. */
@@ -89,54 +88,50 @@ interface Lookup<Row> {
   /** The command that shows the list. */
   readonly command: string;
   readonly rows: AsyncIterable<Row>;
-  readonly toCandidate: (row: Row) => Candidate;
+  readonly idOf: (row: Row) => string;
 }
 
 const MAX_CANDIDATES = 10;
 
 /** Reads the whole list, because a second match makes the reference ambiguous. @throws as `resolveSpaceId` */
-async function findUnique<Row extends { readonly item: JsonObject }>(
+async function findUnique<Row extends Named>(
   { contract }: Http,
   { by, value }: Reference,
-  { list, resource, command, rows, toCandidate }: Lookup<Row>,
+  { list, resource, command, rows, idOf }: Lookup<Row>,
 ): Promise<Row> {
   const field = by === 'id' ? `${resource}_id` : by;
-  const wanted = by === 'id' ? canonicalId(value) : value;
   const matches = new Map<string, Row>();
   const all: Row[] = [];
-  let hasField = false;
+  // A list without the field cannot prove that nothing matches.
+  let isProof = false;
   for await (const row of rows) {
-    const candidate = toCandidate(row);
-    const found = by === 'id' ? canonicalId(candidate.id) : candidate[by];
-    hasField ||= found !== undefined;
+    const found = by === 'id' ? canonicalId(idOf(row)) : row[by];
+    isProof ||= found !== undefined;
     // Pages shift while a list grows, so an item may appear twice.
-    if (found === wanted) matches.set(candidate.id, row);
+    if (found === (by === 'id' ? canonicalId(value) : value)) matches.set(idOf(row), row);
     if (all.length < MAX_CANDIDATES) all.push(row);
   }
   const [match, ...others] = matches.values();
   if (match && others.length === 0) return match;
   const [first] = all;
-  if (first && !hasField) {
-    // Such a list cannot prove that nothing matches.
+  if (first && !isProof) {
     const message = `The service lists ${resource}s without their ${field}, so they cannot be matched by it.`;
     const leaf = by === 'name' ? (`${resource}.name` as const) : 'space.external_space_id';
-    const shape = fieldsOf(first.item, resource, contract).unreadable(leaf, message);
-    throw withHint(itemError(shape, OPERATIONS[list]), {
-      hint: `Or use the ${resource}_id. List them with: ${command}`,
-    });
+    throw itemError(fieldsOf(first.item, resource, contract).unreadable(leaf, message), OPERATIONS[list]);
   }
-  const candidates = (match ? [...matches.values()] : all).map(toCandidate);
-  const lines = candidates.map(({ id, name, external_space_id: external }) =>
-    [id, name, external && `ext:${external}`].filter(Boolean).join(' · '),
+  const candidates = [...(match ? matches.values() : all)].slice(0, MAX_CANDIDATES);
+  const lines = candidates.map((row) =>
+    [idOf(row), row.name, row.external_space_id && `ext:${row.external_space_id}`].filter(Boolean).join(' · '),
   );
   const info = {
-    why: lines.slice(0, MAX_CANDIDATES).join('\n') || `The list has no ${resource}s.`,
-    details: { candidates: candidates.map(({ id }) => id) },
+    why: lines.join('\n') || `The list has no ${resource}s.`,
+    hint: `List all ${resource}s with: ${command}`,
+    details: { candidates: candidates.map(idOf) },
   };
   const named = `the ${field} ${JSON.stringify(value)}`;
   if (match) {
     const hint = `Use the ${resource}_id of the one you mean.`;
     throw new UsageError(`${matches.size} ${resource}s have ${named}.`, { ...info, hint });
   }
-  throw new NotFoundError(`No ${resource} has ${named}.`, { ...info, hint: `List all ${resource}s with: ${command}` });
+  throw new NotFoundError(`No ${resource} has ${named}.`, info);
 }

@@ -60,7 +60,7 @@ const BODY_TIMEOUT_MS = 30_000;
 export class Transport {
   private readonly origin: string;
   private readonly proxy: HttpsProxy | undefined;
-  private opener: Promise<() => Dispatcher> | undefined;
+  private open: (() => Dispatcher) | undefined;
   /** Keeps its connections open between requests. */
   private shared: Dispatcher | undefined;
 
@@ -75,13 +75,14 @@ export class Transport {
    * @throws only errors from the source of a streamed body
    */
   async send(request: HttpRequest): Promise<TransportResult> {
-    this.opener ??= this.loadOpener();
-    const open = await this.opener;
+    // Not every command needs undici.
+    const { dispatcherOpener } = await import('./undici.ts');
+    this.open ??= dispatcherOpener(this.origin, this.proxy);
     if (!request.freshConnection) {
-      this.shared ??= open();
+      this.shared ??= this.open();
       return await this.exchange(request, this.shared);
     }
-    const dispatcher = open();
+    const dispatcher = this.open();
     try {
       return await this.exchange(request, dispatcher);
     } finally {
@@ -91,12 +92,6 @@ export class Transport {
 
   async close(): Promise<void> {
     await this.shared?.destroy();
-  }
-
-  /** Loads undici, which not every command needs. */
-  private async loadOpener(): Promise<() => Dispatcher> {
-    const { dispatcherOpener } = await import('./undici.ts');
-    return dispatcherOpener(this.origin, this.proxy);
   }
 
   private async exchange(request: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {

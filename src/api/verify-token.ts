@@ -13,18 +13,6 @@ interface TokenCheck {
   readonly error: PartnerctlError | undefined;
 }
 
-/** Returns the method and the address of an operation that needs no parameters. */
-export function describeCall({ contract, baseUrl }: Http, { leaf }: Operation): string {
-  const [method, path] = contract.leaf(leaf).value.split(' ');
-  return `${method} ${baseUrl}${path}`;
-}
-
-/** Calls a list, to see whether the service accepts the token. @throws PartnerctlError, also if it is not JSON */
-export async function tryToken(http: Http, operation: Operation = OPERATIONS.listSpaces): Promise<void> {
-  const response = await http.call(operation);
-  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
-}
-
 /** Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs. */
 export async function verifyToken(http: Http): Promise<TokenCheck> {
   const first = await check(http, OPERATIONS.listSpaces);
@@ -34,13 +22,16 @@ export async function verifyToken(http: Http): Promise<TokenCheck> {
 }
 
 async function check(http: Http, operation: Operation): Promise<TokenCheck> {
-  const verified_by = describeCall(http, operation);
+  const [method, path] = http.contract.leaf(operation.leaf).value.split(' ');
+  const verified_by = `${method} ${http.baseUrl}${path}`;
   try {
-    await tryToken(http, operation);
+    const response = await http.call(operation);
+    response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
     return { status: 'accepted', verified_by, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const { status } = error.info;
-    return { status: status === 401 ? 'rejected' : status === 403 ? 'forbidden' : 'unknown', verified_by, error };
+    if (status === 401) return { status: 'rejected', verified_by, error };
+    return { status: status === 403 ? 'forbidden' : 'unknown', verified_by, error };
   }
 }

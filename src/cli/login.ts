@@ -1,10 +1,9 @@
-import { describeCall, tryToken } from '../api/verify-token.ts';
+import { verifyToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { type Profile, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
 import { resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { CredentialsError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { askSecret, askText } from './prompts.ts';
 
@@ -49,21 +48,20 @@ async function findBaseUrl(context: Context, stored: Profile = {}): Promise<stri
 }
 
 /**
- * Verifies the token with a read. A token that may not list spaces (403) is still valid.
+ * Verifies the token with a read. A token that may not read (403) is still valid.
  * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
  * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
 async function verify(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
   const http = await context.httpTo(baseUrl, token, source);
-  const call = describeCall(http, OPERATIONS.listSpaces);
-  context.progress.start(`Verifying the token: ${call}`);
-  try {
-    await tryToken(http);
-  } catch (error) {
-    if (!(error instanceof CredentialsError) || error.info.status !== 403) throw error;
-    await context.warn(`The service accepts the token, but the token cannot list spaces (403): ${call}`);
+  context.progress.start('Verifying the token');
+  const { status, verified_by, error } = await verifyToken(http);
+  if (status === 'forbidden') {
+    await context.warn(`The service accepts the token, but the token cannot list spaces (403): ${verified_by}`);
+  } else if (error) {
+    throw error;
   }
-  return call;
+  return verified_by;
 }
 
 /**

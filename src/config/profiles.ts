@@ -1,10 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError, NotFoundError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
+import { NotFoundError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { writeJson } from './write-json.ts';
+import { damagedFile, readJson, writeJson } from './json-file.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -46,22 +45,13 @@ export function profilesPath(directory: string): string {
 
 const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
-/** @throws Error if the text is not what `updateProfiles` writes */
-function parseProfiles(text: string): Profiles {
-  const stored: unknown = JSON.parse(text);
-  if (!isJsonObject(stored)) throw new Error('not an object');
-  const { current, profiles = {} } = stored;
-  const entries = Object.entries(isJsonObject(profiles) ? profiles : {}).map(([name, profile]): [string, Profile] => {
-    if (!isJsonObject(profile)) throw new Error(`${name} is not an object`);
-    const texts = TEXTS.flatMap((key) => (typeof profile[key] === 'string' ? [[key, profile[key]]] : []));
-    // Treat a damaged value as protection.
-    const isProtected = profile.protected !== undefined && profile.protected !== false;
-    return [name, { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) }];
-  });
-  return {
-    current: typeof current === 'string' ? current : DEFAULT_PROFILE,
-    profiles: Object.fromEntries(entries),
-  };
+/** @throws InputError if it is not what `updateProfiles` writes */
+function parseProfile(path: string, name: string, profile: unknown): Profile {
+  if (!isJsonObject(profile)) throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
+  const texts = TEXTS.flatMap((key) => (typeof profile[key] === 'string' ? [[key, profile[key]]] : []));
+  // Treat a damaged value as protection.
+  const isProtected = profile.protected !== undefined && profile.protected !== false;
+  return { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) };
 }
 
 /**
@@ -71,20 +61,12 @@ function parseProfiles(text: string): Profiles {
  */
 export async function readProfiles(directory: string): Promise<Profiles> {
   const path = profilesPath(directory);
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return NO_PROFILES;
-    throw new LocalError(`The profiles in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
-  }
-  try {
-    return parseProfiles(text);
-  } catch {
-    throw new InputError(`The profiles in ${path} are damaged.`, {
-      hint: 'Repair the file, or move it away and run `partnerctl login` again.',
-    });
-  }
+  const { current, profiles = {} } = readJson(path) ?? {};
+  const entries = Object.entries(isJsonObject(profiles) ? profiles : {});
+  return {
+    current: typeof current === 'string' ? current : DEFAULT_PROFILE,
+    profiles: Object.fromEntries(entries.map(([name, profile]) => [name, parseProfile(path, name, profile)])),
+  };
 }
 
 /** Changes the profiles. Pure. */
@@ -97,7 +79,7 @@ export type ProfilesChange = (profiles: Profiles) => Profiles;
  */
 export async function updateProfiles(directory: string, change: ProfilesChange): Promise<Profiles> {
   const changed = change(await readProfiles(directory));
-  await writeJson(profilesPath(directory), `The profiles in ${directory}`, changed);
+  await writeJson(profilesPath(directory), changed);
   return changed;
 }
 

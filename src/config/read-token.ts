@@ -13,37 +13,24 @@ export interface TokenReaders {
   readonly signal: AbortSignal;
 }
 
-/** In bytes, which are characters: a token is ASCII. */
-const MAX_TOKEN_LENGTH = 16 * 1024;
-
-/**
- * Reads the first line that is not blank, without waiting for the end of the stream.
- * @returns '' if there is none
- * @throws CredentialsError if the line is too long for a token; the stream's error
- */
-async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: string): Promise<string> {
+/** Reads the first line that is not blank, without waiting for the end of the stream. @returns '' if there is none */
+async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<string> {
   let text = '';
   for await (const chunk of chunks) {
     text += String(chunk);
     const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
-    if ((line ?? text).length > MAX_TOKEN_LENGTH) {
-      throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
-        hint: 'The first line must be only the token.',
-      });
-    }
     if (line !== undefined) return line;
   }
   return text;
 }
 
 /** Reads the first line of a token file, or of standard input. @throws CredentialsError; the signal's reason */
-async function readTokenFile({ value: path, from, replaceHint }: TokenSource, readers: TokenReaders): Promise<string> {
+async function readTokenFile({ value: path, replaceHint }: TokenSource, readers: TokenReaders): Promise<string> {
   const { stdin, signal } = readers;
   try {
-    return await readFirstLine(path === '-' ? readStdin(stdin(), signal) : readFileChunks(path, signal), from);
+    return await readFirstLine(path === '-' ? readStdin(stdin(), signal) : readFileChunks(path, signal));
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof CredentialsError) throw error;
     const why = describeFileError(error);
     throw new CredentialsError(`The token file ${path} cannot be read.`, { why, hint: replaceHint, cause: error });
   }
@@ -62,7 +49,7 @@ async function runTokenCommand(command: string, from: string, signal: AbortSigna
   const { stdout } = child;
   try {
     // Closing the pipe after the first line would make the command fail.
-    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), from).finally(() => stdout.resume());
+    const line = readFirstLine(stdout.iterator({ destroyOnReturn: false })).finally(() => stdout.resume());
     const success = once(child, 'exit', { signal }).then(([code, killedBy]) => {
       if (code === 0) return;
       throw new CredentialsError(`${toSentenceCase(from)} failed.`, {

@@ -16,8 +16,6 @@ export interface TokenSource extends Sourced<string> {
   readonly kind: 'text' | 'file' | 'command';
   /** How to provide a valid token there. One sentence. */
   readonly replaceHint: string;
-  /** The profile that stores it; undefined for one from a flag or the environment. */
-  readonly profile?: string;
 }
 
 export interface ServiceSettings {
@@ -68,25 +66,16 @@ export function tokenFileSource(path: string): TokenSource {
   return { kind: 'file', value: path, from, replaceHint: `Put a valid token into ${path === '-' ? from : path}.` };
 }
 
+function variableToken(value: string): TokenSource {
+  const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
+  return { kind: 'text', value, from: 'PARTNER_TOKEN', replaceHint };
+}
+
 function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
   const from = nameProfile(profile);
   const replaceHint = `Store a valid token with: partnerctl login --profile ${shellQuote(profile)}`;
-  if (command) return { kind: 'command', value: command, from: `${from}'s token_command`, replaceHint, profile };
-  return token ? { kind: 'text', value: token, from, replaceHint, profile } : undefined;
-}
-
-/** The sources that have a token, the one in use first. */
-function tokenSources(
-  { tokenFile }: GlobalFlags,
-  { PARTNER_TOKEN }: Environment,
-  stored: TokenSource | undefined,
-): readonly TokenSource[] {
-  const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
-  const variable: TokenSource | undefined = PARTNER_TOKEN
-    ? { kind: 'text', value: PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint }
-    : undefined;
-  const file = tokenFile && tokenFileSource(tokenFile);
-  return [file, variable, stored].flatMap((source) => source || []);
+  if (command) return { kind: 'command', value: command, from: `${from}'s token_command`, replaceHint };
+  return token ? { kind: 'text', value: token, from, replaceHint } : undefined;
 }
 
 function selectProfile({ value: name, from }: Sourced<string>, profiles: Profiles): Profile {
@@ -137,13 +126,18 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const selected = selectProfile(profile, profiles);
   const { base_url: own } = selected;
   const isForeign = own !== undefined && !isSameService(own, baseUrl.value);
-  const tokens = tokenSources(flags, env, profileToken(selected, profile.value));
+  const stored = profileToken(selected, profile.value);
+  const tokens = [
+    flags.tokenFile ? tokenFileSource(flags.tokenFile) : [],
+    env.PARTNER_TOKEN ? variableToken(env.PARTNER_TOKEN) : [],
+    stored ?? [],
+  ].flat();
   const [token] = tokens;
   return {
     profile,
     baseUrl,
     token,
-    tokenService: isForeign && token?.profile !== undefined ? own : undefined,
+    tokenService: isForeign && token === stored && stored ? own : undefined,
     shadowed: [...describeShadowed('base URL', urls), ...describeShadowed('token', tokens)],
   };
 }

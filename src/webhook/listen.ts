@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
@@ -18,7 +17,6 @@ import { createVerifier, type Verifier } from './verify.ts';
 export interface ListenContext {
   readonly env: Environment;
   readonly clock: Clock;
-  readonly io: { readonly stdin: Readable };
   /** Ends the listening: Ctrl-C or --timeout. */
   readonly abortSignal: AbortSignal;
   readonly config: { readonly directory: string };
@@ -62,9 +60,9 @@ export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...opt
 
 /** @throws UsageError if the scheme needs a secret and none is given, or it does not fit the scheme */
 async function openVerifier(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<Verifier> {
-  const { env, io, abortSignal, addSecret } = context;
+  const { env, abortSignal, addSecret } = context;
   if (!scheme) return createVerifier(scheme, []);
-  const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  const found = await readWebhookSecrets(secretFile, env, abortSignal);
   if (!found) {
     throw new UsageError('--verify needs the secret of the webhook.', {
       hint: 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.',

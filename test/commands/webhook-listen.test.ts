@@ -119,20 +119,12 @@ describe('the verification of webhook listen', () => {
     expect(await deliver(fromFile.url, 'b', 'x', old)).toBe(200);
   });
 
-  test('supports other signature schemes by flags, with the secret from standard input', async () => {
+  test('supports other signature schemes by flags', async () => {
     const flags = ['--header', 'X-Signature', '--prefix', 'v0=', '--encoding', 'base64', '--algorithm', 'sha512'];
-    const listening = await startListening(
-      [
-        '--verify',
-        'hmac',
-        ...flags,
-        '--signed-content',
-        'v0:{timestamp:X-Time}:{id:X-Id}:{body}',
-        '--secret-file',
-        '-',
-      ],
-      { stdin: 'key\n' },
-    );
+    const signed = ['--signed-content', 'v0:{timestamp:X-Time}:{id:X-Id}:{body}'];
+    const file = join(tempDirectory(), 'hook.key');
+    writeFileSync(file, 'key\n');
+    const listening = await startListening(['--verify', 'hmac', ...flags, ...signed, '--secret-file', file]);
     const time = String(Math.floor(Date.now() / 1000));
     const signature = createHmac('sha512', 'key').update(`v0:${time}:id-1:x`).digest('base64');
     const headers = { 'x-signature': `v0=${signature}`, 'x-time': time, 'x-id': 'id-1' };

@@ -40,10 +40,7 @@ export const listen = () =>
         .choices(['none', 'standard-webhooks', 'hmac'])
         .default('none'),
     )
-    .option(
-      '--secret-file <path>',
-      'read the secret from a file, or from standard input with -; several, one per line, are all valid',
-    )
+    .option('--secret-file <path>', 'read the secret from a file; several, one per line, are all valid')
     .option('--header <name>', 'hmac: the header with the signature')
     .option('--prefix <text>', 'hmac: the text before the signature, such as sha256=')
     .addOption(

@@ -1,21 +1,8 @@
-import { lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  configDirectory,
-  type Profiles,
-  profilesPath,
-  readProfiles,
-  updateProfiles,
-} from '../../../src/config/profiles.ts';
+import { configDirectory, readProfiles, updateProfiles } from '../../../src/config/profiles.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
-
-const STORED: Profiles = {
-  current: 'acme',
-  profiles: { acme: { base_url: 'https://api.test/v1', token: 'pat_secret' } },
-};
 
 it('property: reads back what was written, whatever the names', async () => {
   const directory = tempDirectory();
@@ -31,15 +18,6 @@ it('property: reads back what was written, whatever the names', async () => {
     }),
     { numRuns: propertyRuns(30) },
   );
-});
-
-it('changes the file that a symbolic link points to', async () => {
-  const [directory, target] = [tempDirectory(), join(tempDirectory(), 'dotfiles.json')];
-  writeFileSync(target, '{}');
-  symlinkSync(target, profilesPath(directory));
-  await updateProfiles(directory, () => STORED);
-  expect(lstatSync(profilesPath(directory)).isSymbolicLink()).toBe(true);
-  expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(STORED);
 });
 
 it.each([

@@ -45,16 +45,6 @@ it('reads the first line of a file or of standard input that is not blank, witho
   await expect(read('file', `${path}.none`)).rejects.toThrow(`${path}.none`);
 });
 
-it.each<[string, TokenSource['kind'], string, Readable?]>([
-  ['an endless command', 'command', "yes x | tr -d '\\n'"],
-  ['standard input', 'file', '-', Readable.from(['x'.repeat(20_000)])],
-])('rejects a first line of %s that is longer than a token', async (_, kind, value, stdin) => {
-  const error = await read(kind, value, stdin).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(CredentialsError);
-  expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
-  expect(String(error)).not.toContain('xxx');
-});
-
 it('does not wait for a background process that keeps the pipe of a command open', async () => {
   const pidFile = join(tempDirectory(), 'pid');
   expect(await read('command', `echo pat_command; sleep 600 & echo $! > ${pidFile}`)).toBe('pat_command');

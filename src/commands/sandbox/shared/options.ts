@@ -24,5 +24,5 @@ export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
     .option('--webhook <url>', 'deliver each completed assistant message to this URL of this machine')
     .option(
       '--secret-file <path>',
-      'read the secret that signs the deliveries from a file, or from standard input with - (PARTNER_WEBHOOK_SECRET holds the secret itself); by default a new one, which is shown',
+      'read the secret that signs the deliveries from a file (PARTNER_WEBHOOK_SECRET holds the secret itself); by default a new one, which is shown',
     );

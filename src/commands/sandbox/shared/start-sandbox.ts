@@ -53,8 +53,8 @@ const SCRIPT = [
 
 /** Reads the secret that the user gave: the first, if there are several. @throws UsageError if it cannot sign */
 async function readSecret(secretFile: string | undefined, context: Context): Promise<string | undefined> {
-  const { env, io, abortSignal: signal } = context;
-  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal });
+  const { env, abortSignal: signal } = context;
+  const given = await readWebhookSecrets(secretFile, env, signal);
   if (!given) return undefined;
   given.secrets.forEach(context.addSecret);
   const [secret = ''] = given.secrets;
