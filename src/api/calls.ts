@@ -1,13 +1,20 @@
-import { type ListedAgent, readAgent } from '../contract/agents.ts';
-import { type ChatSource, readChatSource } from '../contract/chat-source.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
-import { type ListedSpace, readSpace } from '../contract/spaces.ts';
-import { readUploadId, type UploadKind } from '../contract/uploads.ts';
+import {
+  type ChatSource,
+  type ListedAgent,
+  type ListedSpace,
+  type ProvisionResponse,
+  readAgent,
+  readChatSource,
+  readProvisionResponse,
+  readSpace,
+  readUploadId,
+  type UploadKind,
+} from '../contract/resources.ts';
 import type { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';

@@ -1,8 +1,7 @@
-import type { ListedAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { ListedSpace } from '../contract/spaces.ts';
+import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import { listAgents, listSpaces } from './calls.ts';

@@ -1,4 +1,3 @@
-import { readAgent } from './agents.ts';
 import type { Contract, Leaf } from './contract.ts';
 import { readCronJob } from './cron.ts';
 import { ESSENTIAL, type ListedResource } from './field-names.ts';
@@ -6,7 +5,7 @@ import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { fieldsOfResource, type LeafName } from './leaves.ts';
 import { readMessage } from './messages.ts';
-import { readSpace } from './spaces.ts';
+import { readAgent, readSpace } from './resources.ts';
 import { UnknownShape } from './unknown-shape.ts';
 
 /** Whether responses of the service confirm a leaf. */

@@ -2,11 +2,10 @@ import type { ApiResponse } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { listItems } from '../api/list.ts';
 import { probeSession, type SessionProbe } from '../api/session-probe.ts';
-import { readAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { readAgent, readSpace } from '../contract/resources.ts';
 import { SCOPE, type Scope } from '../contract/scopes.ts';
-import { readSpace } from '../contract/spaces.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 

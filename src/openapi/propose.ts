@@ -1,6 +1,4 @@
-import { readAgent } from '../contract/agents.ts';
 import { pathOfList, readList } from '../contract/body.ts';
-import { readChatSource } from '../contract/chat-source.ts';
 import { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
@@ -15,10 +13,8 @@ import {
   type OperationLeaf,
 } from '../contract/leaves.ts';
 import { readAcknowledgement, readMessage } from '../contract/messages.ts';
-import { readProvisionResponse } from '../contract/provisioning.ts';
-import { readSpace } from '../contract/spaces.ts';
+import { readAgent, readChatSource, readProvisionResponse, readSpace, readUploadId } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
-import { readUploadId } from '../contract/uploads.ts';
 import { openDocument } from './document.ts';
 import { type Endpoint, findEndpoint } from './endpoints.ts';
 import { exampleOf } from './example.ts';

@@ -1,6 +1,5 @@
 import { type ChatSetup, chatDifferences } from '../chat/chat-fields.ts';
-import type { ListedAgent } from '../contract/agents.ts';
-import type { ChatSource } from '../contract/chat-source.ts';
+import type { ChatSource, ListedAgent } from '../contract/resources.ts';
 import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { Observation } from './observe.ts';

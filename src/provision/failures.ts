@@ -1,4 +1,4 @@
-import type { ProvisionResponse } from '../contract/provisioning.ts';
+import type { ProvisionResponse } from '../contract/resources.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import {
   InterruptedError,

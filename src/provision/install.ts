@@ -1,7 +1,7 @@
 import { provisionSpace, setUpChatSource } from '../api/calls.ts';
 import { backoffMs } from '../api/retry.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
-import type { ListedAgent } from '../contract/agents.ts';
+import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';

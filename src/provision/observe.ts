@@ -1,11 +1,10 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list-failure.ts';
-import type { ListedAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { ListedSpace } from '../contract/spaces.ts';
+import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { isTokenRejected, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { SpaceFact } from './space-record.ts';

@@ -1,5 +1,5 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
-import type { ListedAgent } from '../contract/agents.ts';
+import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
 import type { CronJob } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';

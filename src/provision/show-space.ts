@@ -1,8 +1,7 @@
 import { listAgents } from '../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { findSpace, parseReference } from '../api/references.ts';
-import type { ListedAgent } from '../contract/agents.ts';
-import type { ListedSpace } from '../contract/spaces.ts';
+import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import type { AgentIds } from '../cron/find-agent.ts';

@@ -1,4 +1,4 @@
-import type { UploadKind } from '../contract/uploads.ts';
+import type { UploadKind } from '../contract/resources.ts';
 import {
   InterruptedError,
   LocalError,

@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { createUpload, type OnceLimits } from '../api/calls.ts';
 import { formBody } from '../api/form-body.ts';
 import type { Http } from '../api/http.ts';
-import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
+import { fileFieldOf, type UploadKind } from '../contract/resources.ts';
 import { stopsRun } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import { createOnce, type OnceDeps, type Result } from '../state/once.ts';

@@ -1,7 +1,7 @@
 import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import type { ListedAgent } from '../../contract/agents.ts';
+import type { ListedAgent } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 

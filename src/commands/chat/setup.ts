@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
-import type { ChatSource } from '../../contract/chat-source.ts';
+import type { ChatSource } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';

@@ -1,7 +1,7 @@
 import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import type { ListedSpace } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { ListedSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 /** `yes` or `no`; a value that is not a boolean is shown unchanged. */

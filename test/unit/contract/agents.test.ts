@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readAgent } from '../../../src/contract/agents.ts';
 import { Contract } from '../../../src/contract/contract.ts';
+import { readAgent } from '../../../src/contract/resources.ts';
 
 const read = (agent: object) => readAgent({ agent_id: 'a', ...agent }, new Contract());
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readAcknowledgement } from '../../../src/contract/messages.ts';
-import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
+import { readProvisionResponse, readUploadId } from '../../../src/contract/resources.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
-import { readUploadId } from '../../../src/contract/uploads.ts';
 
 /* What a write has created, in the envelopes of its responses. */
 

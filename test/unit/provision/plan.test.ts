@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ListedAgent } from '../../../src/contract/agents.ts';
+import type { ListedAgent } from '../../../src/contract/resources.ts';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import type { Observation } from '../../../src/provision/observe.ts';
 import { plannedSteps, planSpace } from '../../../src/provision/plan.ts';
