@@ -38,7 +38,7 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
 }
 
 /** The settings of an API chat source. What the service does not show is undefined. */
-export interface SourceSettings {
+interface SourceSettings {
   readonly name: string | undefined;
   readonly reply_capable: boolean | undefined;
   readonly routing_mode: string | undefined;
