@@ -2,26 +2,36 @@ import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure } from '../api/list-failure.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
 import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
-import type { Log } from '../state/log.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { findAgent } from './find-agent.ts';
 import { cronKey, JOBS, type JobData, type JobIdentity, type JobStanding, matchIdentity, toJobData } from './job.ts';
 import type { JobSelection } from './job-flags.ts';
 import { completeSchedule } from './schedule.ts';
-import { JOB_LIST, jobSourceOf, readJobList } from './service-jobs.ts';
+import { JOB_LIST, listNamedJobs, readJobList } from './service-jobs.ts';
 
-/** What `adoptJob` and `forgetJob` need. */
-export interface ChangeDeps extends Pick<CronContext, 'command'> {
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
-  readonly confirm: (question: string) => Promise<void>;
-  /** Called before a wait for another process, with the milliseconds that it may take. */
-  readonly onWait: (leftMs: number) => void;
+export type ChangeContext = Pick<
+  CronContext,
+  'log' | 'clock' | 'abortSignal' | 'command' | 'progress' | 'isInteractive' | 'confirm'
+>;
+export type ForgetContext = ChangeContext & Pick<CronContext, 'http' | 'baseUrl'>;
+
+/** Waits until others can no longer create the job. @param skipUnknown whether not to wait for requests that were sent */
+async function waitForOwners(context: ChangeContext, { open }: JobStanding, skipUnknown: boolean): Promise<void> {
+  const { clock, abortSignal: signal, progress } = context;
+  const log = await context.log();
+  await waitOutLeases({ log, clock, signal }, JOBS, new Set(open.map(({ id }) => id)), {
+    skipUnknown,
+    onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
+  });
+}
+
+/** @param yes whether the user confirmed in advance @throws UsageError if the user declines or cannot be asked */
+async function confirmChange(context: ChangeContext, yes: boolean, question: string): Promise<void> {
+  context.progress.stop();
+  if (yes || (context.isInteractive && (await context.confirm(question)))) return;
+  throw new UsageError('Not confirmed. Nothing was changed.', { hint: 'To answer in advance, add --yes.' });
 }
 
 function dataOf({ objects, open }: JobStanding): JobData | undefined {
@@ -35,15 +45,81 @@ function unknownJobError({ command }: Pick<CronContext, 'command'>, named: strin
   });
 }
 
+function unnamedError({ command }: Pick<CronContext, 'command'>): UsageError {
+  return new UsageError('No job is named.', {
+    hint: `Give --agent and --name. To see what the state has: ${command(['state', 'show'])}`,
+  });
+}
+
+/** Calls the service only to look up an agent by name. */
+async function identify(
+  context: Pick<CronContext, 'http' | 'progress'>,
+  { name, ...agent }: Exclude<JobSelection, string>,
+  origin: string | undefined,
+): Promise<JobIdentity> {
+  if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
+  return { origin, agent_id: await findAgent(context, agent), name };
+}
+
+/** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read, now or later */
+async function fetchListed(context: CronContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
+  context.progress.start('Reading the jobs');
+  const list = await readJobList(listNamedJobs(http)).catch(async (error: unknown) => {
+    if (!(error instanceof ListUnavailable) || isTokenRejected(error.reason)) {
+      const reason = error instanceof ListUnavailable ? error.reason : error;
+      throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
+    }
+    await context.warn(`Cannot check whether the service has ${cronJobId}: ${error.message}`);
+    return undefined;
+  });
+  const listed = list?.jobs.get(cronJobId);
+  if (listed || !list) return listed;
+  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
+    hint: `Nothing was changed. To see the jobs that the service has: ${context.command(['cron', 'list'])}`,
+  });
+}
+
+/**
+ * Records a job of the service as the selected job; without a selection, as the one that the list shows.
+ * @param yes whether to do so without asking
+ * @throws as `adoptJob`; NotFoundError if the service does not list it; UsageError if the list does not tell what job it is
+ */
+export async function adopt(
+  context: CronContext,
+  cronJobId: string,
+  selection: JobSelection | undefined,
+  yes: boolean,
+) {
+  const http = await context.http();
+  const origin = http.baseUrl;
+  const log = await context.log();
+  // A state that cannot be used is reported as such, not as a failure of the list.
+  const all = standings(await log.read(), JOBS);
+  const known = typeof selection === 'string' ? dataOf(standingOf(all, selection)) : undefined;
+  if (typeof selection === 'string' && known?.origin !== origin) throw unknownJobError(context, selection);
+  const listed = await fetchListed(context, http, cronJobId);
+  const { agent_id, name } = listed ?? {};
+  const shown = typeof agent_id === 'string' && typeof name === 'string' ? { origin, agent_id, name } : undefined;
+  const named = typeof selection === 'object' ? await identify(context, selection, origin) : shown;
+  const job = known ?? named;
+  if (!job) throw unnamedError(context);
+  return await adoptJob(context, cronJobId, job, { yes, listed });
+}
+
 /**
  * Records a job of the service as the job of this agent and name.
- * @param listed the job as the service lists it; undefined if the list cannot be read
+ * @param options `listed` the job as the service lists it; undefined if the list cannot be read
  * @returns its key and what was recorded
- * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError if the state cannot be read or
- *   written
+ * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError if the state cannot be read
+ *   or written
  */
-export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobIdentity, listed?: ListedCronJob) {
-  const { log } = deps;
+export async function adoptJob(
+  context: ChangeContext,
+  cron_job_id: string,
+  job: JobIdentity,
+  { yes, listed }: { readonly yes: boolean; readonly listed: ListedCronJob | undefined },
+) {
+  const log = await context.log();
   const { agent_id, name } = job;
   if (listed && matchIdentity(listed, agent_id, name) === 'no') {
     throw new InputError(`${cron_job_id} is another job.`, {
@@ -54,8 +130,8 @@ export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobId
   const key = cronKey(job);
   const standing = standingOf(standings(await log.read(), JOBS), key);
   const of = standing.open.map(({ id }) => id);
-  await waitOutLeases(deps, JOBS, new Set(of), { skipUnknown: true, onWait: deps.onWait });
-  await deps.confirm(`Record ${cron_job_id} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
+  await waitForOwners(context, standing, true);
+  await confirmChange(context, yes, `Record ${cron_job_id} as job ${JSON.stringify(name)} of agent ${agent_id}?`);
   const { instructions, schedule } = listed ?? {};
   const shown = toJobData(job, { instructions, schedule: completeSchedule(schedule) });
   // The list may leave out a part of the content.
@@ -67,113 +143,29 @@ export async function adoptJob(deps: ChangeDeps, cron_job_id: string, job: JobId
 
 /**
  * Removes a job from the state, so that it can be created again. The job at the service stays.
- * @param target the job, or its key or id
- * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError if the state cannot be
- *   read or written
+ * @param selection the job, or its key or id
+ * @param yes whether to do so without asking
+ * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError if the state cannot
+ *   be read or written
  */
-export async function forgetJob(deps: ChangeDeps, target: string | JobIdentity) {
-  const { log } = deps;
+export async function forget(context: ForgetContext, selection: JobSelection | undefined, yes: boolean) {
+  if (!selection) throw unnamedError(context);
+  const log = await context.log();
   const all = standings(await log.read(), JOBS);
-  const [byId, ...others] = [...all].filter(([, { objects }]) => objects.some(({ object }) => object === target));
-  const typed = typeof target === 'string' ? target : cronKey(target);
+  // Several services may have a job with this id.
+  const [byId, ...others] = [...all].filter(([, { objects }]) => objects.some(({ object }) => object === selection));
+  const isTyped = typeof selection === 'string';
+  const typed = isTyped ? selection : cronKey(await identify(context, selection, await context.baseUrl()));
   const key = byId && others.length === 0 ? byId[0] : typed;
   const standing = standingOf(all, key);
   const job = dataOf(standing);
-  if (!job) throw unknownJobError(deps, typeof target === 'string' ? key : JSON.stringify(target.name));
+  if (!job) throw unknownJobError(context, isTyped ? selection : JSON.stringify(selection.name));
   // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
-  await waitOutLeases(deps, JOBS, new Set(standing.open.map(({ id }) => id)), { onWait: deps.onWait });
+  await waitForOwners(context, standing, false);
   const ids = standing.objects.map(({ object }) => object).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
-  await deps.confirm(
-    `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}? ${remains}; this only lets a job of that name be created again.`,
-  );
+  const what = `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}?`;
+  await confirmChange(context, yes, `${what} ${remains}; this only lets a job of that name be created again.`);
   await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
   return { key, job };
-}
-
-async function changeDeps(context: CronContext, yes: boolean): Promise<ChangeDeps> {
-  const { clock, abortSignal: signal, command, progress, isInteractive } = context;
-  return {
-    log: await context.log(),
-    clock,
-    signal,
-    command,
-    async confirm(question) {
-      progress.stop();
-      if (yes || (isInteractive && (await context.confirm(question)))) return;
-      throw new UsageError('Not confirmed. Nothing was changed.', { hint: 'To answer in advance, add --yes.' });
-    },
-    onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
-  };
-}
-
-/** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read, now or later */
-async function fetchListed(context: CronContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
-  context.progress.start('Reading the jobs');
-  const source = jobSourceOf(http, await context.log(), context.clock);
-  try {
-    const job = (await readJobList(source)).jobs.get(cronJobId);
-    if (job) return job;
-  } catch (error) {
-    const reason = error instanceof ListUnavailable ? error.reason : error;
-    if (!(error instanceof ListUnavailable) || isTokenRejected(reason)) {
-      throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
-    }
-    await context.warn(`Cannot check whether the service has ${cronJobId}: ${error.message}`);
-    return undefined;
-  }
-  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
-    hint: `Nothing was changed. To see the jobs that the service has: ${context.command(['cron', 'list'])}`,
-  });
-}
-
-/** Calls the service only to look up an agent by name. */
-async function identify(
-  context: CronContext,
-  { name, ...agent }: Exclude<JobSelection, string>,
-  origin: string | undefined,
-): Promise<JobIdentity> {
-  if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
-  return { origin, agent_id: await findAgent(context, agent), name };
-}
-
-function unnamedError({ command }: CronContext): UsageError {
-  return new UsageError('No job is named.', {
-    hint: `Give --agent and --name. To see what the state has: ${command(['state', 'show'])}`,
-  });
-}
-
-/**
- * Records a job of the service as the selected job.
- * @param selection undefined for the agent and the name that the service lists
- * @param yes whether to change the record without asking
- * @throws as `adoptJob`; NotFoundError if the service does not list it; UsageError if the list does not tell what job it is
- */
-export async function adopt(
-  context: CronContext,
-  cronJobId: string,
-  selection: JobSelection | undefined,
-  yes: boolean,
-) {
-  const http = await context.http();
-  const origin = http.baseUrl;
-  // A state that cannot be used is reported as such, not as a failure of the list.
-  const all = standings(await (await context.log()).read(), JOBS);
-  const known = typeof selection === 'string' ? dataOf(standingOf(all, selection)) : undefined;
-  if (typeof selection === 'string' && known?.origin !== origin) throw unknownJobError(context, selection);
-  const listed = await fetchListed(context, http, cronJobId);
-  const { agent_id, name } = listed ?? {};
-  const shown = typeof agent_id === 'string' && typeof name === 'string' ? { origin, agent_id, name } : undefined;
-  const named = typeof selection === 'object' ? await identify(context, selection, origin) : shown;
-  const job = known ?? named;
-  if (!job) throw unnamedError(context);
-  return await adoptJob(await changeDeps(context, yes), cronJobId, job, listed);
-}
-
-/** Removes the selected job from the state. @param yes whether to do so without asking @throws as `forgetJob` */
-export async function forget(context: CronContext, selection: JobSelection | undefined, yes: boolean) {
-  if (!selection) throw unnamedError(context);
-  const target =
-    typeof selection === 'string' ? selection : await identify(context, selection, await context.baseUrl());
-  return await forgetJob(await changeDeps(context, yes), target);
 }

@@ -1,6 +1,7 @@
 import { createJob } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { PartnerctlError } from '../errors.ts';
+import type { ListUnavailable } from '../api/list-failure.ts';
+import { RefusedError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import type { SendOptions } from '../state/once.ts';
@@ -9,7 +10,7 @@ import { type CreatedJob, type CreateOptions, createJobs, type WantedJob } from 
 import { createScheduleDescriber, type DescribeSchedule, type ScheduleTexts } from './describe-schedule.ts';
 import type { CronJob } from './job.ts';
 import { outcome } from './outcomes.ts';
-import { createHints, createJobLists, jobSourceOf } from './service-jobs.ts';
+import { JobLists, listNamedJobs } from './service-jobs.ts';
 
 /** The result of one job of a command. */
 export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
@@ -42,11 +43,28 @@ function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronCont
   return `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} exists as ${cron_job_id}. Its schedule could not be compared: the list does not show all of it, or not in a known form. Compare it at the service. If the list has its schedule or its time zone under another name, set it, such as: ${set}`;
 }
 
-/** Opens what creates the jobs of a command, which reads the service's list of jobs once, and warns of a schedule once. */
+/** What to do if the list of jobs cannot be read. A service that has none may refuse the request as invalid. */
+function listHint(failure: unknown, { command }: CronContext, dryRun: boolean): string {
+  const hint = dryRun ? 'Nothing was sent.' : 'The job was not sent: it may exist already, and only the list can tell.';
+  const isRefused = failure instanceof RefusedError && [400, 422].includes(failure.info.status ?? 0);
+  if (!isRefused) return hint;
+  return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;
+}
+
+/** Opens what creates the jobs of a command. */
 export function openJobs(context: CronContext, http: Http, log: Log, options: CreateOptions) {
   const { clock, abortSignal: signal, command, warn, progress } = context;
+  const warned = new Set<string>();
+  const warnOnce = async (topic: string, text: string): Promise<void> => {
+    if (!warned.has(topic)) await warn(text);
+    warned.add(topic);
+  };
   const describe = createScheduleDescriber(clock);
-  const lists = createJobLists(jobSourceOf(http, log, clock), createHints(context, options.dryRun));
+  const lists = new JobLists({
+    list: () => listNamedJobs(http),
+    clock,
+    hint: (failure) => listHint(failure, context, options.dryRun),
+  });
   const deps = {
     ...{ origin: http.baseUrl, log, clock, signal, lists, command },
     async post(job: CronJob, { timeoutMs, maySend }: SendOptions) {
@@ -54,19 +72,14 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
       explainInterrupt(context, posting);
       return await posting;
     },
-    onUnavailable: (error: PartnerctlError) =>
-      warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
+    onUnavailable: ({ message }: ListUnavailable) =>
+      warnOnce('list', `Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
   };
-  let isWarned = false;
-
   /** Creates the jobs, and yields each result as soon as it is known. */
   async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
     for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {
-      if (created.isScheduleUnknown && !isWarned) {
-        isWarned = true;
-        await warn(scheduleWarning(created, context));
-      }
+      if (created.isScheduleUnknown) await warnOnce('schedule', scheduleWarning(created, context));
       yield { ...created, ...(await describe(created.job.schedule)) };
     }
   }

@@ -1,3 +1,4 @@
+import { ListUnavailable } from '../api/list-failure.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
 import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -30,8 +31,8 @@ export interface CreateDeps extends Pick<Subject, 'command'> {
   /** Once it aborts, nothing more is sent. */
   readonly signal: AbortSignal;
   readonly lists: JobLists;
-  /** Called once if the list cannot be read at all: only the state prevents duplicates then. */
-  readonly onUnavailable: (reason: PartnerctlError) => Promise<void>;
+  /** Called if the list cannot be read at all: only the state prevents duplicates then. */
+  readonly onUnavailable: (reason: ListUnavailable) => Promise<void>;
   /**
    * Sends the POST once.
    * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
@@ -82,7 +83,6 @@ class CreateRun {
   private readonly awaited = new Map<Wanted, JobReservation>();
   /** Aborts after a failure that would repeat, such as a 402. */
   private readonly stop = new AbortController();
-  private isUnavailable = false;
 
   constructor(deps: CreateDeps, jobs: readonly WantedJob[], options: CreateOptions, emit: CreateRun['emit']) {
     const { origin, command } = deps;
@@ -180,7 +180,7 @@ class CreateRun {
   /** Reads the list for jobs, and decides. @returns those to create */
   private async decideByList<Each extends Wanted>(wanted: readonly Each[], view: LogView): Promise<readonly Each[]> {
     if (wanted.length === 0) return [];
-    const list = await this.readList().catch((error: unknown) => {
+    const list = await this.deps.lists.recent().catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
@@ -190,20 +190,16 @@ class CreateRun {
       for (const each of await this.decideAll(wanted, view, 'closed')) this.settleFailed(each, list);
       return [];
     }
+    if (list instanceof ListUnavailable) {
+      await this.deps.onUnavailable(list);
+      return await this.decideAll(wanted, view, 'closed');
+    }
     const isListed = ({ job }: Wanted): boolean => {
-      const { same, maybe } = list === 'closed' ? { same: [], maybe: [] } : findInList(list, job);
+      const { same, maybe } = findInList(list, job);
       return same.length + maybe.length > 0;
     };
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     return await this.decideAll(wanted, wanted.some(isListed) ? await this.readLog() : view, list);
-  }
-
-  private async readList(): Promise<JobList | 'closed'> {
-    const list = await this.deps.lists.recent();
-    if (list.kind === 'read') return list;
-    if (!this.isUnavailable) await this.deps.onUnavailable(list.reason);
-    this.isUnavailable = true;
-    return 'closed';
   }
 
   private async adopt(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
-import { NotFoundError, UsageError, withHint } from '../errors.ts';
+import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
@@ -12,7 +12,7 @@ import type { WantedJob } from './create.ts';
 import { findAgent } from './find-agent.ts';
 import type { CronJob } from './job.ts';
 import type { AgentInput } from './job-flags.ts';
-import { checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
+import { checkUniqueName, jobEntries, timezone } from './job-schema.ts';
 
 const owner = {
   agent: v.exactOptional(
@@ -23,22 +23,12 @@ const owner = {
   ),
 };
 
-const jobSchema = v.pipe(
-  mapping({ ...owner, ...jobEntries }),
-  v.title('Cron job'),
-  v.description('One job of one agent.'),
-);
+const jobSchema = mapping({ ...owner, ...jobEntries });
 
-const jobList = v.pipe(
-  v.array(jobSchema),
-  v.nonEmpty('must list at least one job'),
-  v.title('Jobs'),
-  v.description('The jobs to create.'),
-);
+const jobList = v.pipe(v.array(jobSchema), v.nonEmpty('must list at least one job'));
 
 const group = v.pipe(
   mapping({ ...owner, timezone: v.exactOptional(timezone), jobs: jobList }),
-  v.title('Jobs with defaults'),
   v.description('Jobs, with defaults for the agent, the space, and the time zone.'),
 );
 
@@ -64,12 +54,11 @@ function readAgent(document: YamlDocument, job: Job, path: Path, defaults: Parti
     document.report(path, 'the key "agent" is missing');
     return undefined;
   }
-  const at = job.agent === undefined ? ['agent'] : [...path, 'agent'];
   const { by, value } = parseReference(agent);
   if (by === 'id') return { agent: { by, value }, space: undefined };
   if (by === 'name' && space !== undefined) return { agent: { by, value }, space };
-  const hint = 'write the agent_id; or name:<name>, and "space": a space_id, ext:<external_space_id>, or name:<name>';
-  document.report(at, by === 'name' ? 'an agent name needs a space' : 'an agent has no external id', hint);
+  const at = job.agent === undefined ? ['agent'] : [...path, 'agent'];
+  document.report(at, 'must be an agent_id; or name:<name>, with a "space" beside it');
   return undefined;
 }
 
@@ -94,8 +83,8 @@ export function parseJobFiles(
       const agent = readAgent(document, job, path, defaults);
       if (!agent) continue;
       checkUniqueName(document, path, JSON.stringify(agent), names);
-      const { name, instructions } = job;
-      const schedule = toSchedule({ timezone: defaults.timezone, ...job });
+      const { name, instructions, timezone: zone = defaults.timezone ?? 'UTC' } = job;
+      const schedule = { ...job.schedule, timezone: zone };
       jobs.push({ source: document.fileAndLine(path), ...agent, name, instructions, schedule });
     }
   };
@@ -122,7 +111,7 @@ export async function readJobFiles(context: CronContext, files: readonly string[
     const named = JSON.stringify([agent, space]);
     const find = () =>
       findAgent(context, { agent, space }).catch((error: unknown) => {
-        if (!(error instanceof NotFoundError || error instanceof UsageError)) throw error;
+        if (!(error instanceof PartnerctlError)) throw error;
         const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
         throw withHint(error, { hint, details: { source } });
       });

@@ -2,14 +2,7 @@ import * as v from 'valibot';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { choice, identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { toNfc } from './job.ts';
-import {
-  type CronFields,
-  type CronSchedule,
-  parseExpression,
-  parseField,
-  parseTimezone,
-  ScheduleError,
-} from './schedule.ts';
+import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
 
 /** Reads a value with a parser of schedules. */
 function parsedAs<Value extends string | number, Parsed>(parse: (text: string) => Parsed) {
@@ -24,11 +17,10 @@ function parsedAs<Value extends string | number, Parsed>(parse: (text: string) =
   });
 }
 
-function cronField(field: keyof CronFields, title: string, values: string) {
+function cronField(field: keyof CronFields, values: string) {
   return v.pipe(
     choice([v.string(), v.number()], (value) => (typeof value === 'number' ? v.number() : v.string())),
     parsedAs((text) => parseField(field, text)),
-    v.title(title),
     v.description(`${values}: *, lists, ranges, and steps.`),
   );
 }
@@ -36,14 +28,12 @@ function cronField(field: keyof CronFields, title: string, values: string) {
 export const timezone = v.pipe(
   v.string(),
   parsedAs(parseTimezone),
-  v.title('Timezone'),
   v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
 );
 
 const expression = v.pipe(
   v.string(),
   parsedAs(parseExpression),
-  v.title('Cron expression'),
   v.description(
     'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
   ),
@@ -51,17 +41,13 @@ const expression = v.pipe(
 
 const byFields = v.pipe(
   mapping({
-    minute: cronField('minute', 'Minute', 'Minutes of the hour, 0 to 59'),
-    hour: cronField('hour', 'Hour', 'Hours of the day, 0 to 23'),
+    minute: cronField('minute', 'Minutes of the hour, 0 to 59'),
+    hour: cronField('hour', 'Hours of the day, 0 to 23'),
     day_of_week: v.exactOptional(
-      cronField(
-        'day_of_week',
-        'Day of the week',
-        'Days, 0 to 7 (0 and 7 are Sunday) or sun to sat. Default: every day',
-      ),
+      cronField('day_of_week', 'Days, 0 to 7 (0 and 7 are Sunday) or sun to sat. Default: every day'),
+      '*',
     ),
   }),
-  v.title('Fields'),
   v.description('The fields one by one.'),
 );
 
@@ -75,7 +61,6 @@ export const jobEntries = {
   ),
   schedule: v.pipe(
     choice([expression, byFields], (value) => (typeof value === 'object' && value !== null ? byFields : expression)),
-    v.title('Schedule'),
     v.description('When the job runs.'),
   ),
   timezone: v.exactOptional(timezone),
@@ -98,13 +83,4 @@ export function checkUniqueName(document: YamlDocument, path: Path, agent: strin
   const first = places.get(key);
   if (first === undefined) places.set(key, document.fileAndLine(at));
   else document.report(at, `this agent already has a job of this name at ${first}`);
-}
-
-/** The schedule of a job in a file. */
-export function toSchedule({
-  schedule,
-  timezone = 'UTC',
-}: Pick<v.InferOutput<typeof agentJobSchema>, 'schedule'> & { readonly timezone?: string | undefined }): CronSchedule {
-  const { minute, hour, day_of_week = '*' } = schedule;
-  return { minute, hour, day_of_week, timezone };
 }

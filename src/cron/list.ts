@@ -33,53 +33,35 @@ export interface JobRow {
   readonly json: object;
 }
 
-/** Returns the external id of the space of each agent, as the state knows it. */
-type ReadSpaces = (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>;
-
-/** The damage of a state is a warning here: nothing is written. */
-async function readRecords(context: CronContext): Promise<readonly LogRecord[]> {
-  const log = await context.log();
-  const { records, damaged } = await log.inspect();
-  for (const line of damaged) await context.warn(log.describe(line));
-  return records.map(({ record }) => record);
+/** A job without what is looked up for it. */
+interface Found extends Omit<JobRow, 'external_space_id' | 'description' | 'next'> {
+  readonly schedule: CronSchedule | null | undefined;
 }
 
 /** The row of a job that only the state has. */
-function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']): Listed {
+function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']): Found {
   const { key, at, data } = record;
   const { origin, agent_id, name, schedule } = data;
   const cron_job_id = 'object' in record ? record.object : null;
-  const wire = schedule && toWireSchedule(schedule);
-  const said = { cron_job_id, agent_id, name, schedule: wire, recorded: true, remote: false, status: state };
-  return { cron_job_id, agent_id, name, schedule, state, key, json: { ...said, key, origin, at } };
+  const shown = { cron_job_id, agent_id, name, schedule: schedule && toWireSchedule(schedule) };
+  const json = { ...shown, recorded: true, remote: false, status: state, key, origin, at };
+  return { cron_job_id, agent_id, name, schedule, state, key, json };
 }
 
-/** A job without what is looked up for it. */
-type Listed = Omit<JobRow, 'external_space_id' | 'description' | 'next'> & {
-  readonly schedule: CronSchedule | null | undefined;
-};
-
 /** The jobs of the service's list, page after page, and then those that are only in the state. */
-async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Listed> {
+async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Found> {
   const all = standings(records, JOBS);
-  const recorded = [...all.values()]
-    .flatMap(({ objects }) => objects)
-    .filter(({ data }) => data.origin === http.baseUrl);
-  const jobs = new Map(recorded.map((job) => [job.object, job]));
+  const objects = [...all.values()].flatMap((standing) => standing.objects);
+  const jobs = new Map(objects.filter(({ data }) => data.origin === http.baseUrl).map((job) => [job.object, job]));
   const unseen = new Map(jobs);
   for await (const item of listJobs(http)) {
-    const listed = readListedJob(item, http.contract);
-    const { cron_job_id, agent_text } = listed;
+    const { cron_job_id, agent_id, agent_text, name, schedule } = readListedJob(item, http.contract);
     const { key, data } = jobs.get(cron_job_id) ?? {};
     unseen.delete(cron_job_id);
     yield {
-      cron_job_id,
-      agent_id: listed.agent_id ?? data?.agent_id,
-      agent_text,
-      name: listed.name ?? undefined,
-      schedule: completeSchedule(listed.schedule),
+      ...{ cron_job_id, agent_id: agent_id ?? data?.agent_id, agent_text, name: name ?? undefined, key },
+      schedule: completeSchedule(schedule),
       state: key === undefined ? 'unrecorded' : 'recorded',
-      key,
       // The service's own fields stay, except for the one that scripts rely on.
       json: { ...(key !== undefined && { key }), ...item, recorded: key !== undefined },
     };
@@ -91,23 +73,26 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
 }
 
 /**
- * Lists the jobs of the service, joined with the state.
+ * Lists the jobs of the service, joined with the state. Damage of the state is a warning here: nothing is written.
  * @param agents whose jobs are meant; all jobs without them
+ * @param readSpaces returns the external id of the space of each agent, as the state knows it
  * @throws as `listJobs`, as the rows are read
  */
 export async function* listJobsOf(
   context: CronContext,
   agents: AgentIds | undefined,
-  readSpaces: ReadSpaces,
+  readSpaces: (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>,
 ): AsyncGenerator<JobRow> {
   const http = await context.http();
+  const log = await context.log();
   context.progress.start('Reading the jobs');
-  const records = await readRecords(context);
+  const { records: intact, damaged } = await log.inspect();
+  for (const line of damaged) await context.warn(log.describe(line));
+  const records = intact.map(({ record }) => record);
   const spaces = readSpaces(records, http.baseUrl);
   const describe = createScheduleDescriber(context.clock);
-  const now = context.clock.now();
   let leftOut = 0;
-  for await (const { schedule, ...job } of joinJobs(http, records, now)) {
+  for await (const { schedule, ...job } of joinJobs(http, records, context.clock.now())) {
     const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
     if (!agents || agents.has(agent)) {
       const external_space_id = spaces.get(agent);

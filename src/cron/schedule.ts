@@ -1,5 +1,3 @@
-import { CronPattern } from 'croner';
-import { errorMessage } from '../platform/error-code.ts';
 import { quoted } from '../yaml/quote.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
@@ -43,7 +41,10 @@ const SHORT_FORMS = new Map([
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
-const EVERY_MINUTE = { minute: '*', hour: '*', day_of_week: '*' };
+/** The highest number of each field, and the number of different ones: 7 is Sunday, as 0. */
+const HIGHEST = { minute: 59, hour: 23, day_of_week: 7 } as const;
+const SIZE = { minute: 60, hour: 24, day_of_week: 7 } as const;
+const RANGE = /^(?:\*|(\d+)-(\d+))(?:\/([1-9]\d*))?$/;
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** The schedule as a cron expression of five fields: `0 9 * * 1-5`. */
@@ -61,39 +62,58 @@ function toNumbers(text: string): string {
     .replace(/\b0+(?=\d)/g, '');
 }
 
-function writeNumbers({ minute, hour, day_of_week }: CronFields): CronFields {
-  return { minute: toNumbers(minute), hour: toNumbers(hour), day_of_week: toNumbers(day_of_week) };
+/** The values that an item of a list selects; none if it is not valid. */
+function valuesOf(item: string, highest: number): readonly number[] {
+  const range = RANGE.exec(/^\d+$/.test(item) ? `${item}-${item}` : item);
+  if (!range) return [];
+  const [, first = 0, last = highest, step = 1] = range;
+  const values: number[] = [];
+  if (Number(last) > highest) return values;
+  for (let value = Number(first); value <= Number(last); value += Number(step)) values.push(value);
+  return values;
 }
 
-/** The values that each field selects, ascending. @throws ScheduleError */
-function selectValues(fields: CronFields): Readonly<Record<FieldName, readonly number[]>> {
-  try {
-    // Croner reads more than the service's documentation shows: 1#2, 5L, and ?.
-    const other = Object.values(fields).find((text) => !/^[\d*,/-]+$/.test(text));
-    if (other !== undefined)
-      throw new TypeError(`only *, numbers, lists, ranges, steps, and sun to sat, not ${quoted(other)}`);
-    const { minute, hour, dayOfWeek } = new CronPattern(formatExpression(fields), 'UTC', { mode: '5-part' });
-    const valuesOf = (flags: readonly number[]) => [...flags.keys()].filter((value) => flags[value]);
-    return { minute: valuesOf(minute), hour: valuesOf(hour), day_of_week: valuesOf(dayOfWeek) };
-  } catch (error) {
-    throw new ScheduleError(`is not valid: ${errorMessage(error).replace('CronPattern: ', '')}`, SHAPE);
+/** The values that a field selects, ascending. @param text with numbers for names @throws ScheduleError */
+function selectValues(field: FieldName, text: string): readonly number[] {
+  const highest = HIGHEST[field];
+  const items = text.split(',').map((item) => valuesOf(item, highest));
+  if (items.some(({ length }) => length === 0)) {
+    const name = field.replaceAll('_', ' ');
+    const allowed = `*, or numbers from 0 to ${highest} in lists, ranges, and steps`;
+    throw new ScheduleError(`is not valid: ${name} must be ${allowed}, not ${quoted(text)}`, SHAPE);
   }
+  // Sunday is 0, and 7.
+  const values = items.flat().map((value) => (field === 'day_of_week' ? value % 7 : value));
+  return [...new Set(values)].sort((one, other) => one - other);
 }
 
 /**
- * Parses fields (spec §2): `*`, lists, ranges, and steps of numbers or names of days.
- * @returns them as they are sent: with numbers for names, without leading zeros, and with 0 for Sunday
+ * Parses a field: `*`, lists, ranges, and steps of numbers or names of days.
+ * @returns it as it is sent: with numbers for names, without leading zeros, and with 0 for Sunday
  * @throws ScheduleError
  */
-function parseFields(typed: CronFields): CronFields {
-  const fields = writeNumbers(typed);
-  const values = selectValues(fields);
-  return fields.day_of_week.includes('7') ? { ...fields, day_of_week: values.day_of_week.join(',') } : fields;
+export function parseField(field: FieldName, text: string): string {
+  const numbers = toNumbers(text);
+  const values = selectValues(field, numbers);
+  return field === 'day_of_week' && numbers.includes('7') ? values.join(',') : numbers;
 }
 
-/** Parses one field. @throws ScheduleError */
-export function parseField(field: FieldName, text: string): string {
-  return parseFields({ ...EVERY_MINUTE, [field]: text })[field];
+/** Writes a field as the list of its values, or as `*` for all of them. @throws ScheduleError */
+function normalizeField(field: FieldName, text: string): string {
+  const values = selectValues(field, toNumbers(text));
+  return values.length === SIZE[field] ? '*' : values.join(',');
+}
+
+function mapFields(
+  { minute, hour, day_of_week }: CronFields,
+  map: (field: FieldName, text: string) => string,
+): CronFields {
+  return { minute: map('minute', minute), hour: map('hour', hour), day_of_week: map('day_of_week', day_of_week) };
+}
+
+/** Normalizes each field, so that equal meanings give equal texts. @throws ScheduleError */
+export function normalizeFields(fields: CronFields): CronFields {
+  return mapFields(fields, normalizeField);
 }
 
 /**
@@ -114,7 +134,7 @@ export function parseExpression(text: string): CronFields {
       'Run it daily, and let the instructions say on which dates there is something to do.',
     );
   }
-  return parseFields({ minute, hour, day_of_week });
+  return mapFields({ minute, hour, day_of_week }, parseField);
 }
 
 /** The three-letter IANA names. Node.js also accepts abbreviations with surprising meanings: BST is Bangladesh. */
@@ -148,13 +168,6 @@ export function parseTimezone(text: string): string {
   return isAliasAsTyped ? name : resolved;
 }
 
-/** Normalizes each field to the list of its values, or `*` for all of them. @throws ScheduleError */
-export function normalizeFields(fields: CronFields): CronFields {
-  const { minute, hour, day_of_week } = selectValues(writeNumbers(fields));
-  const write = (values: readonly number[], size: number) => (values.length === size ? '*' : values.join(','));
-  return { minute: write(minute, 60), hour: write(hour, 24), day_of_week: write(day_of_week, 7) };
-}
-
 function orUnreadable<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -170,7 +183,10 @@ export function completeSchedule(parts: ScheduleParts | null | undefined): CronS
   if (minute === undefined || hour === undefined || day_of_week === undefined || timezone === undefined) {
     return undefined;
   }
-  return orUnreadable(() => ({ ...parseFields({ minute, hour, day_of_week }), timezone: parseTimezone(timezone) }));
+  return orUnreadable(() => ({
+    ...mapFields({ minute, hour, day_of_week }, parseField),
+    timezone: parseTimezone(timezone),
+  }));
 }
 
 /**
@@ -180,9 +196,7 @@ export function completeSchedule(parts: ScheduleParts | null | undefined): CronS
  */
 export function normalizePart(part: SchedulePart, text: string): string | undefined {
   return orUnreadable(() =>
-    part === 'timezone'
-      ? (resolveZone(parseTimezone(text)) ?? text)
-      : normalizeFields({ ...EVERY_MINUTE, [part]: text })[part],
+    part === 'timezone' ? (resolveZone(parseTimezone(text)) ?? text) : normalizeField(part, text),
   );
 }
 

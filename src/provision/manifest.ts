@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
 import type { CronJob } from '../cron/job.ts';
-import { agentJobSchema, toSchedule } from '../cron/job-schema.ts';
+import { agentJobSchema } from '../cron/job-schema.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
 const ROUTING =
@@ -105,5 +105,5 @@ export interface ManifestDocument {
 
 /** The cron jobs of an agent. */
 export function cronJobsOf({ cron = [] }: ManifestAgent): Omit<CronJob, 'agent_id'>[] {
-  return cron.map((job) => ({ name: job.name, instructions: job.instructions, schedule: toSchedule(job) }));
+  return cron.map(({ timezone = 'UTC', ...job }) => ({ ...job, schedule: { ...job.schedule, timezone } }));
 }

@@ -156,7 +156,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--schedule', '0 9 1 * *'), '--schedule must have * as the day of the month'],
     [
       changed('--schedule', '0 24 * * *'),
-      '--schedule is not valid: Invalid value for hour: 24.\nhint: Write minute, hour,',
+      '--schedule is not valid: hour must be *, or numbers from 0 to 23 in lists, ranges, and steps, not "24".\nhint: Write minute, hour,',
     ],
     [changed('--timezone', 'Europe/Berln'), '--timezone is not an IANA time zone name: "Europe/Berln".'],
     [changed('--instructions', '@/nowhere.md'), 'cannot be read from /nowhere.md'],

@@ -21,21 +21,6 @@ it.each([
   expect((await readJobLog(state)).records).toEqual([]);
 });
 
-it('a list of jobs that was read before does not count as absent after 404', async () => {
-  const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ id: 'c1' }, 201) });
-  const state = newState();
-  const run = (args: readonly string[]) => partnerctl(service.baseUrl, [...args, '--state', state]);
-  expect((await run(createArgs('a1', 'daily'))).code).toBe(0);
-  service.respond(json({ message: 'No.' }, 404));
-  const failed = await run(createArgs('a1', 'weekly'));
-  expect(failed.code).toBe(8);
-  expect(failed.error().message).toBe('Cannot read the list of jobs (404), but it was read before.');
-  expect(failed.error().hint).toContain('check the base URL');
-  expect((await run(createArgs('a1', 'daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
-  expect((await run(['cron', 'reconcile', '-o', 'json'])).code).toBe(0);
-  expect(service.posts()).toHaveLength(1);
-});
-
 it('provision sends nothing if a later page is denied', async () => {
   const first = { results: [{ space_id: 's9', external_space_id: 'other' }], next: '?page=2' };
   const service = await startFakeService((request, response) =>

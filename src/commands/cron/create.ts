@@ -5,7 +5,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
 import type { CronResult } from '../../cron/create-wanted.ts';
 import type { TypedJob } from '../../cron/job-flags.ts';
-import { InputError, InterruptedError, UsageError } from '../../errors.ts';
+import { InputError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
@@ -36,12 +36,6 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
   { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
-
-/** Adds to an interruption that no job was sent. Throws other errors unchanged. */
-function throwWithNothingSent(error: unknown): never {
-  if (!(error instanceof InterruptedError)) throw error;
-  throw new InterruptedError('Interrupted. No job was sent.', error.exitCode);
-}
 
 /** The job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(
@@ -93,9 +87,7 @@ async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Cont
   let result: CronResult | undefined;
   for await (const each of results) result = each;
   const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
-  if (!result || (failure && (result.status === 'failed' || result.status === 'skipped'))) {
-    return throwWithNothingSent(failure);
-  }
+  if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
   return { ...objectResult(result, COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
 }
 
@@ -148,8 +140,7 @@ export const create = () =>
         refuseOthers(isBatch, { ...job, instructions: options.instructions }, { summary, 'summary-file': summaryFile });
         const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
-        const reading = parsed ? readJob(context, parsed, instructions) : readFiles(context, files);
-        const wanted = await reading.catch(throwWithNothingSent);
+        const wanted = parsed ? await readJob(context, parsed, instructions) : await readFiles(context, files);
         const results = createAll(context, wanted, { ensure, dryRun });
         if (!isBatch) return await toOneResult(results, context);
         const { JOBS } = await import('./shared/job-batch.ts');

@@ -75,7 +75,7 @@ export const reconcile = () =>
     .action(
       run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/reconcile.ts');
-        const { jobListReader, jobSourceOf } = await import('../../cron/service-jobs.ts');
+        const { listNamedJobs, readWholeList } = await import('../../cron/service-jobs.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
@@ -86,7 +86,7 @@ export const reconcile = () =>
           log,
           clock,
           signal,
-          readList: jobListReader(jobSourceOf(http, log, clock), adoptOrForget(context)),
+          readList: () => readWholeList(listNamedJobs(http), adoptOrForget(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

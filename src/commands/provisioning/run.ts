@@ -98,7 +98,7 @@ async function openProvisioning(
 async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedCronJob[]> {
   try {
     const list = await lists.recent();
-    return list.kind === 'read' ? [...list.jobs.values()] : [];
+    return 'jobs' in list ? [...list.jobs.values()] : [];
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
     await context.notice(`note: jobs that no manifest has are not shown. ${error.message}`);

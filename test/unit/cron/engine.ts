@@ -1,11 +1,9 @@
-import { Contract } from '../../../src/contract/contract.ts';
-import type { JsonObject } from '../../../src/contract/json.ts';
-import { adoptJob, type ChangeDeps, forgetJob } from '../../../src/cron/adopt-forget.ts';
+import type { ListedCronJob } from '../../../src/contract/cron.ts';
+import { adoptJob, type ForgetContext, forget } from '../../../src/cron/adopt-forget.ts';
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, contentHash, cronKey, JOBS, type JobStanding } from '../../../src/cron/job.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
-import { toWireSchedule } from '../../../src/cron/schedule.ts';
-import { createJobLists, type JobList, type JobLists } from '../../../src/cron/service-jobs.ts';
+import { JobLists, readWholeList } from '../../../src/cron/service-jobs.ts';
 import {
   CredentialsError,
   LocalError,
@@ -144,11 +142,7 @@ export class Engine {
   }
 
   reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
-    const readList = async (): Promise<JobList> => {
-      const list = await this.lists().anew();
-      if (list.kind === 'closed') throw list.reason;
-      return list;
-    };
+    const readList = () => readWholeList(this.listed(), '');
     const deps = { ...this.base(), readList, confirm: undefined, onWait: () => undefined };
     return reconcileJobs(deps, assumeNotCreated);
   }
@@ -157,11 +151,11 @@ export class Engine {
   async adopt(job: Pick<CronJob, 'agent_id' | 'name'>, jobId: string, confirm: () => Promise<void>): Promise<void> {
     const listed = this.around.lookUp(jobId);
     const shown = listed && { ...listed, agent_text: undefined };
-    await adoptJob(this.changeDeps(confirm), jobId, { origin: ORIGIN, ...job }, shown);
+    await adoptJob(this.asking(confirm), jobId, { origin: ORIGIN, ...job }, { yes: false, listed: shown });
   }
 
   async forget(job: Pick<CronJob, 'agent_id' | 'name'>, confirm: () => Promise<void>): Promise<void> {
-    await forgetJob(this.changeDeps(confirm), keyOf(job));
+    await forget(this.asking(confirm), keyOf(job), false);
   }
 
   private base() {
@@ -170,21 +164,30 @@ export class Engine {
     return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal, command };
   }
 
-  private changeDeps(confirm: () => Promise<void>): ChangeDeps {
-    return { ...this.base(), confirm, onWait: () => undefined };
+  private asking(ask: () => Promise<void>): ForgetContext {
+    const { clock, signal: abortSignal, command } = this.base();
+    const none = () => undefined;
+    const progress = { start: none, countdown: none, stop: none };
+    const confirm = () => ask().then(() => true);
+    const http = () => Promise.reject(new Error('The service is not called.'));
+    const service = { http, baseUrl: async () => ORIGIN };
+    return {
+      clock,
+      abortSignal,
+      command,
+      progress,
+      isInteractive: true,
+      confirm,
+      log: async () => this.log,
+      ...service,
+    };
   }
 
   private lists(): JobLists {
-    const { around } = this;
-    const source = {
-      list: async function* (): AsyncGenerator<JsonObject> {
-        for await (const { schedule, ...said } of around.list())
-          yield { ...said, schedule: schedule && toWireSchedule(schedule) };
-      },
-      contract: new Contract(),
-      clock: around.clock,
-      wasReadBefore: async () => false,
-    };
-    return createJobLists(source, { failure: '' });
+    return new JobLists({ list: () => this.listed(), clock: this.around.clock, hint: () => '' });
+  }
+
+  private async *listed(): AsyncGenerator<ListedCronJob> {
+    for await (const job of this.around.list()) yield { ...job, agent_text: undefined };
   }
 }

@@ -70,7 +70,7 @@ test('every mistake in agents, schedules, and time zones is reported at its posi
     ),
   ).toEqual([
     expect.stringContaining('a.yaml:4:19 "jobs[0].instructions" must be the text itself'),
-    expect.stringContaining('a.yaml:5:15 "jobs[0].schedule" is not valid: Invalid value for hour: 25'),
+    expect.stringContaining('a.yaml:5:15 "jobs[0].schedule" is not valid: hour must be *, or numbers from 0 to 23'),
     'a.yaml:6:15 "jobs[0].timezone" is not an IANA time zone name: "Europe/Berln"',
     expect.stringContaining('a.yaml:9:25 "jobs[1].schedule.minute" is not valid'),
     expect.stringContaining('a.yaml:9:51 "jobs[1].schedule.day_of_week" is not valid'),
@@ -86,8 +86,8 @@ test('every mistake in agents, schedules, and time zones is reported at its posi
     ),
   ).toEqual([
     'a.yaml:1:3 the key "agent" is missing',
-    'a.yaml:2:12 an agent name needs a space',
-    'a.yaml:3:12 an agent has no external id',
+    'a.yaml:2:12 must be an agent_id; or name:<name>, with a "space" beside it',
+    'a.yaml:3:12 must be an agent_id; or name:<name>, with a "space" beside it',
   ]);
 });
 
