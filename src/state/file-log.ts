@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { describeFileError, LocalError } from '../errors.ts';
+import { describeFileError, type ErrorInfo, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
@@ -13,15 +13,16 @@ const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK } = co
 const HINT =
   'The file must be yours to write (a run under sudo may have created it), on a disk with free space. Or name another with --state or PARTNER_STATE.';
 
+function failed(path: string, doing: 'read' | 'written', why: string, info: ErrorInfo = {}): LocalError {
+  return new LocalError(`The state file could not be ${doing}: ${path}`, { why, hint: HINT, ...info });
+}
+
 /** Opens the file. @throws LocalError if a directory, a device, or a pipe is there: records would be lost */
 async function openFile(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | O_NONBLOCK, 0o600);
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw new LocalError(`The state file could not be read: ${path}`, {
-    why: 'It is a directory, a device, or a pipe.',
-    hint: HINT,
-  });
+  throw failed(path, 'read', 'It is a directory, a device, or a pipe.');
 }
 
 /** Puts the entries of a directory, and of those above it, on disk. Some systems cannot. */
@@ -54,12 +55,8 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
   } catch (error) {
     const code = errorCode(error);
     if (!(error instanceof Error) || !('syscall' in error) || typeof code !== 'string') throw error;
-    throw new LocalError(`The state file could not be ${doing}: ${path}`, {
-      why: `${toSentenceCase(describeFileError(error))}.`,
-      hint: HINT,
-      details: { path, code },
-      cause: error,
-    });
+    const why = `${toSentenceCase(describeFileError(error))}.`;
+    throw failed(path, doing, why, { details: { path, code }, cause: error });
   }
 }
 
@@ -81,10 +78,8 @@ export function fileLog(path: string): LogDriver {
       held ??= await openToAppend(path);
       const { bytesWritten } = await held.write(bytes);
       if (bytesWritten < bytes.length) {
-        throw new LocalError(`The state file could not be written: ${path}`, {
-          why: `Only ${bytesWritten} of ${bytes.length} bytes were written: the disk is full, or a quota or size limit was reached.`,
-          hint: HINT,
-        });
+        const limit = 'the disk is full, or a quota or size limit was reached';
+        throw failed(path, 'written', `Only ${bytesWritten} of ${bytes.length} bytes were written: ${limit}.`);
       }
       await held.sync();
       if (await isCurrent(held)) return;

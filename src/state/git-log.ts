@@ -10,14 +10,17 @@ import type { StateLocation } from './location.ts';
 import type { LogDriver } from './log.ts';
 
 /*
- * The log is the file state.jsonl of a branch that only moves forward. An append is a commit, pushed on the condition that the
- * branch has not moved: the server decides the order. After a failed push, whatever its message, the branch itself says whether
- * it has the lines. Each process has a shallow clone of its own, because processes that share one collide on git's locks.
+ * The log is the file state.jsonl, alone on a branch that only moves forward. An append is a commit, pushed on the condition
+ * that the branch has not moved: the server decides the order. After a failed push, whatever its message, the branch itself
+ * says whether it has the lines. Each process has a shallow clone of its own, because processes that share one collide on
+ * git's locks.
  */
 
 const FILE = 'state.jsonl';
 /** How long to repeat a push while nobody else moves the branch. */
 const PERSISTENCE_MS = 60_000;
+/** The server refuses the push by its own rules. Otherwise, another pusher may have been faster. */
+const REFUSED = /hook declined|protected branch|permission denied|currently checked out/i;
 
 export interface GitDeps {
   readonly location: StateLocation;
@@ -29,19 +32,12 @@ export interface GitDeps {
   readonly warn: (text: string) => Promise<void>;
 }
 
-/** Whether the server refuses the push by its own rules. Another pusher may have been faster otherwise. */
-function isRefusal(why: string): boolean {
-  const isContention =
-    /lock|failed to update ref|already (exists|been updated)|incorrect old value|internal|stale info/i;
-  return /\[remote rejected\]/.test(why) && !isContention.test(why);
-}
-
 /** The branch at one moment. */
 interface Tip {
   /** Undefined if there is no branch. */
   readonly commit: string | undefined;
-  /** The log; undefined if the branch has no such file. */
-  readonly text: string | undefined;
+  /** The log. */
+  readonly text: string;
 }
 
 class GitLog implements LogDriver {
@@ -66,15 +62,14 @@ class GitLog implements LogDriver {
 
   load(): Promise<readonly string[] | undefined> {
     return this.inTurn(async () => {
-      const tip = await this.fetch();
-      return tip.commit === undefined ? undefined : this.textOf(tip).split(/\r?\n/);
+      const { commit, text } = await this.fetch();
+      return commit === undefined ? undefined : text.split(/\r?\n/);
     });
   }
 
   write(lines: readonly string[]): Promise<void> {
     return this.inTurn(async () => {
       const base = this.known ?? (await this.fetch());
-      this.textOf(base);
       await this.append(base, lines);
       if (base.commit !== undefined) return;
       await this.deps.warn(
@@ -86,7 +81,7 @@ class GitLog implements LogDriver {
   async prepare(): Promise<undefined> {
     await this.inTurn(async () => {
       const base = await this.fetch();
-      if (base.text === undefined) await this.append(base, []);
+      if (base.commit === undefined) await this.append(base, []);
     });
   }
 
@@ -97,15 +92,6 @@ class GitLog implements LogDriver {
   async close(): Promise<void> {
     const directory = await this.clone?.catch(() => undefined);
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
-  }
-
-  /** Returns the log; empty if there is no branch. @throws StateUnavailableError if the branch has other files only */
-  private textOf({ commit, text }: Tip): string {
-    if (text !== undefined || commit === undefined) return text ?? '';
-    throw new StateUnavailableError(`There is no state at ${this.label}`, {
-      why: `Branch ${this.branch} does not have the file ${FILE}.`,
-      hint: `Check the address. For a new state: partnerctl state init '${this.label}'. If the file was there, restore it instead: a new one does not know what exists.`,
-    });
   }
 
   /** Pushes until the branch has the lines. Gives up if nobody else moves the branch, and it cannot either. */
@@ -123,59 +109,64 @@ class GitLog implements LogDriver {
         throw error;
       });
       // What the branch no longer has may be the record of something that exists.
-      if (base.text !== undefined && !now.text?.startsWith(base.text)) {
-        throw this.unavailable(`Branch ${this.branch} was deleted or set back during this run`, {
+      if (base.commit !== undefined && (now.commit === undefined || !now.text.startsWith(base.text))) {
+        throw this.unavailable('was deleted or set back during this run', {
           why: 'It no longer has the records that this run has read.',
           hint: 'Restore the branch, and forbid force pushes and deletion there.',
         });
       }
       // A push arrived although its answer did not.
-      if (now.text !== undefined && lines.every((line) => now.text?.includes(line))) return;
+      if (now.commit !== undefined && lines.every((line) => now.text.includes(line))) return;
       // Others were first: as long as they make progress, this process will.
       if (now.commit !== base.commit) until = clock.monotonic() + PERSISTENCE_MS;
-      else if (isRefusal(why)) {
-        throw this.unavailable(`The git server refuses to update branch ${this.branch}`, {
+      else if (isLate || REFUSED.test(why)) {
+        throw this.unavailable('cannot be updated', {
           why,
           hint: 'Allow this user to push to the branch: it must not be protected, and only moves forward.',
         });
-      } else if (isLate) throw this.unreachable(why);
+      }
       base = now;
     }
   }
 
-  /** @throws StateUnavailableError if the server cannot be reached */
+  /** @throws StateUnavailableError if the server cannot be reached, or if the branch is no state */
   private async fetch(): Promise<Tip> {
     const ref = `+refs/heads/${this.branch}:refs/state`;
-    const fetched = await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', this.url, ref]);
-    if (!fetched.isDone) {
-      if (!/couldn't find remote ref/i.test(fetched.why)) throw this.unreachable(fetched.why);
-      return { commit: undefined, text: undefined };
+    const { isDone, why } = await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', this.url, ref]);
+    if (!isDone && /couldn't find remote ref/i.test(why)) return { commit: undefined, text: '' };
+    if (!isDone) {
+      const hint = `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`;
+      throw this.unavailable('cannot be reached', { why, hint });
     }
     const commit = (await this.local(['rev-parse', 'refs/state'])).trim();
     if (commit === this.known?.commit) return this.known;
-    const file = await this.git(['cat-file', 'blob', `${commit}:${FILE}`]);
-    this.known = { commit, text: file.isDone ? file.stdout : undefined };
+    const files = (await this.local(['ls-tree', '--name-only', commit])).trim();
+    // An append would remove other files, and one that starts anew does not know what exists.
+    if (files !== FILE) {
+      throw this.unavailable('is not a state', {
+        why: `It must have the file ${FILE}, and no other. It has: ${files.replaceAll('\n', ', ') || 'none'}`,
+        hint: 'Check the address. Restore the file if it was there, remove other files, or name a branch that does not exist.',
+      });
+    }
+    this.known = { commit, text: await this.local(['cat-file', 'blob', `${commit}:${FILE}`]) };
     return this.known;
   }
 
   /**
-   * Commits the log beside the other files of the branch, and pushes it unless the branch has moved since.
+   * Commits the log, and pushes it unless the branch has moved since.
    * @returns why it failed; undefined if it did not. A failed push may still arrive
    */
-  private async push({ commit, text: before = '' }: Tip, lines: readonly string[]): Promise<string | undefined> {
+  private async push({ commit, text: before }: Tip, lines: readonly string[]): Promise<string | undefined> {
     const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
     const text = `${ended}${lines.map((line) => `${line}\n`).join('')}`;
     const blob = (await this.local(['hash-object', '-w', '--stdin'], text)).trim();
-    const all = commit === undefined ? [] : (await this.local(['ls-tree', '-z', commit])).split('\0');
-    const others = all.filter((entry) => entry !== '' && !entry.endsWith(`\t${FILE}`));
-    const entries = [...others, `100644 blob ${blob}\t${FILE}`].map((entry) => `${entry}\0`);
-    const tree = (await this.local(['mktree', '-z'], entries.join(''))).trim();
+    const tree = (await this.local(['mktree'], `100644 blob ${blob}\t${FILE}\n`)).trim();
     const parents = commit === undefined ? [] : ['-p', commit];
     const next = (await this.local(['commit-tree', tree, ...parents, '-m', 'Add records'])).trim();
     const ref = `refs/heads/${this.branch}`;
     const lease = `--force-with-lease=${ref}:${commit ?? ''}`;
-    const pushed = await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
-    if (!pushed.isDone) return pushed.why;
+    const { isDone, why } = await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
+    if (!isDone) return why;
     this.known = { commit: next, text };
     return undefined;
   }
@@ -186,7 +177,7 @@ class GitLog implements LogDriver {
     return directory;
   }
 
-  private async git(args: readonly string[], input?: string): Promise<GitResult> {
+  private async git(args: readonly string[], input = ''): Promise<GitResult> {
     this.clone ??= this.makeClone();
     const { env, signal } = this.deps;
     return await runGit([`--git-dir=${await this.clone}`, ...args], { env, signal, input });
@@ -205,16 +196,11 @@ class GitLog implements LogDriver {
     });
   }
 
-  private unreachable(why: string): StateUnavailableError {
-    return this.unavailable('The git repository of the state cannot be reached', {
-      why,
-      hint: `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`,
-    });
-  }
-
   private unavailable(what: string, { why, hint }: { readonly why: string; readonly hint: string }) {
-    const stopped = 'Nothing more is sent to the service while the state cannot be read and written.';
-    return new StateUnavailableError(`${what}: ${this.label}`, { why, hint: `${stopped} ${hint}` });
+    return new StateUnavailableError(`The branch ${this.branch} of the state ${what}: ${this.label}`, {
+      why,
+      hint: `Nothing more is sent to the service. ${hint}`,
+    });
   }
 }
 

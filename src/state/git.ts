@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { LocalError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
@@ -20,12 +22,11 @@ const SETTINGS = [
   'http.lowSpeedTime=60',
 ].flatMap((each) => ['-c', each]);
 
-/** Variables that git sets for its hooks: they are about another repository. */
-const FOREIGN =
-  /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|NAMESPACE|COMMON_DIR|PREFIX|SHALLOW_FILE|TEMPLATE_DIR|DEFAULT_HASH|AUTHOR_DATE|COMMITTER_DATE)$/;
+/** The variables of git for the network, credentials, and configuration. Others may be about another repository, as in hooks. */
+const KEPT = /^GIT_(SSH|ASKPASS|HTTP|SSL|PROXY|CURL|TRACE|CONFIG|EXEC_PATH)/;
 
 function environment(env: Environment): Environment {
-  const own = Object.entries(env).filter(([name]) => !FOREIGN.test(name));
+  const own = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || KEPT.test(name));
   // English, because one message is read. No prompts.
   return { ...Object.fromEntries(own), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never' };
 }
@@ -45,37 +46,27 @@ export interface GitResult {
  */
 export async function runGit(
   args: readonly string[],
-  options: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string | undefined },
+  { env, signal, input }: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string },
 ): Promise<GitResult> {
-  const { env, signal, input } = options;
   signal.throwIfAborted();
-  const isGroup = process.platform !== 'win32';
-  const child = spawn('git', [...SETTINGS, ...args], { env: environment(env), detached: isGroup, windowsHide: true });
+  const child = spawn('git', [...SETTINGS, ...args], { env: environment(env), detached: true, windowsHide: true });
   const end = (): void => {
     try {
-      if (isGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-      else child.kill();
+      // Also its helpers, such as ssh. Windows has no process groups.
+      process.kill(-Number(child.pid));
     } catch {
-      // It has ended.
+      child.kill();
     }
   };
   const limit = AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS)]);
   limit.addEventListener('abort', end, { once: true });
-  process.once('exit', end);
-  const [out, err]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
   // EPIPE: git exited without reading its input. Its exit code says why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', resolve);
-    });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     if (code !== 0) signal.throwIfAborted();
-    const stdout = Buffer.concat(out).toString();
-    const said = `${stdout}\n${Buffer.concat(err)}`.trim().replaceAll(/\/\/[^/@\s]+@/g, '//');
+    const said = `${stdout}\n${stderr}`.trim().replaceAll(/\/\/[^/@\s]+@/g, '//');
     const why = said.split('\n').slice(-8).join('\n') || `git ended with ${code ?? 'a signal'}.`;
     return { isDone: code === 0, stdout, why };
   } catch (error) {
@@ -87,6 +78,5 @@ export async function runGit(
     });
   } finally {
     limit.removeEventListener('abort', end);
-    process.removeListener('exit', end);
   }
 }

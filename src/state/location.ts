@@ -39,7 +39,7 @@ function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLoc
   return { path: join(home, '.local', 'state', 'partnerctl'), from: 'default' };
 }
 
-const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch.';
+const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch (or git+https://).';
 
 /**
  * Connection strings, `git@host:path`, a login without a scheme, one slash too few, blanks or quotes before an address. As the
@@ -59,42 +59,34 @@ function storeKind(address: string): StateLocation['kind'] {
   if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
   if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';
   throw new UsageError(`The state cannot be kept at ${scheme}://.`, {
-    hint: 'Name a file, postgres://user@host/database, or git+ssh://host/path#branch (also git+https:// and git+file://).',
+    hint: `Name a file, or an address. ${EXAMPLES}`,
   });
 }
-
-/** Whether a text is a URL, and correctly percent-encoded. */
-function isUrl(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return URL.canParse(text);
-  } catch {
-    return false;
-  }
-}
-
-/** Tokens of git hosts, which may be given as the user name. */
-const TOKEN_AS_USER = /^(gh[a-z]_|github_pat_|gl[a-z]+-|[^.@]{30,}$)/;
 
 /** Messages do not repeat the address, which may have a password. */
 function parseAddress(address: string, from: StateLocation['from']): URL {
   const isGit = address.startsWith('git+');
-  const url = isUrl(address) ? new URL(address) : undefined;
+  const url = URL.canParse(address) && !/%(?![0-9a-f]{2})/i.test(address) ? new URL(address) : undefined;
   // A password with a slash, a question mark, or a number sign ends the part before the @ early.
   if (!url || (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@'))) {
     throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
       hint: `Write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25, also in a password. ${EXAMPLES}`,
     });
   }
-  if (from === '--state' && url.password !== '') {
+  const { protocol, username, password } = url;
+  // Git hosts take tokens as the user name.
+  if (isGit && (password !== '' || (protocol !== 'git+ssh:' && username !== ''))) {
+    throw new UsageError(
+      'The address of the state must not hold a password for git, or a user, except for git+ssh://.',
+      {
+        hint: 'git keeps them in its credential helper: git help credentials',
+      },
+    );
+  }
+  if (from === '--state' && password !== '') {
     // Flags are visible in the process list and in the shell history.
     throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
-      hint: 'Leave it out. For PostgreSQL, use PGPASSWORD or PARTNER_STATE; for git, its credential helper.',
-    });
-  }
-  if (isGit && (url.password !== '' || (url.protocol !== 'git+ssh:' && TOKEN_AS_USER.test(url.username)))) {
-    throw new UsageError('The address of the state must not hold a password for git, or a token as the user.', {
-      hint: 'git keeps them in its credential helper: git help credentials',
+      hint: 'Leave it out, and use PGPASSWORD or PARTNER_STATE.',
     });
   }
   return url;

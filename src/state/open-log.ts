@@ -33,11 +33,12 @@ function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
   return controller.signal;
 }
 
-/** Returns the URL of the run in GitHub Actions, GitLab CI, or another system that provides it. */
-function runAddress(env: Environment): string | undefined {
+/** Who runs this process: in GitHub Actions, GitLab CI, and others, also the URL of the run. */
+function authorOf(env: Environment): Author {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: id } = env;
-  if (server && repository && id) return `${server}/${repository}/actions/runs/${id}`;
-  return env.CI_JOB_URL || env.BUILD_URL || undefined;
+  const github = server && repository && id ? `${server}/${repository}/actions/runs/${id}` : undefined;
+  const run = github || env.CI_JOB_URL || env.BUILD_URL || undefined;
+  return { user: env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName(), host: hostname(), pid: process.pid, run };
 }
 
 function userName(): string | null {
@@ -49,27 +50,22 @@ function userName(): string | null {
   }
 }
 
-function authorOf(env: Environment): Author {
-  const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
-  return { user, host: hostname(), pid: process.pid, run: runAddress(env) };
-}
-
 async function openDriver(deps: OpenDeps): Promise<LogDriver> {
   const { location, signal, clock } = deps;
   if (location.kind === 'file') return fileLog(location.path);
   const shared = { ...deps, signal: delayed(signal, clock) };
-  if (location.kind === 'postgres') {
-    const { postgresLog } = await import('./postgres-log.ts');
-    const { postgresTarget } = await import('./postgres-address.ts');
-    return postgresLog({ ...shared, target: postgresTarget(deps) });
+  if (location.kind === 'git') {
+    const { gitLog } = await import('./git-log.ts');
+    return gitLog(shared);
   }
-  const { gitLog } = await import('./git-log.ts');
-  return gitLog(shared);
+  const { postgresLog } = await import('./postgres-log.ts');
+  const { postgresTarget } = await import('./postgres-address.ts');
+  return postgresLog({ ...shared, target: postgresTarget(deps) });
 }
 
 /**
  * Opens the log at a location. Reads and connects only when it is first used; the caller closes it.
- * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
+ * @throws UsageError if the address is not valid
  */
 export async function openLog(deps: OpenDeps): Promise<Log> {
   const { env, clock, redact } = deps;

@@ -2,18 +2,18 @@ import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from './location.ts';
 
-/** A table of a PostgreSQL database. */
+/** A table of a PostgreSQL database, and how to reach it. */
 export interface PostgresTarget {
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  readonly password: string | undefined;
+  readonly password?: string;
+  readonly ssl: false | 'require' | 'verify-full';
   /** The address without a password. */
   readonly label: string;
   /** The quoted name of the table. */
   readonly table: string;
-  readonly ssl: false | 'require' | 'verify-full';
 }
 
 /** The parameters of an address, each with its default. */
@@ -21,10 +21,7 @@ const PARAMETERS = { table: 'partnerctl_state', sslmode: '', host: '' };
 
 /** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
 function quoteTable(name: string): string {
-  const parts = name.split('.');
-  if (parts.length <= 2 && parts.every((part) => /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/.test(part))) {
-    return parts.map((part) => `"${part}"`).join('.');
-  }
+  if (/^[a-z_]\w{0,62}(\.[a-z_]\w{0,62})?$/i.test(name)) return name.replaceAll(/\w+/g, '"$&"');
   throw new UsageError(`${JSON.stringify(name)} is not the name of a table.`, {
     hint: 'Use ?table=<table> or ?table=<schema>.<table>, with letters, digits, and underscores.',
   });
@@ -52,32 +49,24 @@ export interface TargetDeps {
  * @throws UsageError if it names no user or no database, or has unknown parameters
  */
 export function postgresTarget({ location, env, addSecret }: TargetDeps): PostgresTarget {
-  const url = new URL(location.address);
+  const { address: label } = location;
+  const url = new URL(label);
   const unknown = [...url.searchParams.keys()].find((name) => !(name in PARAMETERS));
   if (unknown !== undefined) {
     throw new UsageError(`The address of the state has the unknown parameter ${JSON.stringify(unknown)}.`, {
       hint: `Known: ${Object.keys(PARAMETERS).join(', ')}`,
     });
   }
-  const parameters = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
-  const host = parameters.host || decodeURIComponent(url.hostname) || 'localhost';
-  const user = decodeURIComponent(url.username);
-  const database = decodeURIComponent(url.pathname.slice(1));
+  const { table, sslmode, host: socket } = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
+  const host = socket || decodeURIComponent(url.hostname) || 'localhost';
+  const [user, database] = [decodeURIComponent(url.username), decodeURIComponent(url.pathname.slice(1))];
   if (user === '' || database === '') {
-    throw new UsageError(`The address of the state names no user, or no database: ${location.address}`, {
+    throw new UsageError(`The address of the state names no user, or no database: ${label}`, {
       hint: 'For example: postgres://user@host/database',
     });
   }
-  const password = location.password ?? (env.PGPASSWORD || undefined);
-  if (password !== undefined) addSecret(password);
-  return {
-    host,
-    port: Number(url.port || 5432),
-    database,
-    user,
-    password,
-    label: location.address,
-    table: quoteTable(parameters.table),
-    ssl: sslOf(parameters.sslmode, host),
-  };
+  const password = location.password ?? env.PGPASSWORD;
+  if (password) addSecret(password);
+  const target = { host, port: Number(url.port || 5432), database, user, ssl: sslOf(sslmode, host) };
+  return { ...target, ...(password && { password }), label, table: quoteTable(table) };
 }

@@ -25,32 +25,13 @@ const [STATEMENT_MS, PERSISTENCE_MS] = [30_000, 15_000];
 
 /** Another statement used the same position, or the transaction must be repeated. */
 const CONFLICT = /^(23505|40001|40P01)$/;
-/** Lost connections, servers that are full or shut down, statement timeouts, locks. */
-const TRANSIENT = /^(08|53|57|55P03|25P03)/;
-/** Failures that another attempt would repeat: an unknown host, an invalid certificate, a server without TLS. */
-const PERMANENT = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+/** What the server says when it is full, shut down, or busy, or when a statement took too long. */
+const BUSY = /^(08|53|57|55P03|25P03)/;
+/** Failures to connect that another attempt would repeat: an unknown host, an invalid certificate, a server without TLS. */
+const FINAL = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-function isPermanent(error: unknown, code: string): boolean {
-  return error instanceof postgres.PostgresError ? !TRANSIENT.test(code) : PERMANENT.test(code);
-}
-
-/** Returns the error to report when a statement is not repeated any more. */
-function unavailable(error: unknown, label: string): StateUnavailableError {
-  const code = String(errorCode(error) ?? '');
-  // A failure to connect to several addresses has no message of its own.
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  const message = errorMessage(first);
-  const isRefusal = error instanceof postgres.PostgresError && !TRANSIENT.test(code);
-  return new StateUnavailableError(
-    `The database of the state ${isRefusal ? 'refused a query' : 'cannot be reached'}: ${label}`,
-    {
-      why: code === '' || message.includes(code) ? message : `${message} (${code})`,
-      hint: isRefusal
-        ? `Check the address (?table=<name> names another table), the user, and the password (PGPASSWORD). The owner of the table creates it, and gets the GRANT for other users, with: partnerctl state init '${label}'`
-        : 'Nothing more is sent to the service while the state cannot be read and written. Check the host in the address. The server must offer TLS, unless it is this machine: NODE_EXTRA_CA_CERTS names its certificate authority, and ?sslmode=require does not verify it.',
-      cause: error,
-    },
-  );
+function isFinal(error: unknown, code: string): boolean {
+  return error instanceof postgres.PostgresError ? !CONFLICT.test(code) && !BUSY.test(code) : FINAL.test(code);
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -86,8 +67,8 @@ class PostgresLog implements LogDriver {
       await this.run(`create table if not exists ${this.table} (position bigint primary key, line text not null)`);
     }
     await this.check();
-    const [schema] = this.table.includes('.') ? this.table.split('.') : [];
-    const usage = schema === undefined ? '' : `GRANT USAGE ON SCHEMA ${schema} TO <user>; `;
+    const [schema, table] = this.table.split('.');
+    const usage = table === undefined ? '' : `GRANT USAGE ON SCHEMA ${schema} TO <user>; `;
     return `${usage}GRANT SELECT, INSERT ON ${this.table} TO <user>;`;
   }
 
@@ -130,10 +111,8 @@ class PostgresLog implements LogDriver {
         const code = String(errorCode(error) ?? '');
         const isConflict = CONFLICT.test(code);
         if (!isConflict) await this.close();
-        const isLate = clock.monotonic() - start > PERSISTENCE_MS;
-        if (isLate || (!isConflict && isPermanent(error, code))) throw unavailable(error, this.label);
-        const longest = (isConflict ? 5 : 100) * 2 ** Math.min(attempt, 5);
-        await clock.sleep(longest * random(), signal);
+        if (isFinal(error, code) || clock.monotonic() - start > PERSISTENCE_MS) throw this.unavailable(error, code);
+        await clock.sleep((isConflict ? 5 : 100) * 2 ** Math.min(attempt, 5) * random(), signal);
       }
     }
   }
@@ -155,16 +134,27 @@ class PostgresLog implements LogDriver {
   }
 
   private connect(): postgres.Sql {
-    const { host, port, database, user, password, ssl } = this.deps.target;
+    const { label: _label, table: _table, ...target } = this.deps.target;
     return postgres({
-      ...{ host, port, database, user, ssl },
-      ...(password !== undefined && { password }),
+      ...target,
       max: 1,
       connect_timeout: 10,
       prepare: false,
       fetch_types: false,
       onnotice: () => undefined,
       connection: { application_name: 'partnerctl' },
+    });
+  }
+
+  private unavailable(error: unknown, code: string): StateUnavailableError {
+    // A failure to connect to several addresses has no message of its own.
+    const message = errorMessage(error instanceof AggregateError ? error.errors[0] : error);
+    return new StateUnavailableError(`The database of the state cannot be used: ${this.label}`, {
+      why: code === '' || message.includes(code) ? message : `${message} (${code})`,
+      hint: `Nothing more is sent to the service. Check the address, the user, and the password (PGPASSWORD).
+The owner of the table creates it, and gets the GRANT for other users, with: partnerctl state init '${this.label}'
+The server must offer TLS, unless it is this machine: NODE_EXTRA_CA_CERTS names its certificate authority.`,
+      cause: error,
     });
   }
 }

@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createCronAgent } from '../support/cron.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { service, write } from '../support/service.ts';
+import { write } from '../support/service.ts';
 import { asNewerVersion, encodeLine, recordTypes } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
 
@@ -153,22 +151,13 @@ test('A place with other content is not initialized or copied to, and stays as i
 });
 
 describe('A state on a branch', () => {
-  test('is initialized beside other files, shown like a file, and copied to and back without a record twice', async () => {
+  test('is initialized, shown like a file, and copied to and back without a record twice', async () => {
     const [repository, HOME] = [bareRepository(), tempDirectory()];
-    const git = (args: readonly string[], input = '') =>
-      execFileSync('git', ['--git-dir', repository, '-c', 'user.name=a', '-c', 'user.email=a@b.com', ...args], {
-        input,
-      })
-        .toString()
-        .trim();
-    const tree = git(['mktree'], `100644 blob ${git(['hash-object', '-w', '--stdin'], 'Hello.')}\tREADME.md\n`);
-    git(['update-ref', 'refs/heads/main', git(['commit-tree', tree, '-m', 'x'])]);
     const address = `git+file://${repository}#main`;
     const env = { HOME, PARTNER_STATE: address };
     const made = await run(['state', 'init', '-o', 'json'], { env });
     expect(made.json()).toEqual({ address, grant: null });
     expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
-    expect(git(['ls-tree', '--name-only', 'main'])).toBe('README.md\nstate.jsonl');
     const [file, copy] = [soundFile(), join(HOME, 'copy.jsonl')];
     const copied = async (from: string, to: string) =>
       (await run(['state', 'copy', from, to, '-o', 'json'], { env })).json();
@@ -182,45 +171,29 @@ describe('A state on a branch', () => {
     const ran = await run(['state', 'copy', damaged, copy]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
   });
-
-  test('that refuses records can be read, and nothing is created', async () => {
-    const sandbox = await service();
-    const bare = bareRepository();
-    const env = { ...sandbox.env, PARTNER_STATE: `git+file://${bare}#state` };
-    const cron = await createCronAgent(sandbox);
-    expect((await run(cron.create('daily'), { env })).code).toBe(0);
-    const hook = join(bare, 'hooks', 'pre-receive');
-    mkdirSync(dirname(hook), { recursive: true });
-    writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    expect((await run(cron.create('weekly'), { env })).code).toBe(8);
-    expect((await run(['cron', 'list'], { env })).code).toBe(0);
-    expect(await cron.posted()).toBe(1);
-  });
 });
 
-describe('An address', () => {
-  test('that is none is rejected from --state and PARTNER_STATE, without repeating its password', async () => {
-    for (const [address, message] of [
-      ['mysql://ops@db/main', 'cannot be kept at mysql://'],
-      ['postgres:/ops:secret@db/main', 'neither a URL nor the name of a file'],
-      ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
-      ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
-      ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
-      ['postgres://db/main', 'names no user'],
-      ['postgres://ops@localhost/main?tabel=mine', 'unknown parameter "tabel"'],
-      ['postgres://ops@localhost/main?table=a;b', '"a;b" is not the name of a table'],
-      // With the quotes of an .env file.
-      ['"postgres://ops:secret@db/main"', 'neither a URL nor the name of a file'],
-      ['postgres://ops:secret%zz@db/main', '% as %25'],
-      ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
-      ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
-    ] as const) {
-      const ran = await run(['state', 'verify'], { env: { PARTNER_STATE: address } });
-      expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(message)]);
-      expect(ran.stderr).not.toContain('secret');
-    }
-    const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
-    expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
-    expect(flag.stderr).not.toContain('secret');
-  });
+test('An address that is none is rejected from --state and PARTNER_STATE, without repeating its password', async () => {
+  for (const [address, message] of [
+    ['mysql://ops@db/main', 'cannot be kept at mysql://'],
+    ['postgres:/ops:secret@db/main', 'neither a URL nor the name of a file'],
+    ['host=db user=ops password=secret dbname=main', 'neither a URL nor the name of a file'],
+    ['git@github.com:acme/ops.git', 'neither a URL nor the name of a file'],
+    ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
+    ['postgres://db/main', 'names no user'],
+    ['postgres://ops@localhost/main?tabel=mine', 'unknown parameter "tabel"'],
+    ['postgres://ops@localhost/main?table=a;b', '"a;b" is not the name of a table'],
+    // With the quotes of an .env file.
+    ['"postgres://ops:secret@db/main"', 'neither a URL nor the name of a file'],
+    ['postgres://ops:secret%zz@db/main', '% as %25'],
+    ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
+    ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
+  ] as const) {
+    const ran = await run(['state', 'verify'], { env: { PARTNER_STATE: address } });
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, '', expect.stringContaining(message)]);
+    expect(ran.stderr).not.toContain('secret');
+  }
+  const flag = await run(['state', 'verify', '--state', 'postgres://ops:secret@db/main']);
+  expect(flag).toMatchObject({ code: 2, stderr: expect.stringContaining('--state must not hold a password') });
+  expect(flag.stderr).not.toContain('secret');
 });

@@ -58,7 +58,9 @@ describe('A push to a shared state', () => {
   test('that a protected branch refuses prevents every request, and is reported with what the server says', async () => {
     const { repository, address } = await branch();
     addHook(repository, 'pre-receive', 'echo "this branch is protected" >&2; exit 1');
-    expect(await refusalAt(address)).toMatch(/^8 \| .*refuses to update branch state.*this branch is protected/s);
+    expect(await refusalAt(address)).toMatch(
+      /^8 \| .*branch state of the state cannot be updated.*this branch is protected/s,
+    );
     expect(pushes(repository)).toBe(1);
   });
 
@@ -70,7 +72,7 @@ describe('A push to a shared state', () => {
     const { create, expectJobs } = await openSite(address);
     expect(await create('daily')).toMatchObject({
       code: 8,
-      stderr: expect.stringContaining('Branch state was deleted or set back during this run'),
+      stderr: expect.stringContaining('branch state of the state was deleted or set back during this run'),
     });
     expect(existsSync(join(repository, 'gone'))).toBe(true);
     await expectJobs();
@@ -131,22 +133,27 @@ describe('A branch with a state', () => {
     const repository = bareRepository();
     const { address } = await branch(repository);
     commitFiles(repository, { 'README.md': 'Moved.' }, 'state.jsonl');
-    expect(await refusalAt(address)).toMatch(/^8 \| There is no state at git\+file:/);
+    expect(await refusalAt(address)).toMatch(/^8 \| The branch state of the state is not a state: git\+file:/);
   });
 
-  test('keeps the files and the records that somebody adds, and names the line that cannot be read', async () => {
+  test('is refused if it has another file, keeps the records that somebody adds, and names the line that cannot be read', async () => {
     const { repository, address } = await branch();
     const { create, run } = await openSite(address);
     expect((await create('daily')).code).toBe(0);
     const text = git(repository, 'show', 'state:state.jsonl');
-    commitFiles(repository, { 'README.md': 'Hands off.\n', 'state.jsonl': `${text}\n<<<<<<< HEAD` });
+    commitFiles(repository, { 'README.md': 'Hands off.\n' });
+    expect(await run(['upload', write('a.txt', 'one')])).toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('It has: README.md, state.jsonl'),
+    });
+    expect(git(repository, 'show', 'state:README.md')).toBe('Hands off.');
+    commitFiles(repository, { 'state.jsonl': `${text}\n<<<<<<< HEAD` }, 'README.md');
     const verified = await run(['state', 'verify']);
     expect(verified.code).toBe(1);
-    expect(verified.stdout + verified.stderr).toMatch(/not a record|cannot be used/);
+    expect(verified.stdout + verified.stderr).toMatch(/cannot be used/);
     expect((await run(['upload', write('a.txt', 'one')])).code).toBe(1);
     commitFiles(repository, { 'state.jsonl': `${text}\n` });
     expect((await run(['upload', write('a.txt', 'one')])).code).toBe(0);
-    expect(git(repository, 'show', 'state:README.md')).toBe('Hands off.');
     expect(git(repository, 'show', 'state:state.jsonl')).toContain(text);
   });
 });

@@ -143,7 +143,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
       /^8 .*"nowhere" does not exist.*Check the address/s,
     );
     expect(await refusalAt(`postgres://ops@${UNRESOLVABLE_HOST}/main?sslmode=require`)).toMatch(
-      /^8 .*(ENOTFOUND|EAI_).*Check the host/s,
+      /^8 .*(ENOTFOUND|EAI_).*Check the address/s,
     );
     expect(await refusalAt(server.overTcp(address, await findClosedPort()))).toMatch(/^8 .*ECONNREFUSED/s);
     const full = await fresh();
