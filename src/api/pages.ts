@@ -45,7 +45,6 @@ export interface PagedList<Item> {
 export interface Page<Item> {
   /** Without those of the page before, and of the first page. */
   readonly items: readonly Item[];
-  readonly response: ApiResponse;
   /**
    * `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a
    * history.
@@ -54,13 +53,17 @@ export interface Page<Item> {
 }
 
 /** A page as the service sent it. */
-interface FetchedPage<Item> {
+interface SentPage<Item> {
+  /** How it was requested; undefined for the first one. */
+  readonly step: PageStep | undefined;
   readonly items: readonly Item[];
   /** Those that are new. */
   readonly fresh: readonly Item[];
   readonly response: ApiResponse;
   readonly paging: PageResponse;
 }
+
+type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
 
 /** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
 export function pagingFixes(leaf: string, next = 'page:<parameter>'): string {
@@ -83,10 +86,7 @@ class PageReader<Item> {
   private readonly rule: PagingRule;
   private readonly isGet: boolean;
   private readonly isList: boolean;
-  /**
-   * The ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile repeats
-   * these.
-   */
+  /** Ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile these. */
   private readonly seen = { first: new Set<string>(), last: new Set<string>() };
   private firstPath = '';
 
@@ -108,10 +108,10 @@ class PageReader<Item> {
 
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
-    let page = await this.fetch(this.list.options());
+    let page = await this.fetch(undefined, this.list.options());
     this.firstPath = page.response.path;
-    for (let step: PageStep | undefined; ; ) {
-      const { response, items, fresh } = page;
+    for (;;) {
+      const { items, fresh, step, paging } = page;
       progress = {
         items: progress.items + fresh.length,
         pages: progress.pages + 1,
@@ -120,32 +120,30 @@ class PageReader<Item> {
       };
       if (progress.pages > MAX_PAGES) throw this.refuse(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
       const last = items.at(-1);
-      const verdict = decideNext(page.paging, progress, this.rule, last && this.list.idOf(last));
+      const verdict = decideNext(paging, progress, this.rule, last && this.list.idOf(last));
       if (this.isList && verdict.kind === 'unexplained') throw this.refuse(page, NO_WAY, verdict.signs);
       if (this.isList && verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
-      yield { items: fresh, response, verdict };
+      yield { items: fresh, verdict };
       if (verdict.kind !== 'next') return;
       this.remember(page);
-      const next = await this.requestNext(page, verdict.steps, step);
+      const next = await this.requestNext(page, verdict.steps);
       if ('failures' in next) {
         const end = this.endAfter(page, verdict, progress, next.failures);
-        if (end) yield { items: [], response, verdict: end };
+        if (end) yield { items: [], verdict: end };
         return;
       }
-      ({ page, step } = next);
+      page = next;
     }
   }
 
   /** @throws as a failed call; ShapeError for a response that is no list */
-  private async fetch(options: CallOptions): Promise<FetchedPage<Item>> {
+  private async fetch(step: PageStep | undefined, options: CallOptions): Promise<SentPage<Item>> {
     const { operation, extent, read, idOf } = this.list;
     const response = await this.http.call(operation, options);
     const { headers, status } = response;
-    const nextLink = await readNextLink(headers.link);
     const isRest = extent === 'rest of a session';
-    const isFurther = isRest || options.link !== undefined || options.more !== undefined;
     // Behind the last page, a service may have no content.
-    const isNothing = isFurther && status === 204;
+    const isNothing = status === 204 && (isRest || options.link !== undefined || options.more !== undefined);
     const body = isNothing ? undefined : response.json();
     const isEmpty = isNothing || (isRest && isEmptyObject(body));
     const sent = isEmpty
@@ -154,35 +152,32 @@ class PageReader<Item> {
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
     const fresh = items.filter((item) => !last.has(idOf(item)) && !first.has(idOf(item)));
-    return { items, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
+    const nextLink = await readNextLink(headers.link);
+    return { step, items, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
   }
 
-  private remember({ items }: FetchedPage<Item>): void {
-    const ids = new Set(items.map(this.list.idOf));
-    this.seen.last = ids;
-    if (this.seen.first.size === 0) this.seen.first = ids;
+  private remember({ items }: SentPage<Item>): void {
+    this.seen.last = new Set(items.map(this.list.idOf));
+    if (this.seen.first.size === 0) this.seen.first = this.seen.last;
   }
 
   /** Requests the next page in each way, until one brings it. @throws as a failed call */
   private async requestNext(
-    page: FetchedPage<Item>,
+    page: SentPage<Item>,
     steps: readonly PageStep[],
-    before: PageStep | undefined,
-  ): Promise<
-    { readonly page: FetchedPage<Item>; readonly step: PageStep } | { readonly failures: readonly Failure[] }
-  > {
+  ): Promise<SentPage<Item> | { readonly failures: readonly Failure[] }> {
     const failures: Failure[] = [];
     for (const step of steps) {
-      const isSame = step.kind === before?.kind && step.value === before.value;
+      const isSame = step.kind === page.step?.kind && step.value === page.step.value;
       const next = isSame ? 'repeated' : await this.tryStep(step, this.requestOf(step, page));
-      if (typeof next !== 'string') return { page: next, step };
+      if (typeof next !== 'string') return next;
       failures.push(next);
     }
     return { failures };
   }
 
   /** @throws ShapeError for a link that leads elsewhere */
-  private requestOf(step: PageStep, page: FetchedPage<Item>): CallOptions {
+  private requestOf(step: PageStep, page: SentPage<Item>): CallOptions {
     const { http, list } = this;
     if (step.kind === 'message') return list.options(step.value);
     if (step.kind === 'link') {
@@ -196,27 +191,27 @@ class PageReader<Item> {
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async tryStep({ kind }: PageStep, options: CallOptions): Promise<FetchedPage<Item> | Failure> {
+  private async tryStep(step: PageStep, options: CallOptions): Promise<SentPage<Item> | Failure> {
     try {
-      const next = await this.fetch(options);
+      const next = await this.fetch(step, options);
       // A filter may be applied after a page was read: the next one has the rest.
-      if (next.items.length === 0) return kind === 'link' || kind === 'token' ? next : 'empty';
+      if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
       return next.fresh.length > 0 ? next : 'repeated';
     } catch (error) {
-      const status = kind === 'link' ? undefined : rejectedStatus(error);
+      const status = step.kind === 'link' ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
       return MISSING.includes(status) ? 'empty' : 'rejected';
     }
   }
 
   /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
-  private async askOnceMore(page: FetchedPage<Item>): Promise<void> {
+  private async askOnceMore(page: SentPage<Item>): Promise<void> {
     const { length } = page.items;
     if (!this.isGet) return this.warn(length);
     this.remember(page);
     const link = pathWith(this.http, this.firstPath, { offset: `${length}`, skip: `${length}`, page: '2' });
     try {
-      const { fresh } = await this.fetch({ ...this.list.options(), link });
+      const { fresh } = await this.fetch(undefined, { ...this.list.options(), link });
       if (fresh.length === 0) return;
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
@@ -229,8 +224,8 @@ class PageReader<Item> {
 
   /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError if a list lacks it */
   private endAfter(
-    page: FetchedPage<Item>,
-    verdict: Extract<Verdict, { readonly kind: 'next' }>,
+    page: SentPage<Item>,
+    verdict: NextVerdict,
     progress: Progress,
     failures: readonly Failure[],
   ): Verdict | undefined {
@@ -240,13 +235,12 @@ class PageReader<Item> {
       const isMissing = isCertain && page.items.length > 0 && step?.kind !== 'link';
       return isMissing ? { kind: 'unexplained', signs } : undefined;
     }
-    const isRead = progress.step !== undefined;
     if (isEnd(verdict, failures, progress, this.rule)) {
-      if (!isRead && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
+      if (!page.step && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
       return undefined;
     }
     const next = step && formatStep(step);
-    throw this.refuse(page, NO_WAY, signs, isRead ? next : next?.replace(/[^:]*$/, '<parameter>'));
+    throw this.refuse(page, NO_WAY, signs, page.step ? next : next?.replace(/[^:]*$/, '<parameter>'));
   }
 
   /** Warns of a list that may go on, where the service does not let the tool find out. */
@@ -259,7 +253,7 @@ class PageReader<Item> {
 
   /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
   private refuse(
-    { response: { call, status, requestId } }: FetchedPage<Item>,
+    { response: { call, status, requestId } }: SentPage<Item>,
     message: string,
     signs: readonly string[],
     next?: string,

@@ -14,10 +14,10 @@ interface Report {
   readonly summary: Readonly<Record<string, number>>;
 }
 
-/** The environment, clock, and Node.js of a machine, which faults break and advice repairs. */
+/** The environment and the clock of a machine, which faults break and advice repairs. */
 interface Machine {
   readonly env: Record<string, string>;
-  readonly options: { clock?: Clock; nodeVersion?: string };
+  readonly options: { clock?: Clock };
 }
 
 async function doctor(
@@ -101,14 +101,6 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     await expectFixed(machine, ['clock', 0, /clock is 108\d\d s ahead of/, advice], setClock);
   });
 
-  test('a token that the service does not know', async () => {
-    const { machine } = await healthyMachine();
-    machine.env.PARTNER_TOKEN = TOKEN;
-    const rejected = /rejected the token from PARTNER_TOKEN \(401\)/;
-    const unset = () => delete machine.env.PARTNER_TOKEN;
-    await expectFixed(machine, ['token', 3, rejected, /(unset it) to use that of a profile/], unset);
-  });
-
   test('a token without a scope', async () => {
     const { machine, it } = await healthyMachine();
     const lacking = await it.createToken({ scopes: ['cron_jobs.read'] });
@@ -116,14 +108,6 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     const message = /no scope to read the list of spaces: spaces\.read\./;
     const login = (line: string) => shell(`${line} --token-file -`, machine, it.token);
     await expectFixed(machine, ['scopes', 0, message, /Store a valid token with: (partnerctl login .*)$/], login);
-  });
-
-  test('an old Node.js', async () => {
-    const { machine } = await healthyMachine();
-    machine.options.nodeVersion = '18.19.0';
-    const install = (nodeVersion: string) => Object.assign(machine.options, { nodeVersion });
-    const message = /18\.19\.0 is older than 20\.18\.1/;
-    await expectFixed(machine, ['program', 1, message, /Install Node\.js (\S+) or later/], install);
   });
 
   test('an assumption that the service contradicts', async () => {
@@ -140,19 +124,8 @@ describe('doctor', () => {
     const { it, machine } = await healthyMachine();
     const { code, report, stderr } = await doctor(machine);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(report.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
-      'program ok',
-      'profiles ok',
-      'settings ok',
-      'connection ok',
-      'service ok',
-      'clock ok',
-      'token ok',
-      'scopes ok',
-      'balance ok',
-      'contract ok',
-      'state ok',
-    ]);
+    const all = 'program profiles settings connection service clock token scopes balance contract state';
+    expect(report.checks.map(({ name }) => name).join(' ')).toBe(all);
     expect(report.summary).toEqual({ ok: 11, warning: 0, failed: 0, skipped: 0 });
     expect(named(report, 'settings').message).toContain(`${it.sandbox.baseUrl} from profile "acme"`);
     expect((await it.received()).every(({ method }) => method === 'GET')).toBe(true);
@@ -174,15 +147,11 @@ describe('doctor', () => {
   test('reports what it found before --timeout ended', async () => {
     const { it, machine } = await healthyMachine();
     await it.faults({ kind: 'stall' });
-    const { code, report, stderr } = await doctor(machine, '--timeout', '1s');
+    const { code, report } = await doctor(machine, '--timeout', '1s');
     expect(code).toBe(8);
     expect(named(report, 'settings').status).toBe('ok');
-    expect(named(report, 'connection')).toMatchObject({
-      status: 'failed',
-      message: expect.stringContaining('No response within 1s'),
-    });
+    expect(named(report, 'connection').message).toContain('No response within 1s');
     expect(named(report, 'token').status).toBe('skipped');
-    expect(JSON.parse(stderr).error).toMatchObject({ type: 'service', details: { failed: ['connection'] } });
   });
 
   test.each([
@@ -195,13 +164,6 @@ describe('doctor', () => {
     expect(named(report, check)).toMatchObject({ status: 'failed', message: expect.stringMatching(message) });
     expect(named(report, 'contract').status).toBe('skipped');
     expect(named(report, 'state').status).toBe('ok');
-  });
-
-  test('fails for a token that may read nothing', async () => {
-    const { it, machine } = await healthyMachine();
-    machine.env.PARTNER_TOKEN = await it.createToken({ scopes: ['api_chat.runtime'] });
-    const { code, report } = await doctor(machine);
-    expect({ code, status: named(report, 'token').status }).toEqual({ code: 3, status: 'failed' });
   });
 
   test.each([

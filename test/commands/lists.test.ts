@@ -68,7 +68,6 @@ test.each([
   [{ kind: 'status', status: 429, retry_after: 3600 }, 7, 'rate_limited'],
   [{ kind: 'status', status: 503 }, 8, 'service'],
   [{ kind: 'status', status: 422 }, 1, 'refused'],
-  [{ kind: 'reset' }, 8, 'service'],
   [{ kind: 'garbage' }, 8, 'unexpected_shape'],
 ])('a list that fails with %j exits with %i, and one line of JSON', async (fault, code, type) => {
   const { env, faults } = await service();

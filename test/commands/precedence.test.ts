@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
@@ -78,24 +78,11 @@ describe('settings', () => {
     const path = await run(['state', 'path'], { env });
     expect(path).toMatchObject({ code: 0, stdout: '/dev/null/.local/state/partnerctl/state.jsonl\n' });
   });
-
-  test('do not fall back to another token if token_command fails', async () => {
-    const { sandbox, received } = await service();
-    const home = createProfileHome();
-    const profiles = { a: { base_url: sandbox.baseUrl, token: TOKEN, token_command: 'exit 7' } };
-    mkdirSync(home.config);
-    writeFileSync(home.path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
-    const ran = await run([...LIST, '-o', 'json'], { env: home.env });
-    expect(ran.code).toBe(3);
-    expect(ran.error().message).toBe(`Profile "a"'s token_command failed.`);
-    expect(await received()).toEqual([]);
-  });
 });
 
 test.each([
   ['PARTNER_TOKEN', [], { PARTNER_TOKEN: TOKEN }, 'Set a valid token, or unset it to use that of a profile.'],
   ['--token-file FILE', ['--token-file', 'FILE'], {}, 'Put a valid token into FILE.'],
-  ['standard input', ['--token-file', '-'], {}, 'Put a valid token into standard input.'],
   ['profile "the stale"', ['--profile', 'the stale'], {}, "partnerctl login --profile 'the stale'"],
   [`profile "vault"'s token_command`, ['--profile', 'vault'], {}, 'partnerctl login --profile vault'],
 ] as const)(

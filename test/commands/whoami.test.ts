@@ -42,16 +42,6 @@ describe('whoami', () => {
     });
   });
 
-  test('without a profile shows each value with its source, in a pipe as in a terminal', async () => {
-    const { env, sandbox } = await service();
-    const { stdout } = await run(['whoami', '--color', 'never'], { env, columns: 120 });
-    expect((await run(['whoami'], { env })).stdout).toBe(stdout);
-    expect(stdout).toMatch(/^SERVICE: /);
-    expect(stdout).toContain(`${sandbox.baseUrl} (PARTNER_BASE_URL)`);
-    expect(stdout).toMatch(/TOKEN: +accepted/);
-    expect(stdout).not.toContain('PROTECTED');
-  });
-
   test('exits with 3 if the service rejects the token, if it may read nothing, and if there is none', async () => {
     const { env, envFor } = await service();
     const rejected = await run(WHOAMI, { env: { ...env, PARTNER_TOKEN: TOKEN } });

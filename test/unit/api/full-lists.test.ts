@@ -34,7 +34,8 @@ const byOffset =
   };
 
 describe('a list of as many items as a page usually has', () => {
-  it.each([10, 100, 1_000])('is asked once more, and whole if nothing new comes: %i', async (count) => {
+  it('is asked once more, and whole if nothing new comes', async () => {
+    const count = 100;
     for (const script of [json(spaceIds(count)), byOffset(count, count)]) {
       const whole = await read(script);
       expect(whole).toMatchObject({ items: spaceIds(count), error: undefined, warnings: [] });
