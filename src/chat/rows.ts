@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { NewMessage } from '../api/calls.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
-import { type Problem, ProblemList, problemsError, type Range, toSourceText } from '../yaml/problem.ts';
+import { type Problem, ProblemList, problemsError, type Range } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 
 /** The values for rows without their own. */
@@ -99,7 +99,7 @@ export function readRows(name: string, text: string, defaults: RowDefaults): rea
     .split('\n')
     .entries()) {
     if (line.trim() === '') continue;
-    const found = new ProblemList(toSourceText({ name, text: line }, index + 1));
+    const found = new ProblemList({ name, text: line }, index + 1);
     const typed = parseLine(line, schema, found);
     if (typed) {
       const row = addRow(typed, index + 1);

@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
 import { confirmOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
@@ -9,21 +10,6 @@ async function printSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../yaml/json-schema.ts');
   const { manifestSchema } = await import('../provision/manifest.ts');
   return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
-}
-
-interface Mode {
-  readonly check?: boolean | undefined;
-  readonly dryRun?: boolean | undefined;
-  readonly schema?: boolean | undefined;
-  readonly detailedExitcode?: boolean | undefined;
-}
-
-/** @throws UsageError for options that cannot be combined */
-function checkMode({ check, dryRun, schema, detailedExitcode }: Mode): void {
-  const chosen = Object.entries({ check, 'dry-run': dryRun, schema }).flatMap(([name, isSet]) => (isSet ? [name] : []));
-  if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} cannot be combined.`);
-  if (!detailedExitcode || dryRun) return;
-  throw new UsageError('--detailed-exitcode needs --dry-run.', { hint: 'Or run: partnerctl plan --detailed-exitcode' });
 }
 
 export const provision = () =>
@@ -39,15 +25,18 @@ export const provision = () =>
     ],
   })
     .argument('[file...]', FILES_HELP)
-    .option('--check', 'check the manifests; send nothing')
+    .addOption(new Option('--check', 'check the manifests; send nothing').conflicts(['dryRun', 'schema']))
     .option('--dry-run', 'show what would be done; send only reads (the same as `partnerctl plan`)')
     .option('--schema', 'print the JSON Schema of a manifest')
     .option('--fail-fast', 'do not start further documents after a failure')
     .addOption(confirmOption())
     .action(
       run(async (context, files, options) => {
-        const { check, dryRun, schema, confirm } = options;
-        checkMode(options);
+        const { check, dryRun, schema, confirm, detailedExitcode } = options;
+        if (detailedExitcode && !dryRun) {
+          const hint = 'Or run: partnerctl plan --detailed-exitcode';
+          throw new UsageError('--detailed-exitcode needs --dry-run.', { hint });
+        }
         if (schema) return printSchema();
         if (files.length === 0) {
           const hint = 'Give a YAML file, a directory, or - for standard input.';

@@ -15,11 +15,9 @@ import type { AgentInput } from './job-flags.ts';
 import { checkUniqueName, jobEntries, timezone } from './job-schema.ts';
 
 const owner = {
-  agent: v.exactOptional(
-    identifier('Agent', 'The agent that does the job: its agent_id, or name:<name> with a space.'),
-  ),
+  agent: v.exactOptional(identifier('The agent that does the job: its agent_id, or name:<name> with a space.')),
   space: v.exactOptional(
-    identifier('Space', 'The space of an agent given by name: a space_id, ext:<external_space_id>, or name:<name>.'),
+    identifier('The space of an agent given by name: a space_id, ext:<external_space_id>, or name:<name>.'),
   ),
 };
 
@@ -34,7 +32,6 @@ const group = v.pipe(
 
 const jobsSchema = v.pipe(
   choice([jobList, group], (value) => (Array.isArray(value) ? jobList : group)),
-  v.title('partnerctl cron jobs'),
   v.description('Scheduled jobs of agents. ${NAME} and ${NAME:-default} insert environment variables.'),
 );
 

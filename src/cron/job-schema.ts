@@ -20,23 +20,24 @@ function parsedAs<Value extends string | number, Parsed>(parse: (text: string) =
 function cronField(field: keyof CronFields, values: string) {
   return v.pipe(
     choice([v.string(), v.number()], (value) => (typeof value === 'number' ? v.number() : v.string())),
-    parsedAs((text) => parseField(field, text)),
+    // Before the parser: JSON Schema shows what is read, not what it becomes.
     v.description(`${values}: *, lists, ranges, and steps.`),
+    parsedAs((text) => parseField(field, text)),
   );
 }
 
 export const timezone = v.pipe(
   v.string(),
-  parsedAs(parseTimezone),
   v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
+  parsedAs(parseTimezone),
 );
 
 const expression = v.pipe(
   v.string(),
-  parsedAs(parseExpression),
   v.description(
     'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
   ),
+  parsedAs(parseExpression),
 );
 
 const byFields = v.pipe(
@@ -53,10 +54,10 @@ const byFields = v.pipe(
 
 /** The keys of a job, without its agent. */
 export const jobEntries = {
-  name: identifier('Job name', 'The name of the job, unique per agent.'),
+  name: identifier('The name of the job, unique per agent.'),
   // A job that was created with the name of a file as its text runs forever, and no call can change it.
   instructions: v.pipe(
-    nonBlankText('Instructions', 'What the agent does on each run.'),
+    nonBlankText('What the agent does on each run.'),
     v.check((text) => !/^@\S+$/.test(text.trim()), 'must be the text itself: only the flag --instructions reads @file'),
   ),
   schedule: v.pipe(
@@ -69,7 +70,6 @@ export const jobEntries = {
 /** A job of an agent in a manifest. */
 export const agentJobSchema = v.pipe(
   mapping(jobEntries),
-  v.title('Cron job'),
   v.description('A scheduled job of the agent. It is created after the agent is installed.'),
 );
 

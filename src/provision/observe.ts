@@ -1,11 +1,12 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list-failure.ts';
+import { itemError, ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { OPERATIONS } from '../contract/operations.ts';
+import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
-import { isTokenRejected, ShapeError, withHint } from '../errors.ts';
+import type { UnknownShape } from '../contract/unknown-shape.ts';
+import { isTokenRejected, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { SpaceFact } from './space-record.ts';
 
@@ -22,20 +23,17 @@ export interface Observation {
 /** The spaces of the documents, by the external id in the manifest. */
 type SpaceList = ReadonlyMap<string, ListedSpace>;
 
-/** @throws ShapeError for a list whose items lack the field by which the tool knows what exists */
-function refuseItem({ contract }: Http, list: 'listSpaces' | 'listAgents', item: JsonObject): never {
-  const operation = OPERATIONS[list];
-  try {
-    return readItem(operation, () => {
-      throw list === 'listSpaces'
-        ? fieldsOf(item, 'space', contract).unreadable('space.external_space_id', 'A listed space has no external id.')
-        : fieldsOf(item, 'agent', contract).unreadable('agent.name', 'A listed agent has no name.');
-    });
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    const hint = `If the service does not list it, go on without the list: partnerctl contract set ${operation.leaf} none`;
-    throw withHint(error, { hint });
-  }
+/** The error for a list whose items lack the field by which the tool knows what exists. */
+function itemsError(shape: UnknownShape, operation: Operation): PartnerctlError {
+  const hint = `If the service does not list it, go on without the list: partnerctl contract set ${operation.leaf} none`;
+  return withHint(itemError(shape, operation), { hint });
+}
+
+function severalSpacesError(id: string, ids: readonly string[]): ShapeError {
+  return new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`, {
+    why: `They are ${ids.join(' and ')}.`,
+    hint: "Nothing was sent. If another field is the external id, run: partnerctl contract set space.external_space_id '<path>'",
+  });
 }
 
 /**
@@ -65,7 +63,8 @@ export class Observer {
   /** Reads the list of spaces before anything is sent. @throws PartnerctlError if reading it may succeed later */
   async prepare(): Promise<void> {
     try {
-      await this.listedSpaces();
+      this.spaces = this.readSpaces();
+      await this.spaces;
     } catch (error) {
       throw nameListFailure(error, 'the list of spaces', 'Nothing was sent.');
     }
@@ -78,7 +77,8 @@ export class Observer {
 
   /** Observes the space of a document. @throws PartnerctlError if a list cannot be read now, or cannot be understood */
   async observe({ manifest: { external_space_id } }: ManifestDocument): Promise<Observation> {
-    const spaces = await this.listedSpaces();
+    this.spaces ??= this.readSpaces();
+    const spaces = await this.spaces;
     const fact = this.facts.get(external_space_id);
     // Without a list, the state alone tells which space it is.
     const space = spaces ? spaces.get(external_space_id) : fact && { space_id: fact.space_id };
@@ -86,45 +86,37 @@ export class Observer {
     return { space, agents: await this.listAgents(space.space_id), fact };
   }
 
-  private listedSpaces(): Promise<SpaceList | undefined> {
-    this.spaces ??= this.readSpaces();
-    return this.spaces;
-  }
-
   /** Undefined if spaces cannot be listed. */
   private async readSpaces(): Promise<SpaceList | undefined> {
-    const found = new Map<string, ListedSpace>();
     const recordedIds = new Map([...this.facts].map(([id, fact]) => [fact.space_id, id]));
     const recorded = new Map<string, ListedSpace>();
-    let unnamed: JsonObject | undefined;
-    let hasExternalIds = false;
+    const found = new Map<string, ListedSpace>();
+    let withoutId: JsonObject | undefined;
+    let hasIds = false;
     let isPartlyRead = false;
     try {
       for await (const space of listSpaces(this.http)) {
-        const { space_id, external_space_id: id } = space;
         isPartlyRead = true;
-        if (id === undefined) unnamed ??= space.item;
-        else hasExternalIds = true;
-        if (typeof id !== 'string' || !this.wanted.has(id)) {
-          // One that is listed without its external id, or with another spelling of it, is known by its record.
-          const recordedId = recordedIds.get(space_id);
-          if (recordedId !== undefined) recorded.set(recordedId, space);
-          continue;
-        }
-        const earlier = found.get(id);
-        // Pages that shift while spaces are created show one twice.
-        if (earlier && earlier.space_id !== space_id) {
-          throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`, {
-            why: `They are ${earlier.space_id} and ${space_id}.`,
-            hint: "Nothing was sent. If another field is the external id, run: partnerctl contract set space.external_space_id '<path>'",
-          });
-        }
-        found.set(id, space);
+        const { space_id, external_space_id: id } = space;
+        if (id === undefined) withoutId ??= space.item;
+        else hasIds = true;
+        // One that is listed without its external id, or with another spelling of it, is known by its record.
+        const recordedId = recordedIds.get(space_id);
+        if (typeof id === 'string' && this.wanted.has(id)) {
+          // Pages that shift while spaces are created show one twice.
+          const earlier = found.get(id)?.space_id ?? space_id;
+          if (earlier !== space_id) throw severalSpacesError(id, [earlier, space_id]);
+          found.set(id, space);
+        } else if (recordedId !== undefined) recorded.set(recordedId, space);
       }
     } catch (error) {
       return await this.withoutList(error, 'spaces', isPartlyRead);
     }
-    if (unnamed && !hasExternalIds) refuseItem(this.http, 'listSpaces', unnamed);
+    if (withoutId && !hasIds) {
+      const fields = fieldsOf(withoutId, 'space', this.http.contract);
+      const shape = fields.unreadable('space.external_space_id', 'A listed space has no external id.');
+      throw itemsError(shape, OPERATIONS.listSpaces);
+    }
     return new Map([...recorded, ...found]);
   }
 
@@ -134,17 +126,16 @@ export class Observer {
    */
   async listAgents(spaceId: string): Promise<readonly ListedAgent[] | undefined> {
     const agents: ListedAgent[] = [];
-    let nameless: JsonObject | undefined;
     try {
-      for await (const agent of listAgents(this.http, spaceId)) {
-        agents.push(agent);
-        const isUnnamed = fieldsOf(agent.item, 'agent', this.http.contract).value('agent.name') === null;
-        if (agent.name === undefined && !isUnnamed) nameless = agent.item;
-      }
+      for await (const agent of listAgents(this.http, spaceId)) agents.push(agent);
     } catch (error) {
       return await this.withoutList(error, 'agents', agents.length > 0);
     }
-    if (nameless) refuseItem(this.http, 'listAgents', nameless);
+    for (const { item } of agents.filter(({ name }) => name === undefined)) {
+      const fields = fieldsOf(item, 'agent', this.http.contract);
+      if (fields.value('agent.name') === null) continue;
+      throw itemsError(fields.unreadable('agent.name', 'A listed agent has no name.'), OPERATIONS.listAgents);
+    }
     return agents;
   }
 

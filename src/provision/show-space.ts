@@ -4,36 +4,28 @@ import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
-import type { AgentIds } from '../cron/find-agent.ts';
 import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
-import { NoOperationError, PartnerctlError } from '../errors.ts';
 import { readAgentSpaces } from './space-record.ts';
-
-/** An agent with its chat, and its jobs. */
-interface AgentView extends ListedAgent {
-  readonly jobs: readonly JobRow[];
-}
 
 /** A space, its agents with their chats, and their jobs. */
 export interface SpaceView {
   readonly space: ListedSpace;
-  readonly agents: readonly AgentView[];
+  readonly agents: readonly (ListedAgent & { readonly jobs: readonly JobRow[] })[];
   /** All of them, in the order of the list; undefined if they cannot be listed. */
   readonly jobs: readonly JobRow[] | undefined;
 }
 
 /** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
-async function readJobs(context: CronContext, agents: AgentIds): Promise<readonly JobRow[] | undefined> {
+async function readJobs(context: CronContext, agents: ReadonlySet<string>): Promise<readonly JobRow[] | undefined> {
   const jobs: JobRow[] = [];
   try {
     for await (const row of listJobsOf(context, agents, readAgentSpaces)) jobs.push(row);
     return jobs;
   } catch (error) {
     const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: jobs.length > 0 });
-    const isUnavailable = failure instanceof ListUnavailable || error instanceof NoOperationError;
-    if (!(error instanceof PartnerctlError) || !isUnavailable) throw error;
-    await context.warn(`The jobs cannot be listed: ${error.message}`);
+    if (!(failure instanceof ListUnavailable)) throw error;
+    await context.warn(`The jobs cannot be listed: ${failure.message}`);
     return undefined;
   }
 }
@@ -49,8 +41,7 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   const space = await findSpace(http, parseReference(typed));
   const agents: ListedAgent[] = [];
   for await (const agent of listAgents(http, space.space_id)) agents.push(agent);
-  const ids = new Set(agents.map(({ agent_id }) => comparableAgent(agent_id)));
-  const jobs = await readJobs(context, ids);
+  const jobs = await readJobs(context, new Set(agents.map(({ agent_id }) => comparableAgent(agent_id))));
   const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);
   return {
     space,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Path, YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
 import { loadDocuments } from './load.ts';
-import { type Problem, ProblemList, toSourceText, type YamlSource } from './problem.ts';
+import { type Problem, ProblemList, type YamlSource } from './problem.ts';
 import { quoted } from './quote.ts';
 
 type Issue = v.BaseIssue<unknown>;
@@ -101,10 +101,9 @@ export function readYaml<S extends v.GenericSchema>(
   { schema, lookup, other, review }: ReadYamlOptions<S>,
 ): { documents: ReadDocument<v.InferOutput<S>>[]; problems: Problem[] } {
   const documents: ReadDocument<v.InferOutput<S>>[] = [];
-  const problems = sources.flatMap((each) => {
-    const source = toSourceText(each);
+  const problems = sources.flatMap((source) => {
     const found = new ProblemList(source);
-    for (const document of loadDocuments(source, found, lookup)) {
+    for (const document of loadDocuments(found, lookup)) {
       if (document.get([other.key]) !== undefined) {
         document.reportKey([other.key], `unknown key ${quoted(other.key)}`, other.hint);
         continue;

@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isScalar } from 'yaml';
-import { type ProblemList, positionAt, type Range, type SourceText } from './problem.ts';
+import type { ProblemList, Range } from './problem.ts';
 
 export function rangeOf(node: unknown): Range {
   const [start, end] = (isNode(node) && node.range) || [0, 0];
@@ -10,7 +10,6 @@ export type Path = readonly (string | number)[];
 
 export interface Content {
   readonly document: Document.Parsed;
-  readonly source: SourceText;
   readonly problems: ProblemList;
   /** The names of the variables in each text that was made from some. */
   readonly variables: Map<unknown, readonly string[]>;
@@ -41,8 +40,8 @@ export class YamlDocument {
 
   /** File and line of a value, as `acme.yaml:3`. */
   fileAndLine(path: Path): string {
-    const { source } = this.content;
-    return `${source.name}:${positionAt(source, rangeOf(this.nodeAt(path))[0]).line}`;
+    const { problems } = this.content;
+    return `${problems.name}:${problems.positionAt(rangeOf(this.nodeAt(path))[0]).line}`;
   }
 
   /** Reports a problem with a value: at the start of a list or a mapping, under any other value. */

@@ -2,7 +2,7 @@ import { Composer, type Document, isScalar, Parser, type Scalar, visit, type YAM
 import { errorMessage } from '../platform/error-code.ts';
 import { type Content, rangeOf, YamlDocument } from './document.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
-import type { ProblemList, SourceText } from './problem.ts';
+import type { ProblemList } from './problem.ts';
 import { printable, quoted } from './quote.ts';
 
 /** How often aliases may repeat values: more only wears out the machine. */
@@ -46,24 +46,21 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 /**
  * Reads the documents of a source, except empty ones. A document with a mistake is reported and left out: its first
  * syntax error; else all its undefined aliases, tags, and variables without a value.
+ * @param problems the source; takes its problems
  * @param lookup the value of a variable
  */
-export function* loadDocuments(
-  source: SourceText,
-  problems: ProblemList,
-  lookup: Lookup,
-): Generator<YamlDocument, void, void> {
+export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator<YamlDocument, void, void> {
   const options = { merge: true, stringKeys: true, resolveKnownTags: false } as const;
   const composer = new Composer({ ...options, prettyErrors: false, logLevel: 'silent' });
   let isWritten = false;
   // One at a time: the nodes of thousands of documents take hundreds of megabytes.
-  for (const document of composer.compose(new Parser().parse(source.text))) {
+  for (const document of composer.compose(new Parser().parse(problems.text))) {
     if (document.errors.length === 0 && isEmpty(document)) continue;
     isWritten = true;
     const before = problems.size;
     // An error may be the consequence of the one before it.
     const [error] = document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
-    const content: Content = { document, source, problems, variables: new Map() };
+    const content: Content = { document, problems, variables: new Map() };
     if (error) {
       const isDeep = error.code === 'RESOURCE_EXHAUSTION';
       const what = isDeep ? 'nested too deep' : `invalid YAML: ${printable(error.message.slice(0, 200))}`;

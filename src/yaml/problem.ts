@@ -10,29 +10,8 @@ export interface YamlSource {
   readonly text: string;
 }
 
-/** A source without its byte order mark. */
-export interface SourceText extends YamlSource {
-  readonly lines: LineCounter;
-  readonly firstLine: number;
-}
-
 /** Start and end offsets in a source text, in UTF-16 units. */
 export type Range = readonly [start: number, end: number];
-
-/** @param firstLine the number of its first line, if the text is a part of a file */
-export function toSourceText({ name, text: raw }: YamlSource, firstLine = 1): SourceText {
-  const text = raw.replace(/^\uFEFF/, '');
-  const lines = new LineCounter();
-  lines.addNewLine(0);
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
-  return { name, text, lines, firstLine };
-}
-
-/** Line and column of an offset, both from 1; the column in UTF-16 units, as editors count. */
-export function positionAt({ lines, firstLine }: SourceText, offset: number): { line: number; column: number } {
-  const { line, col } = lines.linePos(offset);
-  return { line: line + firstLine - 1, column: col };
-}
 
 /** A mistake in a source, ready to be shown. */
 export interface Problem {
@@ -54,29 +33,22 @@ const MAX_PROBLEMS = 1_000;
 const MAX_EXCERPT_WIDTH = 120;
 const MAX_BEFORE_CARET = 60;
 
-/** The source line of a range with its number, clipped around a line of carets under the range's part of it. */
-export function formatExcerpt(source: SourceText, [start, end]: Range): string {
-  const { line, column } = positionAt(source, start);
-  const [written = ''] = /^[^\r\n]*/.exec(source.text.slice(start - column + 1)) ?? [];
-  const at = Math.min(column - 1, written.length);
-  const from = Math.max(0, at - MAX_BEFORE_CARET);
-  const to = from + MAX_EXCERPT_WIDTH;
-  const before = `${from > 0 ? '…' : ''}${printable(written.slice(from, at))}`;
-  const after = `${printable(written.slice(at, to))}${to < written.length ? '…' : ''}`;
-  const underlined = printable(written.slice(at, Math.min(to, at + end - start)));
-  const number = String(line).padStart(4);
-  const gap = ' '.repeat(stringWidth(before));
-  const carets = '^'.repeat(Math.max(1, stringWidth(underlined)));
-  return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
-}
-
-/** The problems of one source, each one once. */
+/** A source, and the problems in it, each one once. */
 export class ProblemList {
-  private readonly source: SourceText;
+  readonly name: string;
+  /** Without a byte order mark. */
+  readonly text: string;
+  private readonly lines = new LineCounter();
+  private readonly firstLine: number;
   private readonly problems = new Map<string, Problem>();
 
-  constructor(source: SourceText) {
-    this.source = source;
+  /** @param firstLine the number of its first line, if the source is a part of a file */
+  constructor({ name, text }: YamlSource, firstLine = 1) {
+    this.name = name;
+    this.text = text.replace(/^\uFEFF/, '');
+    this.firstLine = firstLine;
+    this.lines.addNewLine(0);
+    for (const { index } of this.text.matchAll(/\n/g)) this.lines.addNewLine(index + 1);
   }
 
   get size(): number {
@@ -86,18 +58,36 @@ export class ProblemList {
   add(range: Range, message: string, hint?: string): void {
     const key = `${range[0]} ${message}`;
     if (this.size >= MAX_PROBLEMS || this.problems.has(key)) return;
-    this.problems.set(key, {
-      source: this.source.name,
-      ...positionAt(this.source, range[0]),
-      message,
-      ...(hint !== undefined && { hint }),
-      excerpt: formatExcerpt(this.source, range),
-    });
+    const excerpt = this.excerpt(range);
+    const place = { source: this.name, ...this.positionAt(range[0]) };
+    this.problems.set(key, { ...place, message, ...(hint !== undefined && { hint }), excerpt });
+  }
+
+  /** Line and column of an offset, both from 1; the column in UTF-16 units, as editors count. */
+  positionAt(offset: number): { line: number; column: number } {
+    const { line, col } = this.lines.linePos(offset);
+    return { line: line + this.firstLine - 1, column: col };
   }
 
   /** The problems by line and column. */
   sorted(): Problem[] {
     return [...this.problems.values()].sort((one, other) => one.line - other.line || one.column - other.column);
+  }
+
+  /** The source line of a range with its number, clipped around a line of carets under the range's part of it. */
+  private excerpt([start, end]: Range): string {
+    const { line, column } = this.positionAt(start);
+    const [written = ''] = /^[^\r\n]*/.exec(this.text.slice(start - column + 1)) ?? [];
+    const at = Math.min(column - 1, written.length);
+    const from = Math.max(0, at - MAX_BEFORE_CARET);
+    const to = from + MAX_EXCERPT_WIDTH;
+    const before = `${from > 0 ? '…' : ''}${printable(written.slice(from, at))}`;
+    const after = `${printable(written.slice(at, to))}${to < written.length ? '…' : ''}`;
+    const underlined = printable(written.slice(at, Math.min(to, at + end - start)));
+    const number = String(line).padStart(4);
+    const gap = ' '.repeat(stringWidth(before));
+    const carets = '^'.repeat(Math.max(1, stringWidth(underlined)));
+    return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
   }
 }
 

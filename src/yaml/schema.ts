@@ -28,18 +28,17 @@ export function choice<const Forms extends readonly v.GenericSchema[]>(
 }
 
 /** Text that identifies something: one line, without control characters or white space around it. */
-export function identifier(title: string, description: string) {
+export function identifier(description: string) {
   return v.pipe(
     v.string(),
     v.nonEmpty('must not be empty'),
     v.regex(TRIMMED_LINE, NOT_TRIMMED),
     v.check((text) => !CONTROL.test(text), HAS_CONTROLS),
-    v.title(title),
     v.description(description),
   );
 }
 
 /** Any text that is not blank. */
-export function nonBlankText(title: string, description: string) {
-  return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.title(title), v.description(description));
+export function nonBlankText(description: string) {
+  return v.pipe(v.string(), v.regex(/\S/, 'must not be empty'), v.description(description));
 }

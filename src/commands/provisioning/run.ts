@@ -41,14 +41,8 @@ export async function readManifests(
   const variables = parseVariables(texts);
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const used = new Set<string>();
-  const { documents, problems } = parseManifests(sources, (name) => {
-    used.add(name);
-    return variables.get(name) ?? context.env[name];
-  });
+  const { documents, problems } = parseManifests(sources, (name) => variables.get(name) ?? context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
-  const unused = [...variables.keys()].filter((name) => !used.has(name));
-  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
   return documents;
 }
 

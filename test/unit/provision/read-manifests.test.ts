@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { manifestSchema } from '../../../src/provision/manifest.ts';
+import { jsonSchema } from '../../../src/yaml/json-schema.ts';
 import { changed, problemLines, read, readAll, VALID } from '../manifests.ts';
 
 describe('keys', () => {
@@ -69,4 +71,15 @@ describe('duplicates', () => {
     const ids = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
     expect(problemLines(readAll(ids.map((id) => changed('acme-001', id))))).toEqual([]);
   });
+});
+
+test('The JSON Schema of a manifest describes every field, and allows no other keys, and variables', () => {
+  const schema = JSON.parse(JSON.stringify(jsonSchema(manifestSchema)), (_, value) => {
+    if (value?.type === 'object') expect(value.additionalProperties).toBe(false);
+    for (const field of Object.values(value?.properties ?? {})) {
+      expect(field).toMatchObject({ description: expect.any(String) });
+    }
+    return value;
+  });
+  expect(JSON.stringify(schema)).toContain('"session_workflow"],"type":"string"},{"type":"string","pattern":');
 });

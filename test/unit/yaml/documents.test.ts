@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatExcerpt, toSourceText } from '../../../src/yaml/problem.ts';
+import { ProblemList } from '../../../src/yaml/problem.ts';
 import { changed, problemLines, read, readAll, VALID } from '../manifests.ts';
 
 const withId = (id: string) => VALID.replace('acme-001', id);
@@ -69,7 +69,9 @@ agents:
 });
 
 function shownAt(text: string, offset: number, length: number): string[] {
-  return formatExcerpt(toSourceText({ name: 'a.yaml', text }), [offset, offset + length]).split('\n');
+  const source = new ProblemList({ name: 'a.yaml', text });
+  source.add([offset, offset + length], 'wrong');
+  return source.sorted()[0]?.excerpt.split('\n') ?? [];
 }
 
 describe('An excerpt', () => {
