@@ -15,18 +15,18 @@ import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
 import type { Service } from './service.ts';
 import { createMemoryStore, openStore, type Secrets, type Store } from './store.ts';
-import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
+import { parseWebhook, scheduleAttempt, setWebhook } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** A free port by default. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The directory of the data; by default the data is only in memory. */
-  readonly dataDir?: string;
-  readonly faults?: FaultPlan;
+  readonly dataDir?: string | undefined;
+  readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
-  readonly script?: ScriptInput;
+  readonly script?: ScriptInput | undefined;
   /** The URL that gets every completed message; its secret is by default the one in the data directory, or a new one. */
-  readonly webhook?: { readonly url: string; readonly secret?: string };
+  readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
 }
@@ -88,7 +88,7 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, now = Date.now } = options;
   const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }));
-  const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
+  const receiver = options.webhook && parseWebhook(options.webhook);
   const script = options.script && checkOption('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);

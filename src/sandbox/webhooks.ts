@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
+import { checkOption } from './input.ts';
 import type { Delivery, DeliveryAttempt, Message } from './resources.ts';
 import { createId, type Service, timestamp } from './service.ts';
 import type { Webhook } from './store.ts';
@@ -21,37 +22,36 @@ const TIMEOUT_MS = 10_000;
 const SECRET_PREFIX = 'whsec_';
 
 /** Whether a text is a secret of Standard Webhooks: `whsec_`, then 24 to 64 bytes in Base64. */
-export function isWebhookSecret(text: string): boolean {
+function isWebhookSecret(text: string): boolean {
   const encoded = text.slice(SECRET_PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
   return text.startsWith(SECRET_PREFIX) && key.toString('base64') === encoded && key.length >= 24 && key.length <= 64;
 }
 
 /**
- * Describes what is wrong with the URL of a webhook; undefined if the sandbox may send to it. Only loopback addresses are
- * allowed: whoever reaches the admin API must not be able to send requests into other networks through the sandbox.
+ * Whether the sandbox may send to a URL: only to this machine. Whoever reaches the admin API must not be able to send
+ * requests into other networks through the sandbox.
  */
-export function webhookUrlProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'must be a URL such as http://127.0.0.1:4000/webhooks';
+function isLoopbackUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname } = new URL(text);
-  if (protocol !== 'http:' && protocol !== 'https:') return 'must begin with http:// or https://';
-  if (username !== '' || password !== '') return 'must have no user name and no password';
   const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  if (isLoopback) return undefined;
-  return 'must be on this machine (127.0.0.1, [::1], or localhost): the sandbox sends no requests into other networks';
+  return /^https?:$/.test(protocol) && username === '' && password === '' && isLoopback;
 }
 
 /** The URL that gets every completed message, and the secret that signs them: by default the one before, or a new one. */
 export const webhookSchema = v.strictObject({
   url: v.pipe(
     v.string(),
-    v.check(
-      (url) => webhookUrlProblem(url) === undefined,
-      ({ input }) => webhookUrlProblem(input) ?? '',
-    ),
+    v.check(isLoopbackUrl, 'must be on this machine, without a password: http://127.0.0.1:4000/hooks'),
   ),
   secret: v.optional(v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'))),
 });
+
+/** @throws Error that names every wrong field */
+export function parseWebhook(value: unknown): v.InferOutput<typeof webhookSchema> {
+  return checkOption('webhook', webhookSchema, value);
+}
 
 /** Delivers a message to one receiver. @param secret null for a delivery that is not signed */
 export function deliverTo(

@@ -5,10 +5,10 @@ import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
 /** Runs a command in a sandbox that reports its environment. */
-async function environmentInSandbox(args: readonly string[], given: Record<string, string>, columns?: number) {
+async function environmentInSandbox(args: readonly string[], given: Record<string, string>) {
   const out = join(tempDirectory(), 'environment.json');
   const script = `require('node:fs').writeFileSync(${JSON.stringify(out)}, JSON.stringify(process.env))`;
-  const ran = await run(['sandbox', 'run', ...args, '--', process.execPath, '-e', script], { env: given, columns });
+  const ran = await run(['sandbox', 'run', ...args, '--', process.execPath, '-e', script], { env: given });
   expect(ran.code).toBe(0);
   const env: Record<string, string | undefined> = JSON.parse(readFileSync(out, 'utf8'));
   return { env, stderr: ran.stderr };
@@ -45,12 +45,6 @@ describe('sandbox run', () => {
   test('passes the state in --state to its command, from any directory', async () => {
     const { env } = await environmentInSandbox(['--state', 'rehearsal.jsonl'], { PARTNER_STATE: '/real.jsonl' });
     expect(env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
-  });
-
-  test('says in a terminal, except with --quiet, that its command uses the sandbox', async () => {
-    const { env, stderr } = await environmentInSandbox([], {}, 300);
-    expect(stderr).toBe(`Sandbox: the service of ${process.execPath} is ${env.PARTNER_BASE_URL}, not the real one.\n`);
-    expect((await environmentInSandbox(['--quiet'], {}, 80)).stderr).toBe('');
   });
 });
 

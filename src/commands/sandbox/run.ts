@@ -18,15 +18,14 @@ const runInSandbox = () =>
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }
         const { rm } = await import('node:fs/promises');
-        const { announceSandbox, childEnvironment, makeLauncherDirectory } = await import('./shared/child.ts');
+        const { childEnvironment, makeLauncherDirectory } = await import('./shared/child.ts');
         const { startSandbox } = await import('./shared/start-sandbox.ts');
         const { runChild } = await import('../../cli/run-child.ts');
         const directory = await makeLauncherDirectory(context.runtime.selfCommand);
         try {
           const { sandbox } = await startSandbox(options, context);
           try {
-            const env = await childEnvironment(sandbox, context, directory, options.webhook !== undefined);
-            await announceSandbox(context, sandbox, file);
+            const env = await childEnvironment(sandbox, context, directory);
             return { kind: 'none', exitCode: await runChild(context, file, args, env) };
           } finally {
             await sandbox.close();

@@ -2,15 +2,15 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/list.ts';
-import { type Column, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
+import { objectResult } from '../../output/command-result.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
 
 type Agent = SpaceView['agents'][number];
 
-/** What stands behind a name: ids and settings, dimmed. */
-function named(name: string | undefined, details: readonly (string | null | undefined)[]): TonedText {
-  const rest = details.filter((detail) => detail).join('  ');
-  return [{ text: name ?? '(no name)', tone: 'heading' }, { text: `  ${rest}` }];
+/** A name, and behind it ids and settings. */
+function named(name: string | undefined, details: readonly (string | null | undefined)[]): string {
+  return [name ?? '(no name)', ...details].filter((part) => part).join('  ');
 }
 
 function chatText({ source_id }: Agent): string | undefined {
@@ -18,21 +18,21 @@ function chatText({ source_id }: Agent): string | undefined {
   return source_id === null ? 'no chat' : `chat ${source_id}`;
 }
 
-function jobLine({ name, cron_job_id, description, next, state }: JobRow): ReportLine {
+function jobLine({ name, cron_job_id, description, next, state }: JobRow): string {
   const run = next && state !== 'gone' ? `next ${next}` : undefined;
-  return { indent: 4, text: named(name, [cron_job_id, description, run, state]) };
+  return `    ${named(name, [cron_job_id, description, run, state])}`;
 }
 
 /** The lines of a space: its agents, and below each of them its jobs. */
-function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
+function toLines({ space, agents, jobs }: SpaceView): readonly string[] {
   return [
-    { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },
+    named(space.name, [space.external_space_id, space.space_id, space.description]),
     ...agents.flatMap((agent) => [
-      { indent: 2, text: named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)]) },
+      `  ${named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)])}`,
       ...agent.jobs.map(jobLine),
     ]),
-    ...(agents.length === 0 ? [{ indent: 2, text: 'no agents' }] : []),
-    ...(jobs === undefined ? [{ indent: 2, text: 'jobs: not known' }] : []),
+    ...(agents.length === 0 ? ['  no agents'] : []),
+    ...(jobs === undefined ? ['  jobs: not known'] : []),
   ];
 }
 
@@ -44,30 +44,6 @@ function toJson({ space, agents, jobs }: SpaceView): object {
     cron: jobs?.map(({ json }) => json) ?? null,
   };
 }
-
-/** Something in a space, as rows and ndjson show it. `with` is the external id of a space, the chat of an agent, a job's agent. */
-interface Part {
-  readonly kind: 'space' | 'agent' | 'job';
-  readonly id: string | null;
-  readonly name: string | undefined;
-  readonly with: string | null | undefined;
-}
-
-function toParts({ space, agents, jobs = [] }: SpaceView): readonly Part[] {
-  const { space_id: id, name, external_space_id } = space;
-  return [
-    { kind: 'space', id, name, with: external_space_id },
-    ...agents.map(({ agent_id, name, source_id }): Part => ({ kind: 'agent', id: agent_id, name, with: source_id })),
-    ...jobs.map(({ cron_job_id, name, agent_id }): Part => ({ kind: 'job', id: cron_job_id, name, with: agent_id })),
-  ];
-}
-
-const COLUMNS: readonly Column<Part>[] = [
-  { header: 'KIND', value: ({ kind }) => kind },
-  { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name },
-  { header: 'WITH', value: (part) => part.with },
-];
 
 export const show = () =>
   leaf('show', 'Show the agents, chats, and jobs of a space', {
@@ -85,10 +61,7 @@ export const show = () =>
       run(async (context, space) => {
         const { showSpace } = await import('../../provision/show-space.ts');
         const view = await showSpace(context, space);
-        return listResult(toParts(view), COLUMNS, {
-          empty: '',
-          document: () => toJson(view),
-          report: () => toLines(view),
-        });
+        const text = toLines(view).map((line) => `${sanitizeLine(line)}\n`);
+        return { ...objectResult(toJson(view), []), text: text.join('') };
       }),
     );

@@ -61,15 +61,9 @@ async function findState({ flags, stateLocation }: Context, directory: string): 
 /**
  * Returns the environment of the command, in which service, token, profiles, and state are those of the sandbox.
  * @param directory holds the launchers, and what the command writes
- * @param hasWebhook whether the sandbox delivers webhooks
  * @throws UsageError if --state is invalid
  */
-export async function childEnvironment(
-  sandbox: Sandbox,
-  context: Context,
-  directory: string,
-  hasWebhook: boolean,
-): Promise<Environment> {
+export async function childEnvironment(sandbox: Sandbox, context: Context, directory: string): Promise<Environment> {
   // An empty entry would mean the current directory.
   const path = [join(directory, 'bin'), context.env.PATH].filter(Boolean);
   return {
@@ -82,12 +76,7 @@ export async function childEnvironment(
     PARTNER_TOKEN: sandbox.token,
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
-    ...(hasWebhook && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecret }),
+    ...(sandbox.webhookSecret && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecret }),
     PATH: path.join(delimiter),
   };
-}
-
-/** Tells the user at a terminal that a command runs against a sandbox, because a program such as `bash` does not show it. */
-export async function announceSandbox({ io, notice }: Context, { baseUrl }: Sandbox, command: string): Promise<void> {
-  if (io.stderr.isTTY) await notice(`Sandbox: the service of ${command} is ${baseUrl}, not the real one.`);
 }
