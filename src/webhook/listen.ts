@@ -3,9 +3,8 @@ import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
-import { type HandledDelivery, Intake } from './intake.ts';
+import { createIntake, type HandledDelivery, type IntakeContext } from './intake.ts';
 import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
 import { createDirectory } from './saved-delivery.ts';
@@ -13,19 +12,13 @@ import { idHeaderOf, parseScheme, type SchemeOptions } from './scheme.ts';
 import { openTarget, parseTarget } from './target.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
-/** What listening needs of a command. */
-export interface ListenContext {
+/** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
+export interface ListenContext extends IntakeContext {
   readonly env: Environment;
-  readonly clock: Clock;
-  /** Ends the listening: Ctrl-C or --timeout. */
-  readonly abortSignal: AbortSignal;
   readonly config: { readonly directory: string };
   baseUrl(): Promise<string | undefined>;
   contractKey(): Promise<ContractKey>;
   addSecret(text: string): void;
-  redact(text: string): string;
-  notice(text: string): Promise<void>;
-  warn(text: string): Promise<void>;
 }
 
 /** The options of `webhook listen` as typed. */
@@ -63,11 +56,8 @@ async function openVerifier(context: ListenContext, { scheme, secretFile }: List
   const { env, abortSignal, addSecret } = context;
   if (!scheme) return createVerifier(scheme, []);
   const found = await readWebhookSecrets(secretFile, env, abortSignal);
-  if (!found) {
-    throw new UsageError('--verify needs the secret of the webhook.', {
-      hint: 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.',
-    });
-  }
+  const hint = 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.';
+  if (!found) throw new UsageError('--verify needs the secret of the webhook.', { hint });
   for (const secret of found.secrets) addSecret(secret);
   return createVerifier(scheme, found.secrets);
 }
@@ -91,31 +81,31 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
  * @throws UsageError for a secret that is missing or does not fit the scheme; LocalError for a port or a directory that
  *   cannot be used; NoReplyError if too few deliveries came in time; InterruptedError
  */
-export async function* listen(context: ListenContext, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
+export async function* listen(
+  context: ListenContext,
+  listening: ListenOptions,
+): AsyncGenerator<ListenEvent, void, void> {
   const { env, abortSignal, addSecret } = context;
-  const { port, path, directory, target: url, scheme, exitAfter } = options;
+  const { port, path, directory, target: url, scheme, exitAfter } = listening;
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
-  const verifier = await openVerifier(context, options);
+  const verifier = await openVerifier(context, listening);
   const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
+  const target = url && (await openTarget(url, proxyFor(url.href, env)));
   const handled = new TransformStream<HandledDelivery, HandledDelivery>();
   const writer = handled.writable.getWriter();
   // The consumer has stopped reading.
   const ignore = (): void => undefined;
-  const target = url && (await openTarget(url, proxyFor(url.href, env)));
-  const onDelivery = (delivery: HandledDelivery) => writer.write(delivery).catch(ignore);
-  const intake = new Intake({ ...context, onDelivery, verifier, idHeader: idHeaderOf(scheme), directory, target });
   const full = new AbortController();
-  const receiver = await startReceiver({
-    port,
-    path,
-    async onDelivery(request) {
-      const status = await intake.handle(request);
-      if (exitAfter !== undefined && intake.accepted >= exitAfter) full.abort();
-      return status;
-    },
-  });
+  let accepted = 0;
+  const onDelivery = (delivery: HandledDelivery): void => {
+    writer.write(delivery).catch(ignore);
+    if (delivery.status < 300) accepted += 1;
+    if (exitAfter !== undefined && accepted >= exitAfter) full.abort();
+  };
+  const options = { verifier, idHeader: idHeaderOf(scheme), directory, target, onDelivery };
+  const receiver = await startReceiver({ port, path, onDelivery: createIntake(context, options) });
   const end = async (): Promise<void> => {
     await receiver.close();
     await writer.close().catch(ignore);
@@ -128,7 +118,7 @@ export async function* listen(context: ListenContext, options: ListenOptions): A
     for await (const each of handled.readable) {
       yield { kind: 'delivery', ...each, payload: readPayload(each.delivery.body, contract) };
     }
-    checkEnd(abortSignal, intake.accepted, exitAfter);
+    checkEnd(abortSignal, accepted, exitAfter);
   } finally {
     await target?.close();
     await receiver.close();

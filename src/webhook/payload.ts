@@ -19,18 +19,16 @@ export interface Payload {
   readonly message: DeliveredMessage | undefined;
 }
 
-/** Returns what can be read; undefined for values that contradict each other, or that are not of this kind. */
-function attempt<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
-function isMessage(layer: JsonObject, { role }: Message, contract: Contract): boolean {
-  return ['assistant', 'user'].includes(role) || fieldsOf(layer, 'message', contract).ownId('message.id') !== undefined;
+/** @throws UnknownShape for values that contradict each other @returns undefined for another kind of event */
+function readDelivered(layer: JsonObject, layers: readonly JsonObject[], contract: Contract) {
+  const message = readMessage(layer, contract);
+  // Other events may have an id and a text, too. A message also has an author, or an id named after messages.
+  const isMessage =
+    ['assistant', 'user'].includes(message.role) || fieldsOf(layer, 'message', contract).ownId('message.id');
+  if (!isMessage) return undefined;
+  const idIn = (leaf: 'message.session_id' | 'message.source_id') =>
+    [layer, ...layers].map((each) => fieldsOf(each, 'message', contract).id(leaf)).find(Boolean) ?? null;
+  return { ...message, session_id: idIn('message.session_id'), source_id: idIn('message.source_id') };
 }
 
 /** Finds a message in a JSON value: the value itself, or inside an envelope such as `{type, data: {…}}`. */
@@ -38,14 +36,18 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
   // Innermost first: the id of an envelope identifies the event, not the message.
   const layers = layersOf(value, 'message').toReversed();
   for (const layer of layers) {
-    const message = attempt(() => readMessage(layer, contract));
-    if (!message || !attempt(() => isMessage(layer, message, contract))) continue;
-    const idIn = (leaf: 'message.session_id' | 'message.source_id') =>
-      [layer, ...layers].map((each) => attempt(() => fieldsOf(each, 'message', contract).id(leaf))).find(Boolean) ??
-      null;
-    return { ...message, session_id: idIn('message.session_id'), source_id: idIn('message.source_id') };
+    const message = attempt(() => readDelivered(layer, layers, contract));
+    if (message) return message;
   }
   return undefined;
+}
+
+function attempt<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Decodes the body of a delivery. Never throws: a body may be anything. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { LocalError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { HeaderList } from './delivery.ts';
@@ -12,12 +12,12 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** 0 for a free one. */
   readonly port: number;
-  /** Begins with a slash. By default a random one that nobody can guess. */
+  /** By default a random one that nobody can guess. */
   readonly path?: string | undefined;
-  /** Returns the status of the response. The sender gets a 500 if it throws. */
+  /** Returns the status of the response. */
   onDelivery(request: ReceivedRequest): Promise<number>;
 }
 
@@ -59,15 +59,15 @@ function headerPairs({ rawHeaders }: IncomingMessage): HeaderList {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
 }
 
+/** @returns the port */
 async function listenOn(server: Server, port: number): Promise<number> {
   try {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   } catch (error) {
-    const hint = 'Use another port, or 0 for any free one.';
     throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
       why: errorMessage(error),
-      hint,
+      hint: 'Use another port, or 0 for any free one.',
       cause: error,
     });
   }
@@ -84,25 +84,26 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
   const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
   const inProgress = new Set<Promise<unknown>>();
 
-  function respond(response: ServerResponse, status: number): void {
-    response.writeHead(status, { 'content-length': 0, ...(status === 405 && { allow: 'POST' }) }).end();
-  }
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const isHere = request.url?.split('?')[0] === path;
-    const isDelivery = isHere && request.method === 'POST';
-    const body = isDelivery ? await readBody(request) : undefined;
-    if (!body) return respond(response, isDelivery ? 413 : isHere ? 405 : 404);
-    const handled = onDelivery({ headers: headerPairs(request), body }).catch(() => 500);
+  async function answer(request: IncomingMessage): Promise<number> {
+    if (request.url?.split('?')[0] !== path) return 404;
+    if (request.method !== 'POST') return 405;
+    const body = await readBody(request);
+    if (!body) return 413;
+    const handled = onDelivery({ headers: headerPairs(request), body });
     inProgress.add(handled);
-    respond(response, await handled);
-    inProgress.delete(handled);
+    return await handled.finally(() => inProgress.delete(handled));
   }
-  const server = createServer(LIMITS, (request, response) => {
-    // The sender has disconnected.
-    handle(request, response).catch(() => response.destroy());
+  const server = createServer(LIMITS, async (request, response) => {
+    try {
+      response.writeHead(await answer(request), { 'content-length': 0 }).end();
+    } catch {
+      // The sender has disconnected.
+      response.destroy();
+    }
   });
   server.maxConnections = MAX_CONNECTIONS;
   const actualPort = await listenOn(server, port);
+
   async function close(): Promise<void> {
     const closed = once(server, 'close');
     server.close();

@@ -17,13 +17,6 @@ export interface ReplayResult {
   readonly error?: PartnerctlError | undefined;
 }
 
-/** What a replay needs of a command. */
-export interface ReplayContext {
-  readonly env: Environment;
-  /** Ctrl-C or --timeout. */
-  readonly abortSignal: AbortSignal;
-}
-
 /**
  * Sends saved deliveries to a URL, one after the other.
  * @param paths of files, or of directories of them; all are checked before the first is sent
@@ -31,7 +24,7 @@ export interface ReplayContext {
  * @throws UsageError for a URL that is not allowed; InputError for a file that is not a saved delivery
  */
 export async function replayDeliveries(
-  { abortSignal, env }: ReplayContext,
+  { abortSignal, env }: { readonly env: Environment; readonly abortSignal: AbortSignal },
   paths: readonly string[],
   forwardTo: string,
 ): Promise<AsyncGenerator<ReplayResult>> {
@@ -43,14 +36,13 @@ export async function replayDeliveries(
   async function replay(file: string, index: number): Promise<ReplayResult> {
     // Read again, so that memory does not grow with their number.
     const delivery = await readDelivery(file);
-    const base = { index, file, delivery_id: delivery.delivery_id };
-    if (abortSignal.aborted) return { ...base, status: 'skipped', http_status: null };
+    const { delivery_id } = delivery;
+    if (abortSignal.aborted) return { index, file, delivery_id, status: 'skipped', http_status: null };
     const { isAccepted, status: http_status, outcome } = await target.send(delivery, abortSignal);
-    if (isAccepted) return { ...base, status: 'sent', http_status };
-    const error = new ServiceError(`The target did not accept delivery ${base.delivery_id}: ${outcome}.`, {
-      hint: 'Check --forward-to, and the program there.',
-    });
-    return { ...base, status: 'failed', http_status, error };
+    if (isAccepted) return { index, file, delivery_id, status: 'sent', http_status };
+    const hint = 'Check --forward-to, and the program there.';
+    const error = new ServiceError(`The target did not accept delivery ${delivery_id}: ${outcome}.`, { hint });
+    return { index, file, delivery_id, status: 'failed', http_status, error };
   }
   async function* replayAll(): AsyncGenerator<ReplayResult> {
     try {

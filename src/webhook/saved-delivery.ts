@@ -61,24 +61,19 @@ export async function readDelivery(file: string): Promise<Pick<Delivery, 'delive
   }
 }
 
-/** Returns the `.json` files of a directory, the oldest first, or the file itself. */
-async function filesAt(path: string): Promise<readonly string[]> {
-  const isDirectory = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isDirectory) return [path.replace(/\.body$/, '.json')];
-  const names = (await readdir(path)).filter((name) => DELIVERY_FILE.test(name)).sort();
-  return names.map((name) => join(path, name));
-}
-
 /**
- * Finds the `.json` files of saved deliveries.
+ * Finds the `.json` files of saved deliveries, those of a directory oldest first.
  * @param paths of files, or of directories of them
  * @throws InputError if there are none
  */
 export async function findDeliveries(paths: readonly string[]): Promise<readonly string[]> {
-  const files = new Set((await Promise.all(paths.map(filesAt))).flat());
+  const files = new Set<string>();
+  for (const path of paths) {
+    const isDirectory = (await stat(path).catch(() => undefined))?.isDirectory();
+    const names = isDirectory ? (await readdir(path)).filter((name) => DELIVERY_FILE.test(name)).sort() : [];
+    for (const name of names) files.add(join(path, name));
+    if (!isDirectory) files.add(path.replace(/\.body$/, '.json'));
+  }
   if (files.size > 0) return [...files];
   throw new InputError(`There are no saved deliveries in ${paths.join(', ')}.`, {
     hint: 'Save some with: partnerctl webhook listen --save <dir>',

@@ -4,8 +4,8 @@ import { UsageError } from '../errors.ts';
 type SignedPart =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'body' }
-  /** The value of a header; undefined means webhook-timestamp or webhook-id. */
-  | { readonly kind: 'timestamp' | 'id'; readonly header: string | undefined };
+  /** The value of a header. */
+  | { readonly kind: 'timestamp' | 'id'; readonly header: string };
 
 /** How a sender signs: an HMAC over parts of the delivery. Only the user chooses it, never a delivery. */
 export interface Scheme {
@@ -39,10 +39,8 @@ function parseSignedContent(template: string): readonly SignedPart[] {
   const parts = template.split(/(\{[^{}]*\})/).filter((text) => text !== '');
   const parsed = parts.map((text): SignedPart => {
     if (text === '{body}') return { kind: 'body' };
-    const [, kind, header] = /^\{(timestamp|id)(?::([^{}]+))?\}$/.exec(text) ?? [];
-    if ((kind === 'timestamp' || kind === 'id') && (header === undefined || HEADER_NAME.test(header))) {
-      return { kind, header };
-    }
+    const [, kind, header = `webhook-${kind}`] = /^\{(timestamp|id)(?::([^{}]+))?\}$/.exec(text) ?? [];
+    if ((kind === 'timestamp' || kind === 'id') && HEADER_NAME.test(header)) return { kind, header };
     if (!/[{}]/.test(text)) return { kind: 'literal', text };
     throw new UsageError(`--signed-content has an unknown placeholder: ${text}`, {
       hint: 'Use {body}, {timestamp}, {id}, {timestamp:<header>}, and {id:<header>}, as in {timestamp}.{body}',
@@ -82,6 +80,6 @@ export function parseScheme({ verify, secretFile, ...ofHmac }: SchemeOptions): S
 
 /** Returns the header that identifies a delivery: the one that the scheme signs as its id, else webhook-id. */
 export function idHeaderOf(scheme: Scheme | undefined): string {
-  const headers = scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? (part.header ?? []) : []));
+  const headers = scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? part.header : []));
   return headers?.[0] ?? 'webhook-id';
 }

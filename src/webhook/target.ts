@@ -2,7 +2,7 @@ import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
-import { type Delivery, forwardedHeaders } from './delivery.ts';
+import type { Delivery, HeaderList } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */
 interface SendResult {
@@ -24,26 +24,27 @@ export interface Target {
 
 const TIMEOUT_MS = 30_000;
 
+/** Headers of one connection (RFC 9110, section 7.6.1), and headers that the HTTP client sets itself. */
+const HOP_BY_HOP =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i;
+
+function forwardedHeaders(headers: HeaderList): string[] {
+  return headers.filter(([name]) => !HOP_BY_HOP.test(name)).flat();
+}
+
 /**
  * Parses `--forward-to`.
  * @throws UsageError unless it is an https URL, or http on this machine, without credentials
  */
 export function parseTarget(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`--forward-to is not a URL: ${JSON.stringify(text)}.`, {
-      hint: 'Use a URL such as http://localhost:3000/webhooks',
-    });
-  }
-  if (url.username !== '' || url.password !== '') {
+  if (url && (url.username !== '' || url.password !== '')) {
     throw new UsageError('--forward-to contains credentials.', { hint: 'Remove them: other users can read flags.' });
   }
-  if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new UsageError(`--forward-to uses plain http: ${url.origin}`, {
-      why: 'The deliveries would travel unencrypted. Plain http works only for this machine.',
-    });
-  }
-  return url;
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url))) return url;
+  throw new UsageError(`--forward-to must be an https URL, or an http URL of this machine: ${JSON.stringify(text)}.`, {
+    hint: 'Use a URL such as http://localhost:3000/webhooks',
+  });
 }
 
 /** Opens the target at a URL. */
@@ -57,7 +58,7 @@ export async function openTarget(url: URL, proxy: ProxySettings | undefined): Pr
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'POST',
-        headers: forwardedHeaders(headers).flat(),
+        headers: forwardedHeaders(headers),
         body,
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
       });

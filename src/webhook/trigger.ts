@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
-import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
+import { CredentialsError, NotFoundError, PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
@@ -29,12 +29,11 @@ export interface TriggerContext {
   addSecret(text: string): void;
 }
 
-/** What to deliver: a message that the sandbox adds to a session of the source; without a source, a made-up message. */
-export interface TriggerOptions {
+/** The options of `webhook trigger`. Without a source, the message is made up. `to`: delivers only there. */
+interface TriggerOptions {
   readonly source?: string | undefined;
   readonly session?: string | undefined;
   readonly text?: string | undefined;
-  /** Delivers to this URL only, not to the configured webhook. */
   readonly to?: string | undefined;
 }
 
@@ -57,47 +56,37 @@ function findSandbox(env: Environment): { readonly url: URL; readonly key: strin
 }
 
 function toError(status: number, body: unknown): PartnerctlError {
-  const parsed = v.safeParse(errorSchema, body);
-  const why = parsed.success ? parsed.output.error.message : undefined;
-  if (status === 401) {
-    return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', { why, status });
-  }
-  const Kind = status === 404 ? NotFoundError : status >= 500 ? ServiceError : UsageError;
+  const Kind = status === 404 ? NotFoundError : status === 401 ? CredentialsError : UsageError;
   return new Kind(`The sandbox did not send a webhook (${status}).`, {
-    why,
-    hint: 'Check --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
+    why: v.is(errorSchema, body) ? body.error.message : undefined,
+    hint: 'Check PARTNER_SANDBOX_KEY, --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
     status,
   });
 }
 
 /**
  * Calls the admin API of a sandbox once.
- * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other 4xx, ServiceError for 5xx and a sandbox
- *   that cannot be reached; the signal's reason
+ * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other status; ServiceError for a sandbox that
+ *   cannot be reached; the signal's reason
  */
-async function callSandbox(
-  { url, key }: ReturnType<typeof findSandbox>,
-  path: string,
-  signal: AbortSignal,
-  body?: unknown,
-): Promise<unknown> {
+async function callSandbox(env: Environment, path: string, signal: AbortSignal, message?: object): Promise<unknown> {
+  const { url, key } = findSandbox(env);
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const post = body !== undefined && { method: 'POST', body: JSON.stringify(body) };
-  const call = async () => {
+  const post = message && { method: 'POST', body: JSON.stringify(message) };
+  try {
     const response = await fetch(`${url.origin}${url.pathname}${path}`, { headers, signal, ...post });
-    const answer: unknown = await response.json();
-    return { response, answer };
-  };
-  const { response, answer } = await call().catch((error: unknown) => {
+    const body: unknown = await response.json();
+    if (response.ok) return body;
+    throw toError(response.status, body);
+  } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof PartnerctlError) throw error;
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
       why: errorMessage(error),
       hint: 'Check that it is running, and that PARTNER_SANDBOX_URL is its address.',
       cause: error,
     });
-  });
-  if (response.ok) return answer;
-  throw toError(response.status, answer);
+  }
 }
 
 /**
@@ -106,20 +95,19 @@ async function callSandbox(
  * @throws UsageError if the environment names no sandbox; else as `callSandbox`
  */
 export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
-  const { env, clock, abortSignal, progress } = context;
+  const { env, clock, abortSignal, progress, addSecret } = context;
   const { source: source_id, session: session_id, text, to: url } = options;
-  const admin = findSandbox(env);
   const secret = url === undefined ? undefined : env.PARTNER_WEBHOOK_SECRET?.trim().split('\n')[0];
-  for (const each of [admin.key, secret]) if (each) context.addSecret(each);
+  for (const each of [env.PARTNER_SANDBOX_KEY, secret]) if (each) addSecret(each);
   progress.start('Waiting for the receiver');
   const message = { source_id, session_id, text, url, secret };
-  const { deliveries } = v.parse(createdSchema, await callSandbox(admin, '/deliveries', abortSignal, message));
-  const end = clock.monotonic() + MAX_WAIT_MS;
+  const { deliveries } = v.parse(createdSchema, await callSandbox(env, '/deliveries', abortSignal, message));
   let [current] = deliveries;
+  const path = `/deliveries/${encodeURIComponent(current.delivery_id)}`;
+  const end = clock.monotonic() + MAX_WAIT_MS;
   while (current.status === 'pending' && current.attempts.length === 0 && clock.monotonic() < end) {
     await clock.sleep(POLL_MS, abortSignal);
-    const path = `/deliveries/${encodeURIComponent(current.delivery_id)}`;
-    current = v.parse(deliverySchema, await callSandbox(admin, path, abortSignal));
+    current = v.parse(deliverySchema, await callSandbox(env, path, abortSignal));
   }
   return current;
 }
@@ -132,10 +120,9 @@ export function describeLatestAttempt({ attempts }: SandboxDelivery): string {
 
 /** Returns the error for a delivery that its receiver did not accept; undefined if it was accepted. */
 export function deliveryFailure(delivery: SandboxDelivery): PartnerctlError | undefined {
-  const { delivery_id, url, status, next_attempt_at } = delivery;
-  if (status === 'delivered') return undefined;
+  if (delivery.status === 'delivered') return undefined;
   return new ServiceError('The receiver did not accept the delivery.', {
-    why: `${delivery_id} to ${url}: ${describeLatestAttempt(delivery)}`,
-    hint: `Check the receiver. The next attempt of the sandbox is at: ${next_attempt_at ?? 'never'}`,
+    why: `${delivery.delivery_id} to ${delivery.url}: ${describeLatestAttempt(delivery)}`,
+    hint: `Check the receiver. The next attempt of the sandbox is at: ${delivery.next_attempt_at ?? 'never'}`,
   });
 }

@@ -1,16 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { UsageError } from '../errors.ts';
-import { type HeaderList, headerValue } from './delivery.ts';
+import { type HeaderList, headerValue, type Verdict } from './delivery.ts';
 import type { Scheme } from './scheme.ts';
-
-/** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
-export type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
-
-export interface Verdict {
-  readonly verification: Verification;
-  /** Why it is `failed` or `unsigned`, as a clause without a period; otherwise null. */
-  readonly reason: string | null;
-}
 
 /** The part of a delivery that a scheme can sign. */
 export interface SignedDelivery {
@@ -23,10 +14,6 @@ export type Verifier = (delivery: SignedDelivery, now: number) => Verdict;
 
 /** How far the timestamp of a delivery may be from this machine's clock. */
 const TOLERANCE_MS = 5 * 60 * 1000;
-
-function failed(reason: string): Verdict {
-  return { verification: 'failed', reason };
-}
 
 /** Compares texts in constant time. */
 function isEqual(one: string, other: string): boolean {
@@ -43,13 +30,6 @@ function findTimeProblem(timestamp: string, now: number): string | undefined {
 /** `t=1767225600` in the signature header. */
 const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 
-/** Finds the value of a signed timestamp or id. @param header the header that the user named, if any */
-function findSigned(scheme: Scheme, headers: HeaderList, kind: 'timestamp' | 'id', header: string | undefined) {
-  const found = headerValue(headers, header ?? `webhook-${kind}`);
-  if (found !== undefined || header !== undefined || kind === 'id') return found;
-  return TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1];
-}
-
 /** Returns the signed content, or a clause that says what is missing or which timestamp is wrong. */
 function signedContentOf(scheme: Scheme, { headers, body }: SignedDelivery, now: number): Buffer | string {
   const content: Buffer[] = [];
@@ -57,9 +37,11 @@ function signedContentOf(scheme: Scheme, { headers, body }: SignedDelivery, now:
     if (part.kind === 'body') content.push(body);
     else if (part.kind === 'literal') content.push(Buffer.from(part.text));
     else {
-      const found = findSigned(scheme, headers, part.kind, part.header);
-      if (found === undefined) return `it has no ${part.header ?? `webhook-${part.kind}`} header`;
-      const problem = part.kind === 'timestamp' ? findTimeProblem(found, now) : undefined;
+      const isTime = part.kind === 'timestamp';
+      const beside = isTime ? TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1] : undefined;
+      const found = headerValue(headers, part.header) ?? beside;
+      if (found === undefined) return `it has no ${part.header} header`;
+      const problem = isTime ? findTimeProblem(found, now) : undefined;
       if (problem !== undefined) return problem;
       content.push(Buffer.from(found, 'latin1'));
     }
@@ -97,14 +79,14 @@ export function createVerifier(scheme: Scheme | undefined, secrets: readonly str
     const value = headerValue(delivery.headers, header)?.trim();
     if (!value) return { verification: 'unsigned', reason: `it has no ${header} header` };
     const content = signedContentOf(scheme, delivery, now);
-    if (typeof content === 'string') return failed(content);
+    if (typeof content === 'string') return { verification: 'failed', reason: content };
     const signatures = findSignatures(value, prefix);
-    if (signatures.length === 0) return failed(`its ${header} header has no signature that begins with ${prefix}`);
     const given = encoding === 'hex' ? signatures.map((signature) => signature.toLowerCase()) : signatures;
     const expected = keys.map((key) => createHmac(algorithm, key).update(content).digest(encoding));
     if (expected.some((valid) => given.some((signature) => isEqual(valid, signature)))) {
       return { verification: 'verified', reason: null };
     }
-    return failed('the signature does not match: the secret differs, or the delivery was changed');
+    const reason = 'the signature does not match: the secret or the prefix differs, or the delivery was changed';
+    return { verification: 'failed', reason };
   };
 }

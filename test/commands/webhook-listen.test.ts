@@ -99,7 +99,7 @@ describe('the verification of webhook listen', () => {
     await listening.event(2);
     expect(listening.events.map(({ verification }) => verification)).toEqual(['failed', 'failed', 'unsigned']);
     expect(listening.events.map(({ reason }) => reason)).toEqual([
-      'the signature does not match: the secret differs, or the delivery was changed',
+      expect.stringContaining('the signature does not match'),
       expect.stringContaining('not within five minutes'),
       'it has no webhook-signature header',
     ]);

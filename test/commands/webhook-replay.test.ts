@@ -82,6 +82,9 @@ test('webhook replay fails before anything is sent for a file that is no deliver
   await rejects(['/nonexistent', ...to], '/nonexistent is not a saved delivery');
   await rejects([tempDirectory(), ...to], 'There are no saved deliveries in');
   await rejects([directory], '--forward-to is missing');
-  await rejects([directory, '--forward-to', 'http://example.com/'], '--forward-to uses plain http');
+  await rejects(
+    [directory, '--forward-to', 'http://example.com/'],
+    'must be an https URL, or an http URL of this machine',
+  );
   expect(target.received).toEqual([]);
 });

@@ -22,50 +22,31 @@ const EXAMPLES: Meta['examples'] = [
 export const listen = () =>
   leaf('listen', 'Receive, verify, and forward webhooks on this machine', {
     description:
-      'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them, save them, and forward them to a program; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
+      'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them with the secret from PARTNER_WEBHOOK_SECRET or --secret-file, save them, and forward them to a program, by https or on this machine; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
     exits: ['service', 'noReply'],
     examples: EXAMPLES,
   })
     .option('--port <n>', 'the port to listen on (default: a free one)', integer(0, 65_535))
     .option('--path <url-path>', 'the path to listen on (default: a random one that nobody can guess)')
-    .option(
-      '--forward-to <url>',
-      'send each delivery on once, with its bytes and headers, and answer the sender with the status of the response, so that the sender repeats what failed: https, or http on this machine',
-    )
+    .option('--forward-to <url>', 'send each delivery on once, and answer the sender with the status of the response')
     .addOption(
-      new Option(
-        '--verify <scheme>',
-        'how to verify deliveries, with the secret from PARTNER_WEBHOOK_SECRET or --secret-file',
-      )
+      new Option('--verify <scheme>', 'how to verify deliveries')
         .choices(['none', 'standard-webhooks', 'hmac'])
         .default('none'),
     )
     .option('--secret-file <path>', 'read the secret from a file; several, one per line, are all valid')
     .option('--header <name>', 'hmac: the header with the signature')
     .option('--prefix <text>', 'hmac: the text before the signature, such as sha256=')
+    .addOption(new Option('--encoding <encoding>', 'hmac: of the signature; hex by default').choices(['hex', 'base64']))
     .addOption(
-      new Option('--encoding <encoding>', 'hmac: how the signature is written; hex by default').choices([
-        'hex',
-        'base64',
-      ]),
-    )
-    .addOption(
-      new Option('--algorithm <name>', 'hmac: the hash function; sha256 by default').choices([
-        'sha256',
-        'sha1',
-        'sha512',
-      ]),
+      new Option('--algorithm <name>', 'hmac: the hash; sha256 by default').choices(['sha256', 'sha1', 'sha512']),
     )
     .option(
       '--signed-content <template>',
       'hmac: what is signed: {body}, {timestamp}, {id}; {timestamp:<header>} and {id:<header>} name the header (default: {body})',
     )
     .option('--save <dir>', 'save each delivery in this directory before responding')
-    .option(
-      '--exit-after <n>',
-      'exit after n deliveries; exit 11 if fewer come within --timeout',
-      integer(1, 1_000_000),
-    )
+    .option('--exit-after <n>', 'exit after n deliveries; 11 if fewer come within --timeout', integer(1, 1_000_000))
     .action(
       run(async (context, options) => {
         const { parseListen } = await import('../../webhook/listen.ts');

@@ -128,7 +128,11 @@ describe('the generic HMAC', () => {
       ...GITHUB,
       header: 'Stripe-Signature',
       prefix: 'v1=',
-      signedContent: [{ kind: 'timestamp', header: undefined }, { kind: 'literal', text: '.' }, { kind: 'body' }],
+      signedContent: [
+        { kind: 'timestamp', header: 'webhook-timestamp' },
+        { kind: 'literal', text: '.' },
+        { kind: 'body' },
+      ],
     };
     const time = NOW / 1000;
     const judged = (value: string) => judgeHmac(scheme, [['stripe-signature', value]], '{}');
