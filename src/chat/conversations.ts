@@ -14,11 +14,10 @@ export interface Conversation extends SessionRef, Partial<SourceNames> {
   readonly unansweredSince: number | undefined;
 }
 
-export type ConversationStatus = 'unanswered' | 'answered' | 'cannot_be_read' | 'empty';
+/** From the most urgent to the least. */
+const STATUSES = ['unanswered', 'cannot_be_read', 'answered', 'empty'] as const;
 
-const ORDER: readonly ConversationStatus[] = ['unanswered', 'cannot_be_read', 'answered', 'empty'];
-
-export function statusOf({ isUnreadable, last, unansweredSince }: Conversation): ConversationStatus {
+export function statusOf({ isUnreadable, last, unansweredSince }: Conversation): (typeof STATUSES)[number] {
   if (unansweredSince !== undefined) return 'unanswered';
   if (last) return 'answered';
   return isUnreadable ? 'cannot_be_read' : 'empty';
@@ -36,7 +35,7 @@ function addMessage(conversation: Conversation, message: Message, now: number): 
 
 /** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
 function compareUrgency(first: Conversation, second: Conversation): number {
-  const byStatus = ORDER.indexOf(statusOf(first)) - ORDER.indexOf(statusOf(second));
+  const byStatus = STATUSES.indexOf(statusOf(first)) - STATUSES.indexOf(statusOf(second));
   const timeOf = ({ last }: Conversation): number => Date.parse(last?.created_at ?? '') || 0;
   const bySilence = (first.unansweredSince ?? 0) - (second.unansweredSince ?? 0);
   return byStatus || bySilence || timeOf(second) - timeOf(first);
@@ -47,19 +46,14 @@ export class Conversations {
   private readonly all = new Map<string, Conversation>();
   private readonly names = new Map<string, SourceNames>();
 
-  /** @returns whether the list is to be shown again. @param now in milliseconds since the epoch */
-  apply(event: WatchEvent, now: number): boolean {
-    if (event.kind === 'tick') return true;
-    if (event.kind === 'named') {
-      this.names.set(event.source_id, event.names);
-      return true;
-    }
+  /** @param now in milliseconds since the epoch */
+  apply(event: WatchEvent, now: number): void {
+    if (event.kind === 'named') this.names.set(event.source_id, event.names);
+    if (event.kind !== 'message' && event.kind !== 'caught-up' && event.kind !== 'unreadable') return;
     const key = sessionKey(event.ref);
     const isUnreadable = event.kind === 'unreadable';
     const before = this.all.get(key) ?? { ...event.ref, isUnreadable, last: undefined, unansweredSince: undefined };
-    if (event.kind === 'message') this.all.set(key, addMessage(before, event.message, now));
-    else if (event.kind === 'caught-up' || isUnreadable) this.all.set(key, before);
-    return event.kind === 'message' ? !event.isBacklog : event.kind !== 'polled';
+    this.all.set(key, event.kind === 'message' ? addMessage(before, event.message, now) : before);
   }
 
   namesOf({ source_id }: SessionRef): Partial<SourceNames> {

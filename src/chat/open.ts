@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { Message } from '../contract/messages.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import type { ChatContext } from './context.ts';
 import { Follower } from './follow.ts';
@@ -16,9 +15,8 @@ export interface ChatPrompt {
   /** What the person enters. Ends when they leave. */
   readonly entries: AsyncIterable<string>;
   say(text: string): void;
-  show(message: Message): void;
-  /** Shows an event, if it says something to people. */
-  showEvent(event: SessionEvent): void;
+  /** Shows a message, or another event that says something to people. */
+  show(event: SessionEvent): void;
   /** Tells whether a reply is expected. */
   setAwaiting(isAwaiting: boolean): void;
   close(): void;
@@ -101,10 +99,9 @@ class OpenChat {
   /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
   private handle(entry: string): void {
     if (entry.startsWith('//')) this.send(entry.slice(1));
-    else if (/^\/help(?!\S)/.test(entry)) this.parts.prompt.say(HELP);
-    else if (entry.startsWith('/')) {
-      this.parts.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. /help lists the commands.`);
-    } else if (entry.trim() !== '') this.send(entry);
+    else if (entry.startsWith('/help')) this.parts.prompt.say(HELP);
+    else if (entry.startsWith('/')) this.parts.prompt.say(`Unknown command ${entry.split(/\s/)[0]}. ${HELP}`);
+    else if (entry.trim() !== '') this.send(entry);
   }
 
   /** Sends messages one at a time, in the order they were typed. */
@@ -139,20 +136,20 @@ class OpenChat {
     const { prompt, places } = this.parts;
     try {
       for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
-        if (event.kind !== 'message') {
-          prompt.showEvent(event);
-          continue;
-        }
-        const { message, isBacklog } = event;
-        if (message.isReply) prompt.setAwaiting(false);
-        const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
-        if (!isOwn || isBacklog) prompt.show(message);
-        await places.remember(event.ref);
+        if (event.kind === 'message' && event.message.isReply) prompt.setAwaiting(false);
+        if (!this.isOnScreen(event)) prompt.show(event);
+        if (event.kind === 'message') await places.remember(event.ref);
       }
     } catch (error) {
       this.failure = { error };
       prompt.close();
     }
+  }
+
+  private isOnScreen(event: SessionEvent): boolean {
+    if (event.kind !== 'message' || event.isBacklog) return false;
+    const { message_id, external_message_id } = event.message;
+    return this.ownIds.has(message_id) || this.ownIds.has(external_message_id ?? '');
   }
 }
 

@@ -29,13 +29,11 @@ export class Pace {
   private readonly deps: PaceDeps;
   private activeAt: number;
   private waking = new AbortController();
-  /** Ends the next wait. */
-  private ending: AbortSignal;
 
   constructor(deps: PaceDeps) {
     this.deps = deps;
     this.activeAt = deps.clock.now();
-    this.ending = AbortSignal.any([deps.signal, this.waking.signal]);
+    deps.signal.addEventListener('abort', () => this.waking.abort(), { once: true });
   }
 
   /** Something was said. */
@@ -55,10 +53,8 @@ export class Pace {
     const usual = failures === 0 ? this.pauseMs() : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (failures - 1));
     const ms = Math.min(Math.max(atLeastMs, usual * (1 + JITTER * random())), atMostMs);
     // Whoever ends the wait knows why.
-    await clock.sleep(ms, this.ending).catch(() => undefined);
-    if (!this.waking.signal.aborted) return;
-    this.waking = new AbortController();
-    this.ending = AbortSignal.any([signal, this.waking.signal]);
+    await clock.sleep(ms, this.waking.signal).catch(() => undefined);
+    if (this.waking.signal.aborted && !signal.aborted) this.waking = new AbortController();
   }
 
   private pauseMs(): number {

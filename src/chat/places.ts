@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
@@ -17,7 +18,8 @@ interface Place extends SessionRef {
   readonly ids: readonly string[];
 }
 
-function parse(text: string): unknown {
+/** Reads a line of a file. The last one may be torn. */
+function parseLine(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -27,13 +29,11 @@ function parse(text: string): unknown {
 
 /** Reads a file: a place in its first line, and in each further line an id that was appended since. */
 function decodePlace(text: string): Place | undefined {
-  const [first = '', ...appended] = text.split('\n');
-  const value = parse(first);
-  if (!isJsonObject(value) || !Array.isArray(value.ids)) return undefined;
-  const { origin, source_id, session_id, ids } = value;
-  // The last line may be torn.
-  const all = [...ids, ...appended.map(parse)].filter((id) => typeof id === 'string').slice(-MAX_IDS);
-  return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids: all };
+  const [place, ...appended] = text.split('\n').map(parseLine);
+  if (!isJsonObject(place) || !Array.isArray(place.ids)) return undefined;
+  const ids = [...place.ids, ...appended].filter((id) => typeof id === 'string').slice(-MAX_IDS);
+  const { origin, source_id, session_id } = place;
+  return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids };
 }
 
 /** Reads what may not exist. @throws LocalError */
@@ -55,17 +55,18 @@ function readText(path: string): string {
  * file that says where its tail ended. A write that fails is a warning: what was sent or shown stays so.
  */
 export class Places {
-  readonly origin: string;
   private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
   private readonly directory: string;
+  private readonly origin: string;
   /** The files that this object has written. */
   private readonly written = new Set<string>();
+  private sent: Map<string, string> | undefined;
   private isRecording = true;
 
-  /** @param statePath the file of the local state @param origin the base URL of the service */
-  constructor(context: Pick<ChatContext, 'redact' | 'warn'>, statePath: string, origin: string) {
+  /** @param directory that of the local state @param origin the base URL of the service */
+  constructor(context: Pick<ChatContext, 'redact' | 'warn'>, directory: string, origin: string) {
     this.context = context;
-    this.directory = join(dirname(statePath), 'chat');
+    this.directory = join(directory, 'chat');
     this.origin = origin;
   }
 
@@ -95,25 +96,32 @@ export class Places {
    */
   async add({ source_id, session_id }: SessionRef, ids: readonly string[]): Promise<void> {
     const path = this.pathOf({ source_id, session_id });
-    if (this.written.has(path)) {
-      await this.write(path, () => ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
-      return;
-    }
-    const place = (): Place => {
-      return { origin: this.origin, source_id, session_id, ids: [...this.read({ source_id, session_id }), ...ids] };
-    };
-    await this.write(path, () => `${JSON.stringify(place())}\n`, `${path}.${randomUUID()}.tmp`);
+    const isAppended = this.written.has(path);
+    await this.write(path, isAppended ? path : `${path}.${randomUUID()}.tmp`, () => {
+      if (isAppended) return ids.map((id) => `${JSON.stringify(id)}\n`).join('');
+      const known = this.read({ source_id, session_id });
+      return `${JSON.stringify({ origin: this.origin, source_id, session_id, ids: [...known, ...ids] })}\n`;
+    });
   }
 
-  /** Reads the log of acknowledged messages (see `SentLog`). @throws LocalError */
-  readSent(): string {
-    return readText(join(this.directory, 'sent.log'));
+  /**
+   * Returns the message_id of a message that the service acknowledged to `send --rows`; undefined for any other. It saves
+   * requests: what the log lacks is sent again under the same external id, and so registered once.
+   * @throws LocalError if the log cannot be read
+   */
+  findSent(message: NewMessage): string | undefined {
+    const lines = () => readText(this.sentPath).matchAll(/^([\da-f]{24}) (.+)$/gm);
+    this.sent ??= new Map(Array.from(lines(), ([, key = '', id = '']) => [key, id]));
+    return this.sent.get(this.keyOf(message));
   }
 
-  /** Adds to the log of acknowledged messages. */
-  async addSent(line: string): Promise<void> {
+  /** Records an acknowledged message, and that its session exists. */
+  async addSent(message: NewMessage, messageId: string): Promise<void> {
+    const key = this.keyOf(message);
+    this.sent?.set(key, messageId);
     // The newline comes first, too, so that a torn line before it does not spoil this one.
-    await this.write(join(this.directory, 'sent.log'), () => `\n${line}\n`);
+    await this.write(this.sentPath, this.sentPath, () => `\n${key} ${messageId}\n`);
+    await this.remember(message);
   }
 
   /** Checks a session before anything is sent to it. @throws InputError if an id contains a secret */
@@ -121,8 +129,8 @@ export class Places {
     this.refuseSecret(JSON.stringify([source_id, session_id]));
   }
 
-  /** Appends to a file or, by way of a temporary one, replaces it. Synchronous: it reaches only the page cache. */
-  private async write(path: string, toText: () => string, temporary = path): Promise<void> {
+  /** Appends to a file, which then gets its name if it is temporary. Synchronous: it reaches only the page cache. */
+  private async write(path: string, temporary: string, toText: () => string): Promise<void> {
     if (!this.isRecording) return;
     try {
       const text = toText();
@@ -146,13 +154,24 @@ export class Places {
     });
   }
 
+  private get sentPath(): string {
+    return join(this.directory, 'sent.log');
+  }
+
   private pathOf({ source_id, session_id }: SessionRef): string {
-    const key = JSON.stringify([this.origin, source_id, session_id]);
-    return join(this.directory, `${hash('sha256', key, 'hex').slice(0, 32)}.json`);
+    return join(this.directory, `${this.digest([source_id, session_id], 32)}.json`);
+  }
+
+  private keyOf({ source_id, session_id, external_message_id, text }: NewMessage): string {
+    return this.digest([source_id, session_id, external_message_id, text], 24);
+  }
+
+  private digest(parts: readonly string[], length: number): string {
+    return hash('sha256', JSON.stringify([this.origin, ...parts]), 'hex').slice(0, length);
   }
 }
 
 /** Opens what this machine keeps of the conversations with a service. @throws UsageError if the address of the state is invalid */
 export async function openPlaces(context: ChatContext, http: Http): Promise<Places> {
-  return new Places(context, await context.statePath(), http.baseUrl);
+  return new Places(context, dirname(await context.statePath()), http.baseUrl);
 }

@@ -6,8 +6,8 @@ import {
   type PartnerctlError,
   RateLimitError,
   ServiceError,
-  ShapeError,
 } from '../errors.ts';
+import { formatDuration } from '../platform/clock.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 
 /** Whether polling on is pointless: always for a token or a balance; for most of what the service says before a first page. */
@@ -28,13 +28,10 @@ Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /ses
 /** The error to end with after an outage of `maxOutageMs`. @param last the failure of the last poll */
 export function outageError(last: PartnerctlError, maxOutageMs: number): PartnerctlError {
   const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
-  return new Kind(`The service has been out of reach for ${Math.round(maxOutageMs / 1000)} s.`, {
+  return new Kind(`The service has been out of reach for ${formatDuration(maxOutageMs)}.`, {
     ...last.info,
     why: [last.message, last.info.why].filter((line) => line !== undefined).join('\n'),
-    hint:
-      last instanceof ShapeError
-        ? last.info.hint
-        : 'Check the base URL and the network, then run the command again; -v shows every attempt.',
+    hint: last.info.hint ?? 'Check the base URL and the network, then run the command again; -v shows every attempt.',
     cause: last,
   });
 }

@@ -3,10 +3,9 @@ import type { Http } from '../api/http.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError } from '../errors.ts';
 import type { ChatContext } from './context.ts';
 import { merge } from './merge.ts';
-import { openPlaces } from './places.ts';
+import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
 import { hintAtSource } from './send.ts';
-import { SentLog } from './sent-log.ts';
 import { sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
@@ -54,10 +53,10 @@ function stopsSending(error: unknown): boolean {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
-async function post(http: Http, log: SentLog, row: Row): Promise<RowResult> {
+async function post(http: Http, places: Places, row: Row): Promise<RowResult> {
   try {
     const { message_id, created = null } = await postMessage(http, row);
-    await log.add(row, message_id);
+    await places.addSent(row, message_id);
     return resultOf(row, 'sent', { message_id, created });
   } catch (error) {
     if (error instanceof InterruptedError) {
@@ -68,17 +67,17 @@ async function post(http: Http, log: SentLog, row: Row): Promise<RowResult> {
 }
 
 /** Creates the function that sends the rows of a session one after the other. After a failure, those that follow are not sent. */
-function createSender({ signals }: ChatContext, http: Http, log: SentLog) {
+function createSender({ signals }: ChatContext, http: Http, places: Places) {
   /** The line of a failure that all others would have, too. */
   let stoppedAt: number | undefined;
 
   async function send(row: Row, heldBy: number | undefined): Promise<RowResult> {
-    const message_id = log.find(row);
+    const message_id = places.findSent(row);
     if (message_id !== undefined) return resultOf(row, 'skipped', { message_id });
     if (heldBy !== undefined) {
       return resultOf(row, 'not_sent', { error: new LocalError(`Not sent, because line ${heldBy} failed.`) });
     }
-    return signals.interrupt.aborted ? resultOf(row, 'not_sent') : await post(http, log, row);
+    return signals.interrupt.aborted ? resultOf(row, 'not_sent') : await post(http, places, row);
   }
   return async function* sendInOrder(rows: readonly Row[]): Results {
     let failedAt: number | undefined;
@@ -130,18 +129,17 @@ export async function prepareRows(
   const rows = readRows(name, text, { source_id, session_id });
   const places = await openPlaces(context, http);
   for (const row of rows) places.check(row);
-  const log = new SentLog(places);
 
   async function* plan(session: readonly Row[]): Results {
     for (const row of session) {
-      const message_id = log.find(row) ?? null;
+      const message_id = places.findSent(row) ?? null;
       yield resultOf(row, message_id === null ? 'planned' : 'skipped', { message_id });
     }
   }
   async function* results(): Results {
     let done = 0;
     if (!dryRun) context.progress.start('Sending the messages');
-    const send = dryRun ? plan : createSender(context, http, log);
+    const send = dryRun ? plan : createSender(context, http, places);
     for await (const result of sendInLanes(send, rows, concurrency)) {
       done += 1;
       context.progress.update(`Sending the messages: ${done} of ${rows.length}`);

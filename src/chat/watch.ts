@@ -37,9 +37,8 @@ interface WatchOptions {
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
 const EARLIER_MESSAGES = 20;
+/** How often to look for sessions that began meanwhile. */
 const TICK_MS = 1_000;
-/** How often to look for sessions that began meanwhile, and for the names of new sources, in ticks. */
-const TICKS_BETWEEN_SEARCHES = 2;
 
 /** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
 export function parseWatch({
@@ -86,7 +85,10 @@ async function* watchSession(
   clock: Clock,
 ): AsyncGenerator<WatchEvent, void, void> {
   try {
-    yield* follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES });
+    for await (const event of follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES })) {
+      // Messages that are missing at the beginning of a history do not matter here.
+      if (event.kind !== 'gap') yield event;
+    }
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;
@@ -111,26 +113,23 @@ export async function* watch(
   const wanted = source ? new Set([await findSource(http, source, command)]) : ofSpace;
   const follower = new Follower(context, http, { once, intervalMs });
   const watched = new Set<string>();
-  const named = new Set<string>();
   const events: AsyncGenerator<WatchEvent, void, void>[] = [];
 
   /** Starts to follow the sessions that are not followed yet. */
   function findSessions(): void {
     const found = places.list().filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
-    const unnamed = new Set(found.map(({ source_id }) => source_id).filter((id) => !named.has(id)));
     for (const ref of found) {
       watched.add(sessionKey(ref));
-      named.add(ref.source_id);
       events.push(watchSession(follower, ref, clock));
     }
-    if (unnamed.size > 0) events.push(findNames(http, unnamed));
+    if (found.length > 0) events.push(findNames(http, new Set(found.map(({ source_id }) => source_id))));
   }
 
   async function* tick(): AsyncGenerator<WatchEvent, void, void> {
-    for (let ticks = 1; !follower.signal.aborted && follower.remainingMs() > 0; ticks += 1) {
+    while (!follower.signal.aborted && follower.remainingMs() > 0) {
       await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
+      findSessions();
       yield { kind: 'tick' };
-      if (ticks % TICKS_BETWEEN_SEARCHES === 0) findSessions();
     }
   }
 

@@ -1,5 +1,9 @@
+import type { SessionRef } from '../../chat/session.ts';
+import type { TailOptions } from '../../chat/tail.ts';
+import type { Context } from '../../cli/context.ts';
 import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
+import type { StreamEvent } from '../../output/command-result.ts';
 import { sessionLeaf } from './shared/session-options.ts';
 
 const META: Meta = {
@@ -12,6 +16,33 @@ const META: Meta = {
     'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow  # the whole session; the source by agent and space',
   ],
 };
+
+/** What a tail writes. Warns of the first message whose author is not recognized. */
+async function* eventsOf(
+  context: Context,
+  sessions: readonly SessionRef[],
+  options: TailOptions,
+  showTimestamp: boolean,
+): AsyncGenerator<StreamEvent, void, void> {
+  const { tail } = await import('../../chat/tail.ts');
+  const { explainUnrecognized, isUnrecognized } = await import('../../chat/unrecognized-author.ts');
+  const { toStreamEvent, writeNotice } = await import('./shared/messages.ts');
+  const http = await context.http();
+  let [hasWarned, isEmpty, unread] = [false, true, sessions.length];
+  for await (const event of tail(context, http, sessions, options)) {
+    await writeNotice(context, event);
+    if (event.kind === 'caught-up') unread -= 1;
+    if (event.kind === 'caught-up' && unread === 0 && isEmpty) await context.notice('No messages to show yet.');
+    if (event.kind !== 'message') continue;
+    isEmpty = false;
+    const label = sessions.length > 1 ? event.ref.session_id : undefined;
+    yield toStreamEvent(event.ref, event.message, { label, showTimestamp });
+    if (hasWarned || !isUnrecognized(event.message)) continue;
+    hasWarned = true;
+    const { why, hint } = explainUnrecognized(event.message, http.contract, context.command);
+    await context.warn(`${why} ${hint.replaceAll('\n', ' ')}`);
+  }
+}
 
 export const tail = () =>
   sessionLeaf('tail', 'Follow the messages of one or more sessions', META)
@@ -29,15 +60,13 @@ export const tail = () =>
       duration,
     )
     .action(
-      run(async (context, { source, agent, space, timestamps: showTimestamp = false, ...typed }) => {
+      run(async (context, { source, agent, space, timestamps = false, ...typed }) => {
         const { parseTail } = await import('../../chat/tail.ts');
         const { findSource, parseSource } = await import('../../chat/source.ts');
-        const { toStreamEvents } = await import('./shared/tail-output.ts');
         const options = parseTail(typed);
         const named = parseSource({ source, agent, space });
-        const http = await context.http();
-        const source_id = await findSource(http, named, context.command);
+        const source_id = await findSource(await context.http(), named, context.command);
         const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
-        return { kind: 'stream', events: toStreamEvents(context, http, sessions, { ...options, showTimestamp }) };
+        return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps) };
       }),
     );

@@ -16,13 +16,12 @@ export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
   return {
     entries: line.entries(),
     say,
-    show(message) {
-      const text = readableText(message).replaceAll('\n', `\n${INDENT}`);
-      line.printAbove(wrapWords(`${sanitizeLine(message.role)}: ${text}`, context.io.stderr.columns, INDENT));
-    },
-    showEvent(event) {
-      const text = formatNotice(event);
-      if (text !== undefined) say(text);
+    show(event) {
+      const notice = formatNotice(event);
+      if (notice !== undefined) say(notice);
+      if (event.kind !== 'message') return;
+      const text = readableText(event.message).replaceAll('\n', `\n${INDENT}`);
+      line.printAbove(wrapWords(`${sanitizeLine(event.message.role)}: ${text}`, context.io.stderr.columns, INDENT));
     },
     setAwaiting: (isAwaiting) => line.setLabel(isAwaiting ? AWAITING_LABEL : READY_LABEL),
     close: () => line.close(),

@@ -8,6 +8,7 @@ import type { PartnerctlError } from '../../../errors.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/json.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
+import { withReason } from '../../../output/sentences.ts';
 
 /** How a message is labeled: with its session among several, and its time. */
 interface Label {
@@ -49,36 +50,22 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
   };
 }
 
-function withoutPeriod(text: string): string {
-  return text.replace(/\.$/, '');
-}
-
-function reasonOf({ info }: PartnerctlError): string {
-  return info.why === undefined ? '' : ` (${withoutPeriod(info.why.split('\n')[0] ?? '')})`;
-}
-
-/** An error as one sentence. */
-function formatCause(error: PartnerctlError): string {
-  return `${withoutPeriod(error.message)}${reasonOf(error)}.`;
-}
-
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
 export function formatNotice(event: TailEvent | WatchEvent): string | undefined {
+  const because = (error: PartnerctlError) => withReason(error.message, error.info.why);
   switch (event.kind) {
     case 'outage':
-      return `connection lost: ${formatCause(event.error)} Retrying.`;
-    case 'recovered': {
-      const { missed } = event;
-      return `connection restored after ${ms(event.outageMs)}; ${missed} message${missed === 1 ? '' : 's'} arrived meanwhile.`;
-    }
+      return `connection lost: ${because(event.error)} Retrying.`;
+    case 'recovered':
+      return `connection restored after ${ms(event.outageMs)}; ${event.missed} message${event.missed === 1 ? '' : 's'} arrived meanwhile.`;
     case 'unknown-session':
-      return `the service does not know session ${event.ref.session_id} yet${reasonOf(event.error)}; treating it as empty.`;
+      return `the service does not know session ${event.ref.session_id} yet; it is treated as empty.`;
     case 'gap':
       return `the history of ${event.ref.session_id} may be incomplete: ${event.evidence}.`;
     case 'no-place':
       return `no earlier tail of ${event.ref.session_id} is recorded; starting with the first message.`;
     case 'unreadable':
-      return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${formatCause(event.error)}`;
+      return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${because(event.error)}`;
     default:
       return undefined;
   }

@@ -17,11 +17,6 @@ function sinceOf({ unansweredSince }: Conversation): string | null {
   return unansweredSince === undefined ? null : new Date(unansweredSince).toISOString();
 }
 
-/** The text of the last message on one line. */
-function previewOf({ last }: Conversation): string | undefined {
-  return last?.text?.trim().replace(/\s+/g, ' ');
-}
-
 const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
   // The id of its source, where the service does not tell its name.
@@ -29,34 +24,24 @@ const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'SESSION', value: ({ session_id }) => session_id },
   { header: 'STATUS', value: (each) => statusOf(each).replaceAll('_', ' '), tone: (each) => TONES[statusOf(each)] },
   { header: 'SINCE', value: (each) => sinceOf(each) ?? each.last?.created_at, isTime: true },
-  { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
+  { header: 'MESSAGE', value: ({ last }) => last?.text?.trim().replace(/\s+/g, ' '), fit: 'end', isOptional: true },
 ];
 
 function toJson(conversation: Conversation) {
-  const { source_id, session_id, last, space, agent } = conversation;
-  return {
-    source_id,
-    session_id,
-    space: space ?? null,
-    agent: agent ?? null,
-    status: statusOf(conversation),
-    unanswered_since: sinceOf(conversation),
-    last_message_at: last?.created_at ?? null,
-    last_message: last ? toMessageJson(conversation, last) : null,
-  };
+  const { source_id, session_id, last, space = null, agent = null } = conversation;
+  const status = statusOf(conversation);
+  const last_message = last ? toMessageJson(conversation, last) : null;
+  const times = { unanswered_since: sinceOf(conversation), last_message_at: last?.created_at ?? null };
+  return { source_id, session_id, space, agent, status, ...times, last_message };
 }
 
 /** @param note is shown below */
-function toList(conversations: readonly Conversation[], note = ''): ListResult {
-  return listResult(conversations, COLUMNS, { empty: 'No conversation matches.', json: toJson, summary: () => note });
-}
-
-/** Applies the events one by one. Without those that do not matter here: messages missing at the beginning of a history. */
-async function* applied(events: AsyncIterable<WatchEvent>, { clock }: Context) {
-  const conversations = new Conversations();
-  for await (const event of events) {
-    if (event.kind !== 'gap') yield { event, conversations, hasChanged: conversations.apply(event, clock.now()) };
-  }
+function toList(conversations: Conversations, note = ''): ListResult {
+  return listResult(conversations.list(), COLUMNS, {
+    empty: 'No conversation matches.',
+    json: toJson,
+    summary: () => note,
+  });
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
@@ -65,40 +50,41 @@ export async function* toStreamEvents(
   events: AsyncIterable<WatchEvent>,
 ): AsyncGenerator<StreamEvent, void, void> {
   const startedAt = context.clock.now();
-  for await (const { event, conversations } of applied(events, context)) {
-    if (event.kind === 'message') {
-      const isNew = !event.isBacklog || Date.parse(event.message.created_at ?? '') >= startedAt;
-      if (!isNew) continue;
-      const { space } = conversations.namesOf(event.ref);
-      const label = [space, event.ref.session_id].filter((part) => part !== undefined).join(', ');
-      yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
-    } else await writeNotice(context, event);
+  const conversations = new Conversations();
+  for await (const event of events) {
+    conversations.apply(event, context.clock.now());
+    await writeNotice(context, event);
+    if (event.kind !== 'message') continue;
+    if (event.isBacklog && !(Date.parse(event.message.created_at ?? '') >= startedAt)) continue;
+    const { space } = conversations.namesOf(event.ref);
+    const label = space === undefined ? event.ref.session_id : `${space}, ${event.ref.session_id}`;
+    yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
   }
 }
 
-/** The table, whenever it changes. What a notice says is below it until the next one. */
+/** The table, once a second. What a notice says is below it until the next one. */
 export async function* toScreens(
-  context: Context,
+  { clock, progress }: Context,
   events: AsyncIterable<WatchEvent>,
 ): AsyncGenerator<Screen, void, void> {
+  const conversations = new Conversations();
   let note: string | undefined;
-  for await (const { event, conversations, hasChanged } of applied(events, context)) {
+  for await (const event of events) {
+    conversations.apply(event, clock.now());
     note = formatNotice(event) ?? note;
-    if (!hasChanged) continue;
-    context.progress.stop();
-    const list = conversations.list();
-    const waiting = list.length === 0 ? 'No conversation was read so far.' : undefined;
-    yield { list: toList(list, note ?? waiting), now: context.clock.now() };
+    if (event.kind !== 'tick') continue;
+    progress.stop();
+    yield { list: toList(conversations, note), now: clock.now() };
   }
 }
 
 /** The table, or the list for a script, once everything was read. */
 export async function readOnce(context: Context, events: AsyncIterable<WatchEvent>): Promise<CommandResult> {
-  let all: Conversations | undefined;
-  for await (const { event, conversations } of applied(events, context)) {
+  const conversations = new Conversations();
+  for await (const event of events) {
+    conversations.apply(event, context.clock.now());
     await writeNotice(context, event);
-    all = conversations;
   }
   context.progress.stop();
-  return toList(all?.list() ?? []);
+  return toList(conversations);
 }
