@@ -62,9 +62,7 @@ export interface CreatedJob extends WantedJob, JobOutcome {
   readonly key: string;
 }
 
-interface Wanted extends WantedJob, Subject {
-  readonly job: CronJob;
-}
+type Wanted = WantedJob & Subject;
 
 /** What the log says, once it has been read. */
 interface LogView {

@@ -20,7 +20,6 @@ export interface AgentOptions {
 export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
-  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
   if (agent.by === 'name' && space === undefined) {
     throw new UsageError('--agent name:<name> needs --space.', {
       hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
@@ -40,13 +39,6 @@ export function parseJobIdentity({ name, ...agent }: AgentOptions & { readonly n
   return { ...parseJobAgent(agent), name };
 }
 
-/** The options that describe one job. */
-export interface JobOptions extends AgentOptions {
-  readonly name?: string | undefined;
-  readonly schedule?: string | undefined;
-  readonly timezone?: string | undefined;
-}
-
 /** One job as typed on the command line, without its instructions. */
 export interface TypedJob extends AgentInput {
   readonly name: string;
@@ -63,7 +55,9 @@ function parseOption<Value>(option: string, parse: (text: string) => Value, text
 }
 
 /** Reads the options that describe one job. @throws UsageError that names the option and what it accepts */
-export function parseJobOptions(options: JobOptions): TypedJob {
+export function parseJobOptions(
+  options: AgentOptions & { readonly [Option in 'name' | 'schedule' | 'timezone']?: string | undefined },
+): TypedJob {
   const { name = '', schedule: expression = '', timezone: zone = 'UTC' } = options;
   const problem = name.trim() === '' ? 'is empty' : identifierProblem(name);
   if (problem !== undefined) throw new UsageError(`--name ${problem}.`);

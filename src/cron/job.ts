@@ -164,14 +164,18 @@ function hashOf({ instructions, instructions_hash }: Content): string | undefine
  * @returns each field with both texts as written
  */
 export function findDifferences(before: Content, after: Content): CronDifference[] {
-  const differ = (one: string | undefined, other: string | undefined) =>
-    one !== undefined && other !== undefined && one !== other;
-  const found = SCHEDULE_PARTS.flatMap((field): CronDifference[] => {
+  const found: CronDifference[] = [];
+  for (const field of SCHEDULE_PARTS) {
     const [one, other] = [before.schedule?.[field], after.schedule?.[field]];
-    if (one === undefined || other === undefined || one === other) return [];
-    const isOther = differ(normalizePart(field, one), normalizePart(field, other));
-    return isOther ? [{ field, before: one, after: other }] : [];
-  });
-  if (!differ(hashOf(before), hashOf(after))) return found;
-  return [...found, { field: 'instructions', before: before.instructions, after: after.instructions }];
+    // Most are equal as written.
+    if (one === undefined || other === undefined || one === other) continue;
+    const [meaning, otherMeaning] = [normalizePart(field, one), normalizePart(field, other)];
+    const isOther = meaning !== undefined && otherMeaning !== undefined && meaning !== otherMeaning;
+    if (isOther) found.push({ field, before: one, after: other });
+  }
+  const [hashed, otherHashed] = [hashOf(before), hashOf(after)];
+  if (hashed && otherHashed && hashed !== otherHashed) {
+    found.push({ field: 'instructions', before: before.instructions, after: after.instructions });
+  }
+  return found;
 }

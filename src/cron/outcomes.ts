@@ -34,11 +34,9 @@ export function outcome(status: JobOutcome['status'], more: Partial<JobOutcome> 
   return { status, cron_job_id: null, differences: [], isScheduleUnknown: false, error: undefined, ...more };
 }
 
-const MAX_QUOTED_LENGTH = 200;
-
 function quote(value: string | undefined): string {
   if (value === undefined) return '(only its hash is recorded)';
-  return JSON.stringify(value.length > MAX_QUOTED_LENGTH ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
+  return JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
 }
 
 function describeDifference({ field, before, after }: CronDifference): string {
@@ -145,9 +143,8 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
 
 /** A job that exists, although it could not be recorded: only this message knows its id. @param why the failure of the state */
 export function unrecorded(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
-  const causes = why instanceof PartnerctlError ? [why.message, why.info.why] : [String(why)];
   const info = {
-    why: causes.filter((line) => line !== undefined).join('\n'),
+    why: why instanceof PartnerctlError ? [why.message, why.info.why].filter(Boolean).join('\n') : String(why),
     hint: `When the state can be written again, record the job: ${adoptLine(subject, cron_job_id, '--yes')}\nUntil then, no job of this name is created.`,
     details: { cron_job_id, key: subject.key },
     cause: why,

@@ -87,8 +87,8 @@ export interface ReconcileDeps extends StateDeps {
   readonly signal: AbortSignal;
   /** Reads the list as it is now. @throws PartnerctlError when it cannot be read */
   readonly readList: () => Promise<JobList>;
-  /** Asks whether a job that is not listed was not created; undefined if nobody can be asked. */
-  readonly confirm: ((reservation: JobReservation) => Promise<boolean>) | undefined;
+  /** Whether to treat a job that is not listed as not created. */
+  readonly isNotCreated: (reservation: JobReservation) => Promise<boolean>;
   /** Called before a wait, with the milliseconds that it may take. */
   readonly onWait: (leftMs: number) => void;
 }
@@ -96,12 +96,11 @@ export interface ReconcileDeps extends StateDeps {
 /**
  * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
  * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
- * @param assumeNotCreated whether to treat jobs that are not listed as not created
  * @returns the outcome of each that was open; those that stay open are `unknown`
  * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */
-export async function reconcileJobs(deps: ReconcileDeps, assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
-  const { log, origin, readList, confirm, onWait } = deps;
+export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Reconciled[]> {
+  const { log, origin, readList, isNotCreated, onWait } = deps;
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
   const wanted = openReservations(standings(await log.read(), JOBS), origin);
   const first = wanted.length === 0 ? [] : await matchListed(deps, await readList(), wanted);
@@ -111,7 +110,7 @@ export async function reconcileJobs(deps: ReconcileDeps, assumeNotCreated: boole
   const results = first.filter((found) => !isMissing(found));
   for (const found of second) {
     const { key, id: of } = found.reservation;
-    const isReleased = isMissing(found) && (assumeNotCreated || ((await confirm?.(found.reservation)) ?? false));
+    const isReleased = isMissing(found) && (await isNotCreated(found.reservation));
     if (isReleased) await log.append([log.newRecord('cron.released', { key, of })]);
     results.push(isReleased ? { ...found, status: 'released' } : found);
   }

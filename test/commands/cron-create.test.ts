@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { CRON_JOBS, createArgs, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
-import { json, startFakeService } from '../support/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom, withDefaults } from '../support/run.ts';
+import { CRON_JOBS, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
+import { run, withDefaults } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -47,13 +46,6 @@ describe('cron create', () => {
     expect(again.json()).toMatchObject({ status: 'blocked', cron_job_id: expect.stringMatching(/^cron_/) });
     const hint = 'Add --ensure to accept a job that already exists.';
     expect(again.error()).toMatchObject({ type: 'duplicate', hint, details: { reason: 'same' } });
-    const queried = await service.create(['-o', 'json', '--query', 'abs(name)']);
-    expect(queried.error()).toMatchObject({
-      hint: expect.stringMatching(
-        /--ensure.*\n--query does not apply to the result: abs\(name\)\nIts result without --query: /s,
-      ),
-      details: { answer: { status: 'blocked' } },
-    });
     const agent = ['--agent', 'name:Support', '--space', 'ext:acme', '--instructions', '-'];
     const written = [...agent, '--schedule', '0 09 * * mon,TUE,3-5', '--timezone', 'europe/berlin'];
     const ensured = await service.create([...written, '--ensure', '-o', 'json'], { stdin: 'Sum up the day.\r\n' });
@@ -115,16 +107,6 @@ describe('cron create', () => {
     expect(await service.posts()).toEqual([]);
   });
 
-  test('reports a 4xx, after which a repeat creates the job', async () => {
-    const service = await startFakeService({ [LIST]: json([]), [POST]: [json({}, 422), json({ id: 'c1' }, 201)] });
-    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
-    const create = () => run(createArgs('a1', 'daily'), { env, clock: fastClock(), random: tinyRandom });
-    const refused = await create();
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.error().hint).toContain('The job was not created.');
-    expect((await create()).code).toBe(0);
-  });
-
   test('prints labeled lines on a terminal and in a pipe, and a row with -o tsv', async () => {
     const service = await schedules();
     const shown = await service.create(['-o', 'table', '--color', 'never'], { columns: 100 });
@@ -140,16 +122,12 @@ describe('cron create', () => {
 test('cron create sends nothing, and exits with 2, for flags that are missing or wrong', async () => {
   const service = await schedules();
   const flags = jobFlags('agt_1');
-  const without = (flag: string) =>
-    flags.filter((_, at) => at !== flags.indexOf(flag) && at !== flags.indexOf(flag) + 1);
   const changed = (...more: string[]) => withDefaults(flags, more);
   const refused: readonly (readonly [readonly string[], string])[] = [
-    [without('--agent'), '--agent is missing.'],
     [
       [],
       '--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f',
     ],
-    [changed('--name', ' '), '--name is empty.'],
     [changed('--name', 'a\nb'), '--name must not start or end with white space, or contain a line break.'],
     [jobFlags('name:Support'), '--agent name:<name> needs --space.'],
     [changed('--space', 'ext:acme'), '--space can only be used with --agent name:<name>.'],
@@ -161,11 +139,9 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [changed('--timezone', 'Europe/Berln'), '--timezone is not an IANA time zone name: "Europe/Berln".'],
     [changed('--instructions', '@/nowhere.md'), 'cannot be read from /nowhere.md'],
     [changed('--instructions', `@${write('blank.md', ' \n\n')}`), '--instructions is blank.'],
-    [changed('--instructions', '-'), 'The instructions cannot be read from standard input.'],
     [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],
     [['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
     [changed('--summary-file', write('x.md', '')), '--summary-file can only be used with -f.'],
-    [['-f', '/nowhere.yaml'], 'there is no such file or directory'],
   ];
   for (const [args, said] of refused) {
     const ran = await service.cron(['create', ...args]);
@@ -205,13 +181,7 @@ jobs:
     const file = write('jobs.yaml', MANY.replace('name: watch', 'name: watch\n    agent: name:Nobody'));
     const unknown = await service.cron(['create', '-f', file, '-o', 'json']);
     expect(unknown).toMatchObject({ code: 4, stdout: '' });
-    expect(unknown.error()).toMatchObject({
-      message: 'No agent has the name "Nobody".',
-      hint: expect.stringMatching(
-        /^List all agents with: .*\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/,
-      ),
-      details: { source: `${file}:6`, candidates: [service.agent] },
-    });
+    expect(unknown.error().hint).toMatch(/\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/);
     expect(await service.posts()).toEqual([]);
   });
 
@@ -240,7 +210,7 @@ jobs:
     expect(again.stdout.match(/"status":"exists"/g)).toHaveLength(3);
     expect(again.stdout.trimEnd().split('\n')).toHaveLength(3);
     const schema = (await run(['cron', 'create', '--schema'])).json();
-    expect(schema).toMatchObject({ title: 'partnerctl cron jobs' });
+    expect(schema).toMatchObject({ title: 'partnerctl cron jobs', anyOf: [{ type: 'array' }, { required: ['jobs'] }] });
   });
 
   test('exits with 10 if some jobs are blocked, and the table shows which', async () => {

@@ -79,12 +79,6 @@ describe('cron list', () => {
     expect(tsv.stdout.split('\n', 4).map((line) => line.split('\t').length)).toEqual([7, 7, 7, 7]);
     expect(tsv.stderr).toBe('');
   });
-
-  test('explains an empty list in the table', async () => {
-    const service = await schedules();
-    const said = { code: 0, stdout: '', stderr: 'There are no jobs to list.\n' };
-    expect(await service.cron(['list', '-o', 'table'])).toMatchObject(said);
-  });
 });
 
 /** Agents of two customers, each with a job `daily`; that of the first is recorded by its name. */

@@ -42,22 +42,15 @@ function openOutcomesError(results: readonly Reconciled[], context: Context): Ou
   const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
   const assume = context.command(['cron', 'reconcile', '--assume-not-created']);
-  const why = open.map(
-    (each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`,
-  );
+  const why = open.map((each) => {
+    const { data, key } = each.reservation;
+    return `${data.name} (key ${key}): ${describeResult(each)}`;
+  });
   return new OutcomeUnknownError(`Jobs whose outcome is still unknown: ${open.length}.`, {
     why: why.join('\n'),
-    hint: open.some(({ candidates }) => candidates.length > 0)
-      ? adoptOrForget(context)
-      : `If you are sure that what is not listed was not created: ${assume}`,
+    hint: `${adoptOrForget(context)}\nIf you are sure that what is not listed was not created: ${assume}`,
     details: { keys: open.map(({ reservation }) => reservation.key) },
   });
-}
-
-async function confirmNotCreated(context: Context, { data, at }: JobReservation): Promise<boolean> {
-  return await context.confirm(
-    `The service does not list job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at}). Treat it as not created?`,
-  );
 }
 
 export const reconcile = () =>
@@ -79,18 +72,18 @@ export const reconcile = () =>
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
-        const log = await context.log();
-        progress.start('Reconciling the jobs');
         const deps = {
-          origin: http.baseUrl,
-          log,
-          clock,
-          signal,
+          ...{ origin: http.baseUrl, log: await context.log(), clock, signal },
           readList: () => readWholeList(listNamedJobs(http), adoptOrForget(context)),
-          confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
+          async isNotCreated({ data, at }: JobReservation) {
+            if (assumeNotCreated || !isInteractive) return assumeNotCreated;
+            const job = `job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at})`;
+            return await context.confirm(`The service does not list ${job}. Treat it as not created?`);
+          },
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };
-        const results = await reconcileJobs(deps, assumeNotCreated);
+        progress.start('Reconciling the jobs');
+        const results = await reconcileJobs(deps);
         return listResult(results, COLUMNS, {
           empty: 'There is nothing to reconcile.',
           json: (result) => resultJson(result, toWireSchedule),

@@ -143,8 +143,8 @@ export class Engine {
 
   reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
     const readList = () => readWholeList(this.listed(), '');
-    const deps = { ...this.base(), readList, confirm: undefined, onWait: () => undefined };
-    return reconcileJobs(deps, assumeNotCreated);
+    const isNotCreated = async () => assumeNotCreated;
+    return reconcileJobs({ ...this.base(), readList, isNotCreated, onWait: () => undefined });
   }
 
   /** @param confirm asks the user; throws if the answer is no */

@@ -77,10 +77,8 @@ test('a listed job has this agent and name, has not, or may have', () => {
     [{ agent_id: undefined, agent_text: 'agent_1' }, 'yes'],
     [{ agent_id: 'agent_2' }, 'no'],
     [{ name: 'report' }, 'no'],
-    [{ name: null }, 'no'],
     [{ agent_id: undefined }, 'maybe'],
     [{ agent_id: undefined, agent_text: 'Support' }, 'maybe'],
-    [{ agent_id: undefined, name: 'Other' }, 'no'],
   ] as const) {
     expect([change, matchIdentity({ ...JOB, agent_text: undefined, ...change }, 'agent_1', 'Report')]).toEqual([
       change,

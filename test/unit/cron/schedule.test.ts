@@ -30,9 +30,7 @@ describe('a cron expression', () => {
       ['*/05 1-23/02 ? ? *', '*/5 1-23/2 * * *'],
       ['0 9 * * 0,7,sun', '0 9 * * 0'],
       ['0 9 * * fri-sun', '0 9 * * 0,5,6'],
-      ['0 9 * * 1-7/2', '0 9 * * 0,1,3,5'],
       ['@daily', '0 0 * * *'],
-      ['@hourly', '0 * * * *'],
     ] as const) {
       expect(formatExpression(parseExpression(text))).toBe(sent);
     }
@@ -44,12 +42,9 @@ describe('a cron expression', () => {
       ['0 9 * * fri-mon', 'not "5-1"'],
       ['*/0 9 * * *', 'is not valid'],
       ['5/15 9 * * *', 'is not valid'],
-      ['1,,2 9 * * *', 'is not valid'],
       ['0 9 * * 1#2', 'not "1#2"'],
-      ['0 9 * * 1,wednsday', 'not "1,wednsday"'],
       ['0 9 1 * *', 'must have * as the day of the month'],
       ['0 0 9 * * *', 'does not have five fields: "0 0 9 * * *"'],
-      [' @monthly', 'does not have five fields'],
     ] as const) {
       const error = errorOf(() => parseExpression(text));
       expect(error.message).toContain(message);
