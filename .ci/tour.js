@@ -55,7 +55,6 @@ const STEPS = [
   { comment: 'Upload it again: it is known and skipped.', line: 'partnerctl upload faq.md --as document' },
   { comment: 'Schedule a job: on weekdays at six.', line: CREATE_JOB },
   { comment: 'Schedule it again: no second job is created. Exit code 5.', line: CREATE_JOB, exitCode: 5 },
-  { comment: 'With --ensure, an existing job is a success.', line: `${CREATE_JOB} --ensure` },
   { comment: 'List the jobs, together with what the state knows.', line: 'partnerctl cron list' },
 ];
 

@@ -184,12 +184,6 @@ export class StateUnavailableError extends LocalError {
   override readonly exitCode = EXIT.service;
 }
 
-/** Whether an error is that of a state that cannot be reached, or was caused by it: all that follows would fail the same way. */
-function isStateUnavailable(error: unknown): error is PartnerctlError {
-  if (!(error instanceof PartnerctlError)) return false;
-  return error.type === 'state_unavailable' || error.info.cause instanceof StateUnavailableError;
-}
-
 /** Some or all replies did not arrive in time. */
 export class NoReplyError extends PartnerctlError {
   readonly type = 'no_reply';
@@ -265,5 +259,7 @@ export function describeFileError(error: unknown): string {
 
 /** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
 export function stopsRun(error: unknown): error is PartnerctlError {
-  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
+  if (!(error instanceof PartnerctlError)) return false;
+  const isStateUnavailable = error.type === 'state_unavailable' || error.info.cause instanceof StateUnavailableError;
+  return isStateUnavailable || isBalanceTooLow(error) || isTokenRejected(error);
 }

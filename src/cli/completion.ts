@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { HELP_TOPICS } from './help-topics.ts';
-import { findCommand, lineageOf } from './leaf.ts';
+import type { IdKind } from './known-ids.ts';
+import { findCommand, lineageOf, RejectedLine } from './leaf.ts';
 import { optionName, valueName } from './options.ts';
 
 /** A word that may follow, and what it stands for. */
@@ -13,31 +14,17 @@ export interface Candidate {
 export type Offer = readonly Candidate[] | 'files';
 
 /** What values are that only the service or the settings know, by the names that help shows for them: `<space>`. */
-const LIVE_KINDS = new Map([
+const LIVE_KINDS = new Map<string, IdKind | 'profile'>([
   ['space', 'space'],
   ['agent', 'agent'],
   ['cron_job_id', 'job'],
-  ['key', 'key'],
   ['profile', 'profile'],
 ]);
 
 const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
 
 /** Finds live values of a kind. */
-export type FindLive = (kind: string) => Promise<readonly Candidate[]>;
-
-/** What the words before the cursor say. */
-interface Line {
-  /** The command or the group that the words name. */
-  command: CommandUnknownOpts;
-  /** The arguments of the command. */
-  readonly operands: string[];
-  /** The options by name, with the last value of each; '' for a flag. */
-  readonly options: Map<string, string>;
-  /** The option whose value the current word is. */
-  awaiting: Option | undefined;
-  isPastDashes: boolean;
-}
+export type FindLive = (kind: IdKind | 'profile') => Promise<readonly Candidate[]>;
 
 /** The options that a command accepts, its own first. */
 function optionsOf(command: CommandUnknownOpts): readonly Option[] {
@@ -47,27 +34,19 @@ function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   return command.parent ? all.filter(({ long }) => long !== '--version') : all;
 }
 
-/** Reads the words before the cursor. Accepts any words. */
-export function readLine(program: CommandUnknownOpts, words: readonly string[]): Line {
-  const line: Line = { command: program, operands: [], options: new Map(), awaiting: undefined, isPastDashes: false };
-  const { operands, options } = line;
-  for (const word of words) {
-    const { awaiting } = line;
-    line.awaiting = undefined;
-    if (awaiting) options.set(optionName(awaiting), word);
-    else if (line.isPastDashes || word === '-' || !word.startsWith('-')) {
-      const child = operands.length === 0 ? findCommand([word], line.command) : undefined;
-      if (child) line.command = child;
-      else operands.push(word);
-    } else if (word === '--') line.isPastDashes = true;
-    else {
-      const [name = word, ...value] = word.split('=');
-      const option = optionsOf(line.command).find(({ long, short }) => long === name || short === name);
-      if (option) options.set(optionName(option), value.join('='));
-      if (option && valueName(option) !== undefined && value.length === 0) line.awaiting = option;
-    }
-  }
-  return line;
+/**
+ * Parses the words before the cursor, which sets the options of the program.
+ * @returns the command or the group that they name, and its arguments
+ * @throws RejectedLine if the last option lacks its value
+ */
+function parseWords(
+  command: CommandUnknownOpts,
+  words: readonly string[],
+): { readonly command: CommandUnknownOpts; readonly operands: readonly string[] } {
+  const { operands, unknown } = command.parseOptions([...words]);
+  const [word = '', ...rest] = operands;
+  const child = findCommand([word], command);
+  return child ? parseWords(child, [...rest, ...unknown]) : { command, operands };
 }
 
 /** Offers the values of an option or an argument. @param name as help shows it */
@@ -82,7 +61,7 @@ function commandsOf(command: CommandUnknownOpts | undefined): readonly Candidate
   return (command?.commands ?? []).map((each) => ({ value: each.name(), description: each.summary() }));
 }
 
-async function offerOperand({ command, operands }: Line, find: FindLive): Promise<Offer> {
+async function offerOperand(command: CommandUnknownOpts, operands: readonly string[], find: FindLive): Promise<Offer> {
   if (command.commands.length > 0) return operands.length > 0 ? [] : commandsOf(command);
   if (command.name() === 'help' && command.parent) {
     const topics = HELP_TOPICS.map(({ name, summary }) => ({ value: name, description: summary }));
@@ -93,16 +72,37 @@ async function offerOperand({ command, operands }: Line, find: FindLive): Promis
   return argument ? await offerValues(argument.name(), argument.argChoices, find) : [];
 }
 
-/** Finds what may stand at the cursor. @param current the word at the cursor, up to it */
-export async function complete(line: Line, current: string, find: FindLive): Promise<Offer> {
-  const { command, awaiting, isPastDashes } = line;
-  let offer: Offer;
-  if (awaiting) offer = await offerValues(valueName(awaiting), awaiting.argChoices, find);
-  else if (isPastDashes || !current.startsWith('-')) offer = await offerOperand(line, find);
-  else {
+/** Offers all that may stand after the words. */
+async function offerAfter(
+  program: CommandUnknownOpts,
+  before: readonly string[],
+  isOption: boolean,
+  find: FindLive,
+): Promise<Offer> {
+  try {
+    const { command, operands } = parseWords(program, before);
+    if (!isOption) return await offerOperand(command, operands, find);
     const words = optionsOf(command).map((option) => ({ value: optionName(option), description: option.description }));
-    offer = [...words, { value: '--help', description: 'show this help' }];
+    return [...words, { value: '--help', description: 'show this help' }];
+  } catch (error) {
+    if (!(error instanceof RejectedLine)) throw error;
+    // The last option lacks its value.
+    const option = optionsOf(error.command).find(({ long, short }) => [long, short].includes(before.at(-1)));
+    return option ? await offerValues(valueName(option), option.argChoices, find) : [];
   }
+}
+
+/**
+ * Finds what may stand at the cursor. The words before it set the options of the program.
+ * @param current the word at the cursor, up to it
+ */
+export async function complete(
+  program: CommandUnknownOpts,
+  before: readonly string[],
+  current: string,
+  find: FindLive,
+): Promise<Offer> {
+  const offer = await offerAfter(program, before, current.startsWith('-') && !before.includes('--'), find);
   if (offer === 'files') return offer;
   // An id and other words for it are not offered side by side.
   const isOther = (value: string) => current === '' && /^(?:ext|name):/.test(value);

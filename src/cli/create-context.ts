@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
-import { contractProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
+import { contractProfile, resolveBaseUrl, resolveProfileName, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
+import type { Log } from '../state/log.ts';
 import type { Context, RuntimeDeps } from './context.ts';
-import { createState } from './state-access.ts';
 
 /** Creates a signal that aborts on interruption and at the time limit, if there is one. */
 function createAbortSignal(timeoutMs: number | undefined, interrupt: AbortSignal) {
@@ -56,6 +56,41 @@ function createConfig({ env, platform, home }: RuntimeDeps, { add }: Redactor): 
   };
 }
 
+type StateAccess = Pick<Context, 'log' | 'stateLocation' | 'statePath'> & { close(): Promise<void> };
+
+/** Creates access to the state. Opens nothing until a command needs it; `close` closes every log that was opened. */
+export function createState(contextOf: () => Context): StateAccess {
+  const logs = new Map<string | undefined, Promise<Log>>();
+  async function stateLocation(address?: string) {
+    const { env, flags, config, runtime } = contextOf();
+    const { stateLocation } = await import('../state/location.ts');
+    const flag = address ?? flags.state;
+    let profile: string | undefined;
+    if (flag === undefined && !env.PARTNER_STATE) {
+      const profiles = await config.read();
+      profile = profiles.profiles[resolveProfileName(flags, env, profiles).value]?.state;
+    }
+    return stateLocation({ flag, env, profile, platform: runtime.platform, home: runtime.home });
+  }
+  async function open(address: string | undefined): Promise<Log> {
+    const { openLog } = await import('../state/open-log.ts');
+    const { env, clock, random, redact, addSecret, warn, abortSignal: signal } = contextOf();
+    return openLog({ location: await stateLocation(address), env, clock, random, redact, addSecret, warn, signal });
+  }
+  return {
+    stateLocation,
+    statePath: async () => (await stateLocation()).path,
+    log(address) {
+      const opened = logs.get(address) ?? open(address);
+      logs.set(address, opened);
+      return opened;
+    },
+    async close() {
+      for (const log of logs.values()) await (await log.catch(() => undefined))?.close();
+    },
+  };
+}
+
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -92,7 +127,7 @@ export function createContext(
     warn: (text) => writeLine(`warning: ${text}`),
     command: (words, operands) => shellCommand(words, flags, operands),
     confirm: async (question) => (await import('./prompts.ts')).confirm(context, question),
-    confirmWrite: async (name) => (await import('./confirm-write.ts')).confirmWrite(context, name),
+    confirmWrite: async (name) => (await import('./prompts.ts')).confirmWrite(context, name),
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
       const profiles = await config.read();

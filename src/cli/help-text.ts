@@ -13,10 +13,8 @@ const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 /** Matches the first line of a code block with marks for the tests after its language: `exit=2`, `not-run="…"`. */
 const BLOCK_MARKS = /^(```\w+) .*$/gm;
 
-/** Lists the global options at the end of `output`, and says where the commands of a group are listed. */
-function listAfter({ name }: HelpTopic, program: CommandUnknownOpts): string {
-  const isGroup = findCommand([name], program) !== undefined;
-  if (name !== 'output') return isGroup ? `\nIts commands: \`partnerctl ${name} --help\`\n` : '';
+/** The global options, which `output` lists at its end. */
+function globalOptions(program: CommandUnknownOpts): string {
   const options = program.options.filter(({ long }) => long !== '--version');
   const lines = options.map((option) => `- \`${option.flags}\`: ${optionHelp(option)}\n`);
   return `\n## Global options\n\n${lines.join('')}`;
@@ -28,7 +26,7 @@ export function topicText(topic: HelpTopic, program: CommandUnknownOpts): string
   const markdown = readFileSync(new URL(`../help/${topic.name}.md`, import.meta.url), 'utf8')
     .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
     .replaceAll(BLOCK_MARKS, '$1');
-  return `${markdown.trimEnd()}\n${listAfter(topic, program)}`;
+  return `${markdown.trimEnd()}\n${topic.name === 'output' ? globalOptions(program) : ''}`;
 }
 
 /**

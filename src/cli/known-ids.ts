@@ -7,72 +7,74 @@ import { Paged, pagesOf } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';
 
-/* The ids that lists have shown, for completion: a file for each profile and service, which holds ids and names. */
+/* What lists have shown, for completion: a file for each profile, service, and kind. */
 
-/** An id that a list has shown, or another word for it, such as `name:Acme`. */
-export interface KnownId extends Candidate {
-  readonly kind: 'space' | 'agent' | 'job' | 'key';
-}
+/** What an id that a list shows is of. */
+export type IdKind = 'space' | 'agent' | 'job';
 
-/** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
-function cachePath({ env, runtime }: Pick<Context, 'env' | 'runtime'>, { profile, baseUrl }: ContractKey): string {
-  const { PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' } = env;
-  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(runtime.home, '.cache');
-  const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
-  const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
-  return join(directory, 'ids', `${name}.json`);
-}
-
-function isKnownId(value: unknown): value is KnownId {
-  return isJsonObject(value) && [value.kind, value.value, value.description].every((each) => typeof each === 'string');
-}
-
-/** Reads the ids that lists of a service have shown. A file that is missing or damaged has none. */
-export function readKnownIds(context: Pick<Context, 'env' | 'runtime'>, service: ContractKey): readonly KnownId[] {
-  try {
-    const ids: unknown = JSON.parse(readFileSync(cachePath(context, service), 'utf8'));
-    return Array.isArray(ids) ? ids.filter(isKnownId) : [];
-  } catch {
-    return [];
-  }
+interface KnownId {
+  readonly id: string | null | undefined;
+  readonly external?: string | null | undefined;
+  readonly name?: string | null | undefined;
 }
 
 /** More are not kept: a Tab reads them all. */
 const MAX_IDS = 10_000;
 
+/** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
+function cachePath({ env, runtime }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
+  const { PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' } = env;
+  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(runtime.home, '.cache');
+  const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
+  const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
+  return join(directory, 'ids', `${name}-${kind}.json`);
+}
+
+/** The words for an item: its id, and with their prefixes its external id and its name, by which no job is named. */
+function wordsOf(item: unknown, kind: IdKind): readonly Candidate[] {
+  if (!isJsonObject(item)) return [];
+  const { id, external, name } = item;
+  const words = [id, external && `ext:${external}`, name && kind !== 'job' && `name:${name}`];
+  const description = typeof name === 'string' ? name : '';
+  return words.flatMap((value) => (typeof value === 'string' && value !== '' ? [{ value, description }] : []));
+}
+
+/** Reads the words for what lists of a service have shown. A file that is missing or damaged has none. */
+export function readKnownIds(context: Context, service: ContractKey, kind: IdKind): readonly Candidate[] {
+  try {
+    const items: unknown = JSON.parse(readFileSync(cachePath(context, service, kind), 'utf8'));
+    return Array.isArray(items) ? items.flatMap((item) => wordsOf(item, kind)) : [];
+  } catch {
+    return [];
+  }
+}
+
 /** Stores nothing in CI, where nobody presses Tab. A failure is of no consequence to the list. */
-async function store(context: Context, kinds: readonly KnownId['kind'][], shown: readonly KnownId[]): Promise<void> {
+async function store(context: Context, kind: IdKind, shown: readonly KnownId[]): Promise<void> {
   if (context.env.CI) return;
   try {
-    const service = await context.contractKey();
-    const path = cachePath(context, service);
-    const others = readKnownIds(context, service).filter(({ kind }) => !kinds.includes(kind));
+    const path = cachePath(context, await context.contractKey(), kind);
     await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const ids = JSON.stringify([...others, ...shown].slice(-MAX_IDS));
-    await promises.writeFile(path, context.redact(ids), { mode: 0o600 });
+    await promises.writeFile(path, context.redact(JSON.stringify(shown.slice(0, MAX_IDS))), { mode: 0o600 });
   } catch {
     // Such as a home that cannot be written.
   }
 }
 
-/**
- * Stores the ids of a list in place of the earlier ones of their kinds, once all of it was read.
- * @param toIds the ids of an item
- * @returns the items, page by page
- */
+/** Stores the ids of a list in place of the earlier ones, once all of it was read. @returns the items, page by page */
 export function rememberIds<Item>(
   context: Context,
+  kind: IdKind,
   items: AsyncIterable<Item>,
-  kinds: readonly KnownId['kind'][],
-  toIds: (item: Item) => readonly KnownId[],
+  toId: (item: Item) => KnownId,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
     const shown: KnownId[] = [];
     for await (const page of pagesOf(items)) {
-      if (shown.length < MAX_IDS) shown.push(...page.flatMap(toIds));
+      if (shown.length < MAX_IDS) shown.push(...page.map(toId));
       yield page;
     }
-    await store(context, kinds, shown);
+    await store(context, kind, shown);
   }
   return new Paged(pages());
 }

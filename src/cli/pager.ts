@@ -1,14 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { InterruptedError } from '../errors.ts';
+import { spawnSync } from 'node:child_process';
+import { setImmediate } from 'node:timers/promises';
 import { countScreenLines } from '../output/wrap.ts';
 import type { Environment, Sink } from '../platform/io.ts';
-import { SIGNAL_EXIT_CODES, type Signals, type TerminationSignal } from './signals.ts';
-
-interface PagerDeps {
-  readonly env: Environment;
-  readonly signals: Signals;
-}
+import type { Context } from './context.ts';
 
 /** Whether a text for a terminal goes through the pager: it is longer than the terminal, and PAGER does not turn it off. */
 function isPaged(text: string, { rows, columns }: Sink, { PAGER, CI, TERM }: Environment): boolean {
@@ -17,35 +11,22 @@ function isPaged(text: string, { rows, columns }: Sink, { PAGER, CI, TERM }: Env
 }
 
 /**
- * Shows a text in the pager from PAGER, else in `less`, until the user leaves it.
- * @returns whether the pager could run
- * @throws InterruptedError if a signal ended it
+ * Writes a complete text to a terminal. One that is longer than the terminal goes through the pager from PAGER, else `less`,
+ * until the user leaves it.
  */
-async function showInPager(text: string, { env, signals }: PagerDeps): Promise<boolean> {
-  // Like git: exit if the text fits on the screen, show colors, and leave the text on the screen afterwards.
-  const child = spawn(env.PAGER ?? 'less', {
+export async function writePaged(text: string, stdout: Sink, { env, signals }: Context): Promise<void> {
+  if (signals.interrupt.aborted || !isPaged(text, stdout, env)) return stdout.write(text);
+  // The pager handles Ctrl-C itself. Node delivers what arrived meanwhile in the next turn of its event loop.
+  const release = signals.takeOver(() => undefined);
+  const { status } = spawnSync(env.PAGER ?? 'less', {
+    input: text,
     stdio: ['pipe', 'inherit', 'inherit'],
+    // Like git: exit if the text fits on the screen, show colors, and leave the text on the screen afterwards.
     env: { LESS: 'FRX', LV: '-c', ...env },
     shell: env.PAGER !== undefined,
   });
-  let received: TerminationSignal | undefined;
-  const release = signals.takeOver((signal) => {
-    // The terminal also sends Ctrl-C to the pager, which handles it itself.
-    if (signal === 'SIGINT') return;
-    received = signal;
-    child.kill(signal);
-  });
-  // The user may leave the pager before it has read everything.
-  child.stdin.on('error', () => undefined).end(text);
-  const [code] = await once(child, 'exit').catch(() => [127]);
+  await setImmediate();
   release();
-  if (received) throw new InterruptedError('Interrupted.', SIGNAL_EXIT_CODES[received]);
-  // A shell ends with these if it cannot run or find the command.
-  return code !== 126 && code !== 127;
-}
-
-/** Writes a complete text to a terminal, through the pager if it is longer than the terminal and PAGER does not turn it off. */
-export async function writePaged(text: string, stdout: Sink, deps: PagerDeps): Promise<void> {
-  const isDirect = deps.signals.interrupt.aborted || !isPaged(text, stdout, deps.env);
-  if (isDirect || !(await showInPager(text, deps))) await stdout.write(text);
+  // A shell ends with 126 or 127 if it cannot run or find the command.
+  if (status === null || status === 126 || status === 127) await stdout.write(text);
 }

@@ -24,19 +24,21 @@ function toSingleLine(pasted: string): string {
 
 /** A prompt in a terminal that can print text above itself while the user types. */
 export class PromptLine {
-  private readonly context: Pick<Context, 'terminal' | 'redact'>;
+  private readonly terminal: Context['terminal'];
+  private readonly redact: Context['redact'];
   private readonly input: Context['io']['stdin'] & { setRawMode?: (mode: boolean) => unknown };
   private readonly line: Interface;
   private isTyping = true;
   private pasted: string | undefined;
 
-  constructor({ io, terminal: output, redact }: Pick<Context, 'io' | 'terminal' | 'redact'>, label: string) {
-    this.context = { terminal: output, redact };
+  constructor({ io, terminal, redact }: Context, label: string) {
+    this.terminal = terminal;
+    this.redact = redact;
     this.input = io.stdin;
     this.line = createInterface({
       // `handleKey` passes on the keys instead, so that it can change pasted text.
       input: Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => this.input.setRawMode?.(mode) }),
-      output,
+      output: terminal,
       prompt: label,
       terminal: true,
     });
@@ -47,7 +49,7 @@ export class PromptLine {
     this.line.on('line', () => this.redraw());
     this.line.on('SIGINT', () => this.handleInterrupt());
     this.line.on('close', () => this.stopTyping());
-    output.write(BRACKETED_PASTE_ON);
+    terminal.write(BRACKETED_PASTE_ON);
   }
 
   /** The entered messages, which may contain line breaks. Ends on Ctrl-D, or on Ctrl-C on an empty line. */
@@ -58,15 +60,14 @@ export class PromptLine {
 
   /** Writes complete lines above the prompt. Preserves the typed text and the cursor position. */
   printAbove(text: string): void {
-    const { terminal, redact } = this.context;
     const rows = this.isTyping ? this.line.getCursorPos().rows : 0;
     if (this.isTyping) {
-      moveCursor(terminal, 0, -rows);
-      cursorTo(terminal, 0);
-      clearScreenDown(terminal);
+      moveCursor(this.terminal, 0, -rows);
+      cursorTo(this.terminal, 0);
+      clearScreenDown(this.terminal);
     }
     // `prompt` moves the cursor up by as many rows to draw the line again.
-    terminal.write(`${redact(text)}\n${'\n'.repeat(rows)}`);
+    this.terminal.write(`${this.redact(text)}\n${'\n'.repeat(rows)}`);
     this.redraw();
   }
 
@@ -114,6 +115,6 @@ export class PromptLine {
     this.isTyping = false;
     this.input.off('keypress', this.handleKey);
     this.input.pause();
-    this.context.terminal.write(`\n${BRACKETED_PASTE_OFF}`);
+    this.terminal.write(`\n${BRACKETED_PASTE_OFF}`);
   }
 }

@@ -1,12 +1,12 @@
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { FindLive } from '../cli/completion.ts';
 import type { Context } from '../cli/context.ts';
 import { leaf, programOf, run } from '../cli/leaf.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 
 /** Makes the function that finds values as they were last listed. It requests nothing. */
-function createFinder({ flags, env, config, runtime }: Context, options: ReadonlyMap<string, string>): FindLive {
-  const [profile, baseUrl] = [options.get('--profile'), options.get('--base-url')];
-  const typed = { ...flags, ...(profile !== undefined && { profile }), ...(baseUrl !== undefined && { baseUrl }) };
+function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
+  const { env, config } = context;
   return async (kind) => {
     const profiles = await config.read();
     if (kind === 'profile') {
@@ -15,10 +15,11 @@ function createFinder({ flags, env, config, runtime }: Context, options: Readonl
     }
     const { contractProfile, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
-    const address = resolveBaseUrl(typed, env, profiles);
-    if (address === undefined) return [];
-    const service = { profile: contractProfile(typed, env, profiles), baseUrl: address };
-    return readKnownIds({ env, runtime }, service).filter((id) => id.kind === kind);
+    // The line may name another profile or service.
+    const flags: GlobalFlags = { ...context.flags, ...program.opts() };
+    const baseUrl = resolveBaseUrl(flags, env, profiles);
+    if (baseUrl === undefined) return [];
+    return readKnownIds(context, { profile: contractProfile(flags, env, profiles), baseUrl }, kind);
   };
 }
 
@@ -44,10 +45,10 @@ export const completion = () =>
           const path = new URL(`../../completions/${SHELL_SCRIPTS[shell]}`, import.meta.url);
           return { kind: 'text', text: readFileSync(path, 'utf8') };
         }
-        const { complete, readLine } = await import('../cli/completion.ts');
+        const { complete } = await import('../cli/completion.ts');
+        const program = programOf(command);
         const typed = readTyped(shell, words);
-        const line = readLine(programOf(command), typed.before);
-        const offer = await complete(line, typed.current, createFinder(context, line.options));
+        const offer = await complete(program, typed.before, typed.current, createFinder(context, program));
         return { kind: 'text', text: formatOffer(shell, offer, typed, words[0] ?? '') };
       }),
     );

@@ -48,20 +48,6 @@ describe('annotations in GitHub Actions', () => {
     expect(Object(JSON.parse(json.stderr)).error.details.problems[0]).toMatchObject({ line: 5 });
   });
 
-  test('show a document that failed at its first line', async () => {
-    const it = await service();
-    const bad = manifest('bad').replace('tmpl_support', 'tmpl_none');
-    const path = write('all.yaml', `${manifest('good')}---\n${bad}`);
-    const ran = await runIn(it, ['provision', path], actions(path));
-    expect(ran.code).toBe(10);
-    expect(annotations(ran.stderr)).toEqual([
-      expect.stringMatching(
-        /^::error file=all\.yaml,line=6,title=partnerctl provision::bad: The service refused the call/,
-      ),
-    ]);
-    expect(ran.stdout).not.toContain('::');
-  });
-
   test('show jobs of files that failed', async () => {
     const fake = await startFakeService({
       'GET *': json([]),
@@ -73,15 +59,6 @@ describe('annotations in GitHub Actions', () => {
     expect(annotations(created.stderr).map((line) => /file=[^,]*,line=\d+/.exec(line)?.[0])).toEqual([
       'file=jobs.yaml,line=3',
       'file=jobs.yaml,line=4',
-    ]);
-  });
-
-  test('have no file if the failure is not about a file', async () => {
-    const it = await service();
-    const path = write('acme.yaml', manifest('acme'));
-    const ran = await runIn(it, ['plan', path], actions(path, { PARTNER_TOKEN: 'pt_wrong_token' }));
-    expect(annotations(ran.stderr)).toEqual([
-      expect.stringMatching(/^::error title=partnerctl plan::Cannot read the list of spaces: The service rejected/),
     ]);
   });
 });
@@ -104,8 +81,6 @@ test('text of a service never becomes a workflow command, in the output of any c
   const refused = await run(['chat', 'send', 'hi', '--source', 's', '--session', 'x', '-v'], { env });
   expect(refused.stderr).toContain('stop-commands');
   expect(refused.stderr.replace(/^::error title=partnerctl chat send::.*$/m, '')).not.toMatch(/^\s*::/m);
-  const elsewhere = await run(['spaces', 'list', '-o', 'tsv'], { env: { ...env, GITHUB_ACTIONS: undefined } });
-  expect(elsewhere.stdout).toMatch(/^::debug::1\t/);
 });
 
 describe('--summary', () => {
@@ -147,14 +122,6 @@ describe('--summary', () => {
       expect(report).not.toContain('SECRET-PLAN');
     }
     expect(existsSync(actions(path).GITHUB_STEP_SUMMARY ?? '')).toBe(false);
-  });
-
-  test('shows mistakes in the input with their positions', async () => {
-    const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
-    const summary = join(dirname(path), 'summary.md');
-    expect((await run(['plan', path, '--summary-file', summary])).code).toBe(2);
-    expect(read(summary)).toContain('acme.yaml:2: unknown key &quot;colour&quot;');
-    expect(read(summary)).not.toContain('SECRET-COLOUR');
   });
 
   test('replaces an earlier summary in the file that it names, and covers uploads, too', async () => {

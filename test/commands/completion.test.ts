@@ -28,64 +28,54 @@ const SPACES = [
   { space_id: 's2', external_space_id: null, name: NAME },
   { space_id: 's3', external_space_id: null, name: 'two\nlines' },
 ];
-const JOB = { cron_job_id: 'cron_1', agent_id: 'a1', name: 'daily' };
 
 /** A service, and a home in which its spaces, the agents of one, and its jobs were listed. */
 async function listed() {
   const fake = await startFakeService({
     'GET /automation/spaces/': json(SPACES),
     'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
-    'GET /automation/partner-cron-jobs/': json([JOB]),
+    'GET /automation/partner-cron-jobs/': json([{ cron_job_id: 'cron_1', agent_id: 'a1', name: 'daily' }]),
   });
   const HOME = tempDirectory();
   const env = { HOME, PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_0123456789abcdef' };
-  for (const args of [
-    ['spaces', 'list'],
-    ['agents', 'list', 'ext:acme'],
-    ['cron', 'list'],
-  ]) {
-    expect(await run(args, { env })).toMatchObject({ code: 0 });
+  for (const line of ['spaces list', 'agents list ext:acme', 'cron list']) {
+    expect(await run(line.split(' '), { env })).toMatchObject({ code: 0 });
   }
   return { ...fake, env, HOME };
 }
 
-describe('completion', () => {
-  test('offers what help lists: commands, options, and choices', async () => {
-    const help = (await run(['help', '-o', 'json'])).json<{
-      commands: { command: string; flags: { flag: string; choices: string[] | null }[] }[];
-      global_flags: { flag: string; choices: string[] | null }[];
-    }>();
-    for (const { command, flags } of help.commands) {
-      const path = command.split(' ');
-      const all = [...flags, ...help.global_flags];
-      expect(await values(...path, '--'), command).toEqual([...all.map(({ flag }) => flag), '--help']);
-      for (const { flag, choices } of flags) {
-        if (choices) expect(await values(...path, flag, ''), command).toEqual(choices);
-      }
+test('Completion offers what help lists: commands, options, and choices', async () => {
+  const help = (await run(['help', '-o', 'json'])).json<{
+    commands: { command: string; flags: { flag: string; choices: string[] | null }[] }[];
+    global_flags: { flag: string; choices: string[] | null }[];
+  }>();
+  for (const { command, flags } of help.commands) {
+    const path = command.split(' ');
+    const all = [...flags, ...help.global_flags];
+    expect(await values(...path, '--'), command).toEqual([...all.map(({ flag }) => flag), '--help']);
+    for (const { flag, choices } of flags) {
+      if (choices) expect(await values(...path, flag, ''), command).toEqual(choices);
     }
-  });
+  }
+});
 
-  test('offers what may stand at the cursor', async () => {
-    for (const [line, expected] of [
-      ['sp', 'spaces'],
-      ['spaces ', 'list show'],
-      ['-o json --quiet cron ad', 'adopt'],
-      ['spaces list --quiet -- --qu', ''],
-      ['--ver', '--version --verbose'],
-      ['api PA', 'PATCH'],
-      ['completion ', 'bash zsh fish powershell'],
-      ['help webh', 'webhook webhooks'],
-    ] as const) {
-      expect([line, (await values(...line.split(' '))).join(' ')]).toEqual([line, expected]);
-    }
-  });
-
-  test('leaves files to the shell, and nothing else', async () => {
-    for (const line of ['plan ', 'cron create -f jo', 'sandbox run -- ls ']) {
-      expect(await offered({}, ...line.split(' '))).toMatchObject({ kind: 'files', values: [] });
-    }
-    expect(await offered({}, 'chat', 'send', 'hi')).toMatchObject({ kind: 'words', values: [] });
-  });
+test('Completion offers what may stand at the cursor, and leaves files to the shell', async () => {
+  for (const [line, expected] of [
+    ['sp', 'spaces'],
+    ['spaces ', 'list show'],
+    ['-o json --quiet cron ad', 'adopt'],
+    ['spaces list -- --qu', ''],
+    ['--ver', '--version --verbose'],
+    ['api PA', 'PATCH'],
+    ['completion ', 'bash zsh fish powershell'],
+    ['help webh', 'webhook webhooks'],
+  ] as const) {
+    expect([line, (await values(...line.split(' '))).join(' ')]).toEqual([line, expected]);
+  }
+  for (const line of ['plan ', 'cron create -f jo', 'sandbox run -- ls ']) {
+    expect(await offered({}, ...line.split(' '))).toMatchObject({ kind: 'files', values: [] });
+  }
+  expect(await offered({}, 'chat', 'send', 'hi')).toMatchObject({ kind: 'words', values: [] });
 });
 
 describe('live ids', () => {
@@ -99,6 +89,7 @@ describe('live ids', () => {
     // A name of several lines cannot be typed.
     expect(await offered(env, 'agents', 'list', 'name:')).toMatchObject({ values: ['name:Acme', `name:${NAME}`] });
     expect(await offered(env, 'chat', 'setup', 's1', '')).toMatchObject({ lines: ['a1\tSupport'] });
+    expect(await offered(env, 'cron', 'create', '--agent', '')).toMatchObject({ lines: ['a1\tSupport'] });
     expect(await offered(env, 'cron', 'adopt', '')).toMatchObject({ lines: ['cron_1\tdaily'] });
     expect(requests).toHaveLength(count);
   });
@@ -107,17 +98,16 @@ describe('live ids', () => {
     const { env, baseUrl } = await listed();
     const elsewhere = { ...env, PARTNER_BASE_URL: 'https://api.example.com/v1' };
     expect((await offered(elsewhere, 'agents', 'list', '')).values).toEqual([]);
-    expect((await offered(elsewhere, '--base-url', baseUrl, 'agents', 'list', '')).values).toContain('s1');
-    expect((await offered({ HOME: env.HOME }, 'agents', 'list', '')).values).toEqual([]);
+    expect((await offered(elsewhere, 'agents', 'list', '--base-url', baseUrl, '')).values).toContain('s1');
   });
 
-  test('are in a file that only its owner can read and that holds no token, if it can be written', async () => {
+  test('are in files that only their owner can read and that hold no token, if they can be written', async () => {
     const { HOME, env } = await listed();
     const directory = join(HOME, '.cache', 'partnerctl', 'ids');
-    const [name = '', ...others] = readdirSync(directory);
-    expect(others).toEqual([]);
-    expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
-    expect(readFileSync(join(directory, name), 'utf8')).not.toContain('pat_');
+    for (const path of readdirSync(directory).map((name) => join(directory, name))) {
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      expect(readFileSync(path, 'utf8')).not.toContain('pat_');
+    }
     const unwritable = { ...env, XDG_CACHE_HOME: '/dev/null' };
     expect(await run(['spaces', 'list'], { env: unwritable })).toMatchObject({ code: 0, stderr: '' });
   });
@@ -126,44 +116,30 @@ describe('live ids', () => {
     const HOME = tempDirectory();
     const login = ['login', '--profile', 'acme', '--base-url', 'https://api.example.com/v1', '--no-verify'];
     expect(await run(login, { env: { HOME, PARTNER_TOKEN: 'pat_0123456789abcdef' } })).toMatchObject({ code: 0 });
-    for (const words of [
-      ['profile', 'use', ''],
-      ['provision', 'a.yaml', '--confirm', ''],
-    ]) {
-      expect((await offered({ HOME }, ...words)).lines).toEqual(['acme\thttps://api.example.com/v1']);
-    }
+    expect((await offered({ HOME }, 'profile', 'use', '')).lines).toEqual(['acme\thttps://api.example.com/v1']);
   });
 });
 
-describe('bash', () => {
-  test('replaces only the end of the word', async () => {
-    const { env } = await listed();
-    for (const [line, lines] of [
-      ['X=1 partnerctl sp', ['words', 'spaces']],
-      ['partnerctl agents list ext:', ['words', 'acme']],
-      ['partnerctl chat setup name:A\\ B a', ['words', 'a1']],
-    ] as const) {
-      expect([line, await inBash(env, line)]).toEqual([line, lines]);
-    }
-  });
+test('bash replaces only the end of the word', async () => {
+  const { env } = await listed();
+  for (const [line, lines] of [
+    ['X=1 partnerctl sp', ['words', 'spaces']],
+    ['partnerctl agents list ext:', ['words', 'acme']],
+    ['partnerctl chat setup name:A\\ B a', ['words', 'a1']],
+  ] as const) {
+    expect([line, await inBash(env, line)]).toEqual([line, lines]);
+  }
+});
 
-  test('quotes a name, so that the shell runs nothing in it', async () => {
-    const { env, HOME } = await listed();
-    const [, word = ''] = await inBash(env, 'partnerctl agents list name:\\$');
-    expect(execFileSync('bash', ['-c', `printf %s name:${word}`], { encoding: 'utf8', cwd: HOME })).toBe(
-      `name:${NAME}`,
-    );
-    expect(readdirSync(HOME)).not.toContain('pwned');
-    expect(await inBash(env, 'partnerctl agents list "name:$')).toEqual(['words']);
-  });
-
-  test('shows names where it lists, and never inserts them', async () => {
-    const { env } = await listed();
-    const line = 'partnerctl agents list s';
-    expect(await inBash(env, line, '63')).toContain('s1  (Acme)');
-    expect(await inBash(env, line, '9')).toContain('s1');
-    expect(await inBash(env, `${line}1`, '63')).toEqual(['words', 's1']);
-  });
+test('bash gets a name quoted, so that it runs nothing in it, and shows names only where it lists', async () => {
+  const { env, HOME } = await listed();
+  const [, word = ''] = await inBash(env, 'partnerctl agents list name:\\$');
+  expect(execFileSync('bash', ['-c', `printf %s name:${word}`], { encoding: 'utf8', cwd: HOME })).toBe(`name:${NAME}`);
+  expect(readdirSync(HOME)).not.toContain('pwned');
+  const line = 'partnerctl agents list s';
+  expect(await inBash(env, line, '63')).toContain('s1  (Acme)');
+  expect(await inBash(env, line, '9')).toContain('s1');
+  expect(await inBash(env, `${line}1`, '63')).toEqual(['words', 's1']);
 });
 
 test('PowerShell gets the text to insert, the word, and what it stands for', async () => {

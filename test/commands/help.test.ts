@@ -48,12 +48,6 @@ it('The help of a command shows its flags and examples in the width of the termi
   expect((await run(['help', 'provision'], { columns: 60 })).stdout).toBe(help.stdout);
 });
 
-it('The help in JSON is the same everywhere, and can be queried', async () => {
-  const elsewhere = await run(['help', '-o', 'json'], { env: { PARTNER_PROFILE: 'acme', CI: '1' }, columns: 60 });
-  expect(elsewhere.json()).toEqual(HELP);
-  expect((await run(['help', 'upload', '--query', 'command'])).stdout).toBe('upload\n');
-});
-
 describe('help topics', () => {
   it('each have one Markdown file, and are named by the help of their commands', async () => {
     expect(readdirSync(TOPICS).sort()).toEqual(HELP_TOPICS.map(({ name }) => `${name}.md`).sort());
@@ -80,8 +74,7 @@ describe('help topics', () => {
     }
   });
 
-  it('end with where the commands of the group are, and output with every global option', async () => {
-    expect((await run(['help', 'cron'])).stdout).toMatch(/\nIts commands: `partnerctl cron --help`\n$/);
+  it('include every global option, in output', async () => {
     const output = await run(['help', 'output']);
     for (const { flag } of HELP.global_flags) expect(output.stdout).toMatch(new RegExp(`- \`.*${flag}`));
   });

@@ -108,11 +108,6 @@ test('An upload of a folder', async () => {
   await expectScreen('upload', await scene.screen(['upload', 'uploads', '--recursive']));
 });
 
-test('The contract of messages', async () => {
-  const scene = await openScene();
-  await expectScreen('contract-show', await scene.screen(['contract', 'show', 'messages']));
-});
-
 test('Two conversations in a tail, and in the list of all conversations, where another source has the same name', async () => {
   let now = NOW - 7_200_000;
   const scene = await openScene(() => now);

@@ -37,7 +37,7 @@ function findingText(error: unknown): string {
   return withHintBelow(message, hint);
 }
 
-/** Returns the findings of an item, at the line that describes it. */
+/** The findings of an item, at the line that describes it. */
 export function itemFindings({ name, source = '', failures }: CiItem): readonly Finding[] {
   const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
   const place = file === undefined ? {} : { file, line: Number(line) };

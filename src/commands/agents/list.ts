@@ -1,4 +1,3 @@
-import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import type { ListedAgent } from '../../contract/resources.ts';
@@ -10,11 +9,6 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
   { header: 'NAME', value: ({ name }) => name },
   { header: 'TEMPLATE', value: ({ template_id }) => template_id },
 ];
-
-function toKnownIds({ agent_id, name }: ListedAgent): readonly KnownId[] {
-  const words = name ? [agent_id, `name:${name}`] : [agent_id];
-  return words.map((value) => ({ kind: 'agent', value, description: name ?? '' }));
-}
 
 export const list = () =>
   leaf('list', 'List the agents of a space', {
@@ -35,8 +29,11 @@ export const list = () =>
         const http = await context.http();
         context.progress.start('Listing agents');
         const spaceId = await resolveSpaceId(http, parseReference(space));
-        const rows = rememberIds(context, listAgents(http, spaceId), ['agent'], toKnownIds);
-        return listResult(rows, COLUMNS, {
+        const agents = rememberIds(context, 'agent', listAgents(http, spaceId), ({ agent_id: id, name }) => ({
+          id,
+          name,
+        }));
+        return listResult(agents, COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,
         });

@@ -1,5 +1,4 @@
 import type { Context } from '../../cli/context.ts';
-import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -23,13 +22,6 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
 ];
-
-/** What completion offers: the id at the service, and the key in the state. */
-function toKnownIds({ cron_job_id, key, name }: JobRow): readonly KnownId[] {
-  const description = name ?? '';
-  const job: readonly KnownId[] = cron_job_id ? [{ kind: 'job', value: cron_job_id, description }] : [];
-  return key ? [...job, { kind: 'key', value: key, description }] : job;
-}
 
 /** What to do about jobs that need attention, a line each. */
 function formatAdvice(states: ReadonlySet<JobRow['state']>, { command }: Context): string {
@@ -71,7 +63,8 @@ export const list = () =>
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
         const states = new Set<JobRow['state']>();
-        return listResult(rememberIds(context, noteStates(rows, states), ['job', 'key'], toKnownIds), COLUMNS, {
+        const toId = ({ cron_job_id: id, name }: JobRow) => ({ id, name });
+        return listResult(rememberIds(context, 'job', noteStates(rows, states), toId), COLUMNS, {
           empty: 'There are no jobs to list.',
           json: ({ json }) => json,
           summary: () => formatAdvice(states, context),

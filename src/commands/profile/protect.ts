@@ -24,7 +24,6 @@ export const protect = () =>
 
 export const unprotect = () =>
   leaf('unprotect', 'End the protection of a profile', {
-    description: 'Removes the protection of a profile: writes no longer ask for its name.',
     exits: ['notFound'],
     examples: ['partnerctl profile unprotect acme  # write to acme without being asked'],
   })

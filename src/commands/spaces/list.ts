@@ -1,4 +1,3 @@
-import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -7,12 +6,6 @@ import { type Column, listResult } from '../../output/command-result.ts';
 /** `yes` or `no`; a value that is not a boolean is shown unchanged. */
 function formatOrgWide({ is_org_wide }: ListedSpace): string | undefined {
   return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
-}
-
-/** What completion offers: the id, and with their prefixes the external id and the name. */
-function toKnownIds({ space_id, external_space_id, name }: ListedSpace): readonly KnownId[] {
-  const others = [external_space_id ? [`ext:${external_space_id}`] : [], name ? [`name:${name}`] : []].flat();
-  return [space_id, ...others].map((value) => ({ kind: 'space', value, description: name ?? '' }));
 }
 
 const COLUMNS: readonly Column<ListedSpace>[] = [
@@ -39,7 +32,12 @@ export const list = () =>
       const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
-      return listResult(rememberIds(context, listSpaces(http), ['space'], toKnownIds), COLUMNS, {
+      const spaces = rememberIds(context, 'space', listSpaces(http), (space) => ({
+        id: space.space_id,
+        external: space.external_space_id,
+        name: space.name,
+      }));
+      return listResult(spaces, COLUMNS, {
         empty: 'There are no spaces that the token can access.',
         json: ({ item }) => item,
       });
