@@ -59,7 +59,7 @@ function createConfig({ env, platform, home }: RuntimeDeps, { add }: Redactor): 
 type StateAccess = Pick<Context, 'log' | 'stateLocation' | 'statePath'> & { close(): Promise<void> };
 
 /** Creates access to the state. Opens nothing until a command needs it; `close` closes every log that was opened. */
-export function createState(contextOf: () => Context): StateAccess {
+function createState(contextOf: () => Context): StateAccess {
   const logs = new Map<string | undefined, Promise<Log>>();
   async function stateLocation(address?: string) {
     const { env, flags, config, runtime } = contextOf();

@@ -1,10 +1,10 @@
 import { EXIT, InterruptedError } from '../errors.ts';
 
 /** The exit codes of a program that a signal ended. */
-export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
+const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
 /** The signals that end a command. */
-export type TerminationSignal = keyof typeof SIGNAL_EXIT_CODES;
+type TerminationSignal = keyof typeof SIGNAL_EXIT_CODES;
 
 export interface Signals {
   /** Aborts on the first termination signal, with an InterruptedError. */
