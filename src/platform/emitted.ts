@@ -19,10 +19,9 @@ export async function* emitted<Value>(act: (emit: (value: Value) => void) => Pro
   try {
     while (!isDone || values.length > 0) {
       yield* values.splice(0);
-      if (isDone) continue;
+      if (isDone || values.length > 0) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (values.length > 0) resolve();
       });
     }
   } finally {

@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { LocalError, StateUnavailableError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Environment } from '../platform/io.ts';
 import { type GitResult, runGit } from './git.ts';
-import type { StateLocation } from './location.ts';
-import type { LogDriver } from './log.ts';
+import type { LogDriver, StoreDeps } from './log.ts';
 
 /*
  * The log is the file state.jsonl, alone on a branch that only moves forward. An append is a commit, pushed on the condition
@@ -22,16 +19,6 @@ const PERSISTENCE_MS = 60_000;
 /** The server refuses the push by its own rules. Otherwise, another pusher may have been faster. */
 const REFUSED = /hook declined|protected branch|permission denied|currently checked out/i;
 
-export interface GitDeps {
-  readonly location: StateLocation;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends every wait. */
-  readonly signal: AbortSignal;
-  readonly warn: (text: string) => Promise<void>;
-}
-
 /** The branch at one moment. */
 interface Tip {
   /** Undefined if there is no branch. */
@@ -42,7 +29,7 @@ interface Tip {
 
 class GitLog implements LogDriver {
   readonly label: string;
-  private readonly deps: GitDeps;
+  private readonly deps: StoreDeps;
   private readonly url: string;
   private readonly branch: string;
   /** One at a time: commands would collide on the clone's locks. */
@@ -51,7 +38,7 @@ class GitLog implements LogDriver {
   /** The branch as this process saw it last. */
   private known: Tip | undefined;
 
-  constructor(deps: GitDeps) {
+  constructor(deps: StoreDeps) {
     const url = new URL(deps.location.address);
     this.branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
     url.hash = '';
@@ -205,6 +192,6 @@ class GitLog implements LogDriver {
 }
 
 /** The log on a branch of a git repository: `git+ssh://host/path#branch`. Connects with the first read or write. */
-export function gitLog(deps: GitDeps): LogDriver {
+export function gitLog(deps: StoreDeps): LogDriver {
   return new GitLog(deps);
 }

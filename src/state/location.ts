@@ -41,31 +41,25 @@ function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLoc
 
 const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch (or git+https://).';
 
-/**
- * Connection strings, `git@host:path`, a login without a scheme, one slash too few, blanks or quotes before an address. As the
- * name of a file, a password in them would be shown.
- */
+/** Mistyped addresses and connection strings: as the name of a file, a password in them would be shown. */
 const MISTYPED =
   /:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^[^/\s:]+@[^/\s:]+:|^(postgres(ql)?|git\+\w+):|^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i;
 
 function storeKind(address: string): StateLocation['kind'] {
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
-  if (scheme === undefined) {
-    if (!MISTYPED.test(address)) return 'file';
-    throw new UsageError('The address of the state is neither a URL nor the name of a file.', {
+  if (!MISTYPED.test(address)) return 'file';
+  if (/^postgres(ql)?:\/\//i.test(address)) return 'postgres';
+  if (/^git\+(ssh|https?|file):\/\//i.test(address)) return 'git';
+  throw new UsageError(
+    'The address of the state is neither the name of a file nor that of a database or a repository.',
+    {
       hint: `Remove blanks and quotes around it. ${EXAMPLES} The password of a database can be in PGPASSWORD.`,
-    });
-  }
-  if (scheme === 'postgres' || scheme === 'postgresql') return 'postgres';
-  if (['git+ssh', 'git+https', 'git+http', 'git+file'].includes(scheme)) return 'git';
-  throw new UsageError(`The state cannot be kept at ${scheme}://.`, {
-    hint: `Name a file, or an address. ${EXAMPLES}`,
-  });
+    },
+  );
 }
 
 /** Messages do not repeat the address, which may have a password. */
 function parseAddress(address: string, from: StateLocation['from']): URL {
-  const isGit = address.startsWith('git+');
+  const isGit = storeKind(address) === 'git';
   const url = URL.canParse(address) && !/%(?![0-9a-f]{2})/i.test(address) ? new URL(address) : undefined;
   // A password with a slash, a question mark, or a number sign ends the part before the @ early.
   if (!url || (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@'))) {
@@ -94,10 +88,8 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
 
 /**
  * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl` in
- * the platform's state directory. An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as
- * the XDG specification requires.
- * @throws UsageError if the flag is empty, if the address is of no known kind, or if no setting names a directory and the
- *   user has no home directory
+ * the platform's state directory. An empty variable counts as unset, and so does a relative XDG_STATE_HOME.
+ * @throws UsageError if the flag is empty, the address is of no known kind, or the user has no home directory
  */
 export function stateLocation(sources: LocationSources): StateLocation {
   const { flag, env, profile } = sources;

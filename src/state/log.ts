@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../contract/json.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
+import type { StateLocation } from './location.ts';
 import { CONFLICT_MARKER, decode, encode, type LogRecord } from './record.ts';
 
 /**
@@ -26,6 +29,18 @@ export interface LogDriver {
   /** Checks that records can be read and written. Writes nothing. @throws LocalError */
   check(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a store other than a file needs. */
+export interface StoreDeps {
+  readonly location: StateLocation;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly addSecret: (text: string) => void;
+  readonly warn: (text: string) => Promise<void>;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
 }
 
 /** A line that stops every write: it may be the record of something that exists. */

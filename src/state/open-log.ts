@@ -2,20 +2,11 @@ import { hostname, userInfo } from 'node:os';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { fileLog } from './file-log.ts';
-import type { StateLocation } from './location.ts';
-import { type Author, Log, type LogDriver } from './log.ts';
+import { type Author, Log, type LogDriver, type StoreDeps } from './log.ts';
 
-export interface OpenDeps {
-  readonly location: StateLocation;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly random: () => number;
+export interface OpenDeps extends StoreDeps {
   /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string;
-  readonly addSecret: (text: string) => void;
-  readonly warn: (text: string) => Promise<void>;
-  /** Aborts when the command is interrupted or its time is up. */
-  readonly signal: AbortSignal;
 }
 
 /** How long the log may be used after the command was interrupted, to record what was created. */
@@ -50,17 +41,11 @@ function userName(): string | null {
   }
 }
 
-async function openDriver(deps: OpenDeps): Promise<LogDriver> {
-  const { location, signal, clock } = deps;
+async function openDriver({ location, signal, clock, ...deps }: StoreDeps): Promise<LogDriver> {
   if (location.kind === 'file') return fileLog(location.path);
-  const shared = { ...deps, signal: delayed(signal, clock) };
-  if (location.kind === 'git') {
-    const { gitLog } = await import('./git-log.ts');
-    return gitLog(shared);
-  }
-  const { postgresLog } = await import('./postgres-log.ts');
-  const { postgresTarget } = await import('./postgres-address.ts');
-  return postgresLog({ ...shared, target: postgresTarget(deps) });
+  const shared = { ...deps, location, clock, signal: delayed(signal, clock) };
+  if (location.kind === 'git') return (await import('./git-log.ts')).gitLog(shared);
+  return (await import('./postgres-log.ts')).postgresLog(shared);
 }
 
 /**

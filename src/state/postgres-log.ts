@@ -1,9 +1,7 @@
 import postgres from 'postgres';
-import { StateUnavailableError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
+import { StateUnavailableError, UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
-import type { LogDriver } from './log.ts';
-import type { PostgresTarget } from './postgres-address.ts';
+import type { LogDriver, StoreDeps } from './log.ts';
 
 /*
  * One row per record. The position of a row is one more than the highest that its statement sees: if two statements choose the
@@ -12,42 +10,77 @@ import type { PostgresTarget } from './postgres-address.ts';
  * also works behind a transaction pooler.
  */
 
-export interface PostgresDeps {
-  readonly target: PostgresTarget;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Ends every wait. */
-  readonly signal: AbortSignal;
-}
-
 /** How long a statement may take, and how long it is repeated. */
 const [STATEMENT_MS, PERSISTENCE_MS] = [30_000, 15_000];
 
-/** Another statement used the same position, or the transaction must be repeated. */
-const CONFLICT = /^(23505|40001|40P01)$/;
-/** What the server says when it is full, shut down, or busy, or when a statement took too long. */
-const BUSY = /^(08|53|57|55P03|25P03)/;
-/** Failures to connect that another attempt would repeat: an unknown host, an invalid certificate, a server without TLS. */
-const FINAL = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+/** Another statement used the same position, or the server is busy, full, or shut down. */
+const REPEATABLE = /^(23505|40001|40P01|08|53|57|55P03|25P03)/;
 
-function isFinal(error: unknown, code: string): boolean {
-  return error instanceof postgres.PostgresError ? !CONFLICT.test(code) && !BUSY.test(code) : FINAL.test(code);
+/** The parameters of an address, each with its default. */
+const PARAMETERS = { table: 'partnerctl_state', sslmode: '', host: '' };
+
+/** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
+function quoteTable(name: string): string {
+  if (/^[a-z_]\w{0,62}(\.[a-z_]\w{0,62})?$/i.test(name)) return name.replaceAll(/\w+/g, '"$&"');
+  throw new UsageError(`${JSON.stringify(name)} is not the name of a table.`, {
+    hint: 'Use ?table=<table> or ?table=<schema>.<table>, with letters, digits, and underscores.',
+  });
+}
+
+/** Encrypted and verified, unless the server is this machine. */
+function sslOf(sslmode: string, host: string): false | 'require' | 'verify-full' {
+  const isLocal = host.startsWith('/') || host === 'localhost' || /^127[.\d]+$/.test(host);
+  const mode = sslmode || (isLocal ? 'disable' : 'verify-full');
+  if (mode === 'disable' && isLocal) return false;
+  if (mode === 'require' || mode === 'verify-full') return mode;
+  throw new UsageError('The connection to the database of the state must be encrypted.', {
+    hint: 'Leave out sslmode, or use sslmode=require if the certificate of the server cannot be verified.',
+  });
+}
+
+/**
+ * Reads `postgres://user@host:5432/database?table=…&sslmode=…&host=/socket/directory`.
+ * @throws UsageError if it names no user or no database, or has unknown parameters
+ */
+function parseTarget({ location, env, addSecret }: StoreDeps) {
+  const url = new URL(location.address);
+  const unknown = [...url.searchParams.keys()].find((name) => !(name in PARAMETERS));
+  if (unknown !== undefined) {
+    throw new UsageError(`The address of the state has the unknown parameter ${JSON.stringify(unknown)}.`, {
+      hint: `Known: ${Object.keys(PARAMETERS).join(', ')}`,
+    });
+  }
+  const { table, sslmode, host: socket } = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
+  const host = socket || decodeURIComponent(url.hostname) || 'localhost';
+  const [user, database] = [decodeURIComponent(url.username), decodeURIComponent(url.pathname.slice(1))];
+  if (user === '' || database === '') {
+    throw new UsageError(`The address of the state names no user, or no database: ${location.address}`, {
+      hint: 'For example: postgres://user@host/database',
+    });
+  }
+  const password = location.password ?? env.PGPASSWORD;
+  if (password) addSecret(password);
+  const server = { host, port: Number(url.port || 5432), database, user, ssl: sslOf(sslmode, host) };
+  return { server: { ...server, ...(password && { password }) }, table: quoteTable(table) };
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
 class PostgresLog implements LogDriver {
   readonly label: string;
-  private readonly deps: PostgresDeps;
+  private readonly deps: StoreDeps;
+  private readonly server: ReturnType<typeof parseTarget>['server'];
+  /** The quoted name. */
   private readonly table: string;
   private sql: postgres.Sql | undefined;
-  /** Whether the table is known to be a log: without unique positions, two writers could each believe that they are first. */
-  private isChecked = false;
 
-  constructor(deps: PostgresDeps) {
+  /** @throws UsageError */
+  constructor(deps: StoreDeps) {
+    const { server, table } = parseTarget(deps);
     this.deps = deps;
-    this.label = deps.target.label;
-    this.table = deps.target.table;
+    this.label = deps.location.address;
+    this.server = server;
+    this.table = table;
   }
 
   async load(): Promise<readonly string[]> {
@@ -56,7 +89,6 @@ class PostgresLog implements LogDriver {
   }
 
   async write(lines: readonly string[]): Promise<void> {
-    if (!this.isChecked) await this.check();
     await this.run(this.insertion(), lines);
   }
 
@@ -75,7 +107,6 @@ class PostgresLog implements LogDriver {
   /** Inserts nothing, but fails without the table, its columns, its unique positions, or the permission. */
   async check(): Promise<void> {
     await this.run(`${this.insertion()} on conflict (position) do nothing`, []);
-    this.isChecked = true;
   }
 
   async close(): Promise<void> {
@@ -108,11 +139,12 @@ class PostgresLog implements LogDriver {
         return await this.attempt(text, lines);
       } catch (error) {
         signal.throwIfAborted();
-        const code = String(errorCode(error) ?? '');
-        const isConflict = CONFLICT.test(code);
-        if (!isConflict) await this.close();
-        if (isFinal(error, code) || clock.monotonic() - start > PERSISTENCE_MS) throw this.unavailable(error, code);
-        await clock.sleep((isConflict ? 5 : 100) * 2 ** Math.min(attempt, 5) * random(), signal);
+        const isAnswer = error instanceof postgres.PostgresError;
+        const isFinal = isAnswer && !REPEATABLE.test(error.code);
+        if (isFinal || clock.monotonic() - start > PERSISTENCE_MS) throw this.unavailable(error);
+        // The connection may be one on which nothing arrives any more.
+        if (!isAnswer) await this.close();
+        await clock.sleep(10 * 2 ** Math.min(attempt, 6) * random(), signal);
       }
     }
   }
@@ -134,9 +166,8 @@ class PostgresLog implements LogDriver {
   }
 
   private connect(): postgres.Sql {
-    const { label: _label, table: _table, ...target } = this.deps.target;
     return postgres({
-      ...target,
+      ...this.server,
       max: 1,
       connect_timeout: 10,
       prepare: false,
@@ -146,7 +177,8 @@ class PostgresLog implements LogDriver {
     });
   }
 
-  private unavailable(error: unknown, code: string): StateUnavailableError {
+  private unavailable(error: unknown): StateUnavailableError {
+    const code = String(errorCode(error) ?? '');
     // A failure to connect to several addresses has no message of its own.
     const message = errorMessage(error instanceof AggregateError ? error.errors[0] : error);
     return new StateUnavailableError(`The database of the state cannot be used: ${this.label}`, {
@@ -159,7 +191,7 @@ The server must offer TLS, unless it is this machine: NODE_EXTRA_CA_CERTS names 
   }
 }
 
-/** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
-export function postgresLog(deps: PostgresDeps): LogDriver {
+/** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. @throws UsageError */
+export function postgresLog(deps: StoreDeps): LogDriver {
   return new PostgresLog(deps);
 }

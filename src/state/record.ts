@@ -65,21 +65,14 @@ export function decode(line: string): Line {
     return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
   }
   if (sum !== checksum(line.slice(0, -end.length))) return damaged('changed after it was written');
-  const { v, bytes: _bytes, sum: _sum, ...record } = parseObject(line);
+  // What has a checksum is JSON.
+  const parsed: unknown = JSON.parse(line);
+  const { v, bytes: _bytes, sum: _sum, ...record } = isJsonObject(parsed) ? parsed : {};
   if (typeof v === 'number' && v > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
   const { type, at, id } = record;
   if (typeof type !== 'string' || typeof at !== 'string' || typeof id !== 'string') return damaged('not a record');
   const known = { ...record, type, at, id };
   return { kind: 'record', record: v === VERSION ? known : fromVersion1(known) };
-}
-
-function parseObject(line: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 /** What version 1 called the kinds of records, and the fields for a reservation and an id at the service. */

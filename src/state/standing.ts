@@ -62,9 +62,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 /** The ids that the records of these types name. */
-function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<string> {
-  const of = records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of);
-  return new Set(of.filter((id) => typeof id === 'string'));
+function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<unknown> {
+  return new Set(records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of));
 }
 
 /**
@@ -84,7 +83,11 @@ export function standings<Data>(
     const { id, at, by, object, seen, leaseMs } = record;
     if (ended.has(id) || (record.type !== reserved && record.type !== created)) continue;
     const data = isJsonObject(record.data) ? decode(record.data) : undefined;
-    if (data === undefined || (record.type === created && typeof object !== 'string')) throw incomplete(record);
+    if (data === undefined || (record.type === created && typeof object !== 'string')) {
+      // It may be the record of something that exists.
+      const hint = 'Update partnerctl: a newer version may have written it.';
+      throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });
+    }
     const key = keyOf(data);
     const standing = found.get(key) ?? { objects: [], open: [], live: [] };
     found.set(key, standing);
@@ -98,13 +101,6 @@ export function standings<Data>(
     }
   }
   return found;
-}
-
-function incomplete({ id, type }: LogRecord): LocalError {
-  return new LocalError(`The record ${id} (${type}) in the state lacks a field.`, {
-    why: 'It may be the record of something that exists, so nothing is created.',
-    hint: 'Update partnerctl: a newer version may have written it.',
-  });
 }
 
 /** The standing of a key; of one that the log does not know, too. */

@@ -52,14 +52,6 @@ describe.each(storeKinds().slice(0, propertyRuns(3, 1)))('The state in $name', (
       }
     });
 
-    test("has each of one writer's concurrent records once", async () => {
-      const store = await open(await kind.fresh());
-      const ids = Array.from({ length: 60 }, (_, n) => `r${n}`);
-      await Promise.all(ids.map((id) => store.append(id)));
-      expect((await store.ids()).toSorted()).toEqual(ids.toSorted());
-      await store.log.close();
-    });
-
     test('gives concurrent writers one order, which every reader sees', async () => {
       const address = await kind.fresh();
       const stores = await Promise.all(Array.from({ length: 3 }, () => open(address)));
