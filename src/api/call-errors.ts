@@ -66,7 +66,7 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
   const later = `Run the command again ${end.retryAt ? `after ${end.retryAt}` : 'later'}`;
   if (status < 300) {
     const text = `The service responded with ${status} before it had received the request.`;
-    return new ServiceError(text, { ...info, why: `It said: ${body.slice(0, 200)}`, permanent: true });
+    return new ServiceError(text, { ...info, permanent: true });
   }
   if (status < 400) return redirectError(response, info, call);
   if (status >= 500 || status === 408) {
@@ -174,8 +174,8 @@ function refusalHint(call: Call, { fields }: ErrorBody, status: number): string 
 }
 
 /**
- * Returns the setting for a parameter that the service calls otherwise: a refusal names a field that was not sent, and the only
- * parameter, or the only one that shares a part of its name (`session` for `session_id`), is probably meant.
+ * Returns the setting for a parameter that the service calls otherwise: a refusal names a field that was not sent, and the
+ * only parameter, or the only one that shares a part of its name (`session` for `session_id`), is probably meant.
  * @param paths the fields that the refusal names: `body.upload`, `agents[0].name`
  */
 function renamedParameter(
@@ -198,7 +198,7 @@ function renamedParameter(
   return { leaf: only.leaf, value: value.slice(0, value.length - only.name.length) + missing };
 }
 
-/** The command for a history that is read with POST (spec §4.4 leaves the method open), which has its parameters in the body. */
+/** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
 function describePost(contract: Contract): string {
   const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
   const inBody = parametersOf('messages.history').flatMap((leaf) => {

@@ -11,47 +11,36 @@ import {
   ShapeError,
 } from '../errors.ts';
 
-const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
+/** The token may not read the list, or there is none. */
+const UNAVAILABLE: ReadonlySet<number | undefined> = new Set([401, 403, 404, 405, 501]);
 
 /** The service does not let this token read a list, or has no such list. Only the state can tell what exists. */
 export class ListUnavailable extends Error {
   readonly reason: PartnerctlError;
-  /** Whether the service says that it has no such list (404, 405, 501). */
-  readonly isAbsent: boolean;
 
   constructor(reason: PartnerctlError) {
     super(reason.message);
     this.reason = reason;
-    this.isAbsent = ABSENT.has(reason.info.status);
   }
 }
 
-/** A list on which a write depends. */
-export interface DecisiveList {
-  /** For messages: `the list of jobs`. */
-  readonly name: string;
-  /** Whether an earlier read succeeded. Then the service has the list, but may forbid it meanwhile. */
-  readonly wasRead: boolean;
-  /** Whether a page arrived before the failure. Then this token may read the list. */
-  readonly isPartlyRead: boolean;
-}
-
 /**
- * Decides what the failure of a list means. If the service itself says that the token may not read the list, that it has
- * no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide something.
+ * Decides what the failure of a list means on which a write depends. If the service itself says that the token may not read
+ * the list, that it has no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide
+ * something.
+ * @param name for messages: `the list of jobs`
+ * @param wasRead whether this command read the list, or a page of it, before: then there is one, which this token may read
  * @returns ListUnavailable; a ServiceError if only a failure can explain the response; otherwise the error itself
  */
-export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: DecisiveList): unknown {
+export function toListFailure(error: unknown, name: string, wasRead: boolean): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   const { status, fromGateway } = error.info;
-  const unavailable = new ListUnavailable(error);
-  if (error instanceof NoOperationError) return unavailable;
-  const isForbidden = status === 401 || status === 403;
+  if (error instanceof NoOperationError) return new ListUnavailable(error);
   const saysNothing = error instanceof EmptyResponseError && status === 204;
-  if (!isForbidden && !unavailable.isAbsent && !saysNothing) return error;
+  if (!UNAVAILABLE.has(status) && !saysNothing) return error;
+  if (!fromGateway && !wasRead) return new ListUnavailable(error);
   // A token that expired or was revoked meanwhile says nothing about the list.
-  if (isTokenRejected(error) && !fromGateway && (wasRead || isPartlyRead)) return error;
-  if (!fromGateway && !isPartlyRead && !(wasRead && unavailable.isAbsent)) return unavailable;
+  if (isTokenRejected(error) && !fromGateway) return error;
   const reason = fromGateway ? 'a gateway responded in place of the service' : 'it was read before';
   return new ServiceError(`Cannot read ${name} (${status}), but ${reason}.`, {
     ...error.info,

@@ -6,7 +6,7 @@ import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { contractProfile, namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { namesServiceAndToken, resolveProfileName, resolveService, type ServiceSettings } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
 import type { Context } from './context.ts';
@@ -65,7 +65,7 @@ export function createClients(context: Context): Clients {
       const isNeeded = !namesServiceAndToken(flags, env) || isVerbose;
       const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
       const settings = resolveService(flags, env, profiles);
-      const { baseUrl, token } = settings;
+      const { profile, baseUrl, token } = settings;
       if (isVerbose) await explain(settings, context);
       refuseForeignToken(settings);
       if (!token) {
@@ -73,16 +73,15 @@ export function createClients(context: Context): Clients {
           hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
         });
       }
-      const name = contractProfile(flags, env, profiles);
       const text = await readToken(token, { stdin: () => io.stdin, signal: abortSignal });
-      return open(baseUrl.value, name, text, token);
+      return open(baseUrl.value, profile.value, text, token);
     },
     async httpTo(baseUrl, token, tokenOrigin) {
-      return open(baseUrl, contractProfile(flags, env, await config.read()), token, tokenOrigin);
+      return open(baseUrl, resolveProfileName(flags, env, await config.read()).value, token, tokenOrigin);
     },
     async fetchDocument(url) {
       const { fetchDocument } = await import('../api/fetch-document.ts');
-      const options = { token: undefined, retries: 0, redact };
+      const options = { token: undefined, retries: 0, timeoutMs: flags.timeout, redact };
       return fetchDocument(
         new Http({ ...common, ...options, baseUrl: url.origin, transport: openTransport(url) }),
         url,

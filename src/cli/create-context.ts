@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
-import { contractProfile, resolveBaseUrl, resolveProfileName, resolveService } from '../config/settings.ts';
+import { resolveBaseUrl, resolveProfileName, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
@@ -131,8 +131,8 @@ export function createContext(
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
       const profiles = await config.read();
-      const { baseUrl } = resolveService(flags, env, profiles);
-      return { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
+      const { baseUrl, profile } = resolveService(flags, env, profiles);
+      return { profile: profile.value, baseUrl: baseUrl.value };
     },
     http: async () => (await connected()).http(),
     httpTo: async (...target) => (await connected()).httpTo(...target),

@@ -13,13 +13,13 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
       const all = Object.entries(profiles.profiles);
       return all.map(([value, { base_url: description = '' }]) => ({ value, description }));
     }
-    const { contractProfile, resolveBaseUrl } = await import('../config/settings.ts');
+    const { resolveProfileName, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
     const flags: GlobalFlags = { ...context.flags, ...program.opts() };
     const baseUrl = resolveBaseUrl(flags, env, profiles);
     if (baseUrl === undefined) return [];
-    return readKnownIds(context, { profile: contractProfile(flags, env, profiles), baseUrl }, kind);
+    return readKnownIds(context, { profile: resolveProfileName(flags, env, profiles).value, baseUrl }, kind);
   };
 }
 

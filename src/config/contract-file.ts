@@ -29,7 +29,7 @@ async function contractPath(directory: string, { profile, baseUrl }: ContractKey
   return join(contractsDirectory(directory), `${hash.slice(0, 24)}.json`);
 }
 
-/** Reads a layer. @param onUnknown called for a leaf that this version does not have @throws InputError for a bad value */
+/** Reads a layer. @param onUnknown called for an unknown leaf, which is ignored @throws InputError for a bad value */
 function readValues(path: string, layer: unknown, onUnknown: (name: string) => void): LeafValues {
   const values = Object.entries(isJsonObject(layer) ? layer : {}).flatMap(([name, value]) => {
     if (!isLeafName(name)) {

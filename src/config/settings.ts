@@ -3,7 +3,7 @@ import type { Environment } from '../platform/io.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './global-flags.ts';
-import { DEFAULT_PROFILE, nameProfile, type Profile, type Profiles, profileHint } from './profiles.ts';
+import { nameProfile, type Profile, type Profiles, profileHint } from './profiles.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
@@ -28,36 +28,19 @@ export interface ServiceSettings {
   readonly shadowed: readonly string[];
 }
 
-/** Returns the name of the active profile. */
+/** Returns the name of the active profile, whose contract applies. */
 export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
   return { value: profiles.current, from: 'the current profile' };
 }
 
-function namesService(flags: GlobalFlags, env: Environment): boolean {
-  return flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-}
-
-/**
- * Returns the profile whose contract applies: for a service that a flag or the environment names without a profile, the
- * default profile, whichever profile is current.
- */
-export function contractProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
-  const { value, from } = resolveProfileName(flags, env, profiles);
-  return from === 'the current profile' && namesService(flags, env) ? DEFAULT_PROFILE : value;
-}
-
 /** Whether the flags and the environment determine both the service and the token, without a profile. */
 export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
   const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
+  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
   const namesToken = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
-  return !namesProfile && namesService(flags, env) && namesToken;
-}
-
-/** Whether two base URLs have the same origin, so that the token for one may go to the other. */
-function isSameService(one: string, other: string): boolean {
-  return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
+  return !namesProfile && namesService && namesToken;
 }
 
 /** The token in a file, or in standard input for `-`. */
@@ -125,7 +108,8 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const profile = resolveProfileName(flags, env, profiles);
   const selected = selectProfile(profile, profiles);
   const { base_url: own } = selected;
-  const isForeign = own !== undefined && !isSameService(own, baseUrl.value);
+  // A token may go only to the origin that it is stored for.
+  const isForeign = own !== undefined && !(URL.canParse(own) && new URL(own).origin === new URL(baseUrl.value).origin);
   const stored = profileToken(selected, profile.value);
   const tokens = [
     flags.tokenFile ? tokenFileSource(flags.tokenFile) : [],

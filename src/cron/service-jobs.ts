@@ -70,7 +70,7 @@ export async function readJobList(listed: AsyncIterable<ListedCronJob>, wasRead 
   try {
     for await (const job of listed) jobs.set(job.cron_job_id, job);
   } catch (error) {
-    throw toListFailure(error, { name: JOB_LIST, wasRead, isPartlyRead: jobs.size > 0 });
+    throw toListFailure(error, JOB_LIST, wasRead || jobs.size > 0);
   }
   const byName = new Map<string, ListedCronJob[]>();
   for (const job of jobs.values()) {

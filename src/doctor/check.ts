@@ -34,7 +34,7 @@ export function failed(name: string, error: PartnerctlError, hint = error.info.h
   return { name, status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
-/** Returns the error to exit with: the first failed check decides its type and exit code. Undefined if no check failed. */
+/** Returns the error to exit with, by the first failed check; undefined if none failed. */
 export function failureOf(checks: readonly Check[]): PartnerctlError | undefined {
   const failures = checks.filter(({ failure }) => failure !== undefined);
   const [first] = failures;

@@ -141,7 +141,7 @@ export class Observer {
 
   /** @throws PartnerctlError unless the list is unavailable for good */
   private async withoutList(error: unknown, list: 'spaces' | 'agents', isPartlyRead: boolean): Promise<undefined> {
-    const failure = toListFailure(error, { name: `the list of ${list}`, wasRead: false, isPartlyRead });
+    const failure = toListFailure(error, `the list of ${list}`, isPartlyRead);
     if (!(failure instanceof ListUnavailable)) throw failure;
     if (isTokenRejected(error)) throw error;
     await this.onUnavailable(list, failure.reason);

@@ -23,7 +23,7 @@ async function readJobs(context: CronContext, agents: ReadonlySet<string>): Prom
     for await (const row of listJobsOf(context, agents, readAgentSpaces)) jobs.push(row);
     return jobs;
   } catch (error) {
-    const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: jobs.length > 0 });
+    const failure = toListFailure(error, JOB_LIST, jobs.length > 0);
     if (!(failure instanceof ListUnavailable)) throw error;
     await context.warn(`The jobs cannot be listed: ${failure.message}`);
     return undefined;
