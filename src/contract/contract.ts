@@ -22,7 +22,6 @@ import {
   type ListLeaf,
   type OperationLeaf,
   type ParameterLeaf,
-  parametersOf,
   type ValuesLeaf,
 } from './leaves.ts';
 
@@ -45,11 +44,6 @@ export interface Leaf {
   readonly name: LeafName;
   readonly value: string;
   readonly source: Source;
-}
-
-/** A parameter of an operation, by its name without the operation: `agents.name`. */
-export interface NamedParameter extends ParameterValue {
-  readonly name: string;
 }
 
 /** The wire format of one service: the value of every leaf (spec §4.7). Immutable. Stored values were checked when they were loaded. */
@@ -82,14 +76,6 @@ export class Contract {
   /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
     return parseParameter(this.leaf(name).value);
-  }
-
-  /** Returns the parameters of an operation that are sent. */
-  parametersOf(operation: OperationLeaf): readonly NamedParameter[] {
-    return parametersOf(operation).flatMap((leaf) => {
-      const parameter = this.parameter(leaf);
-      return parameter ? [{ name: leaf.slice(operation.length + 1), ...parameter }] : [];
-    });
   }
 
   /** Undefined if the only list is taken. */

@@ -1,92 +1,11 @@
-/** What the values of each kind of leaf mean. */
-export const NOTES = {
-  operation: 'the method and the path of an operation',
-  parameter: 'where a parameter of a request goes',
-  items: 'where the items of a list are: auto takes the only list',
-  next: 'how the next page is requested: auto follows what a page announces',
-  at: 'objects in an item that hold fields, beside the item',
-  field: 'the names of a field: the first one wins, those with a bar between them must agree',
-  values: 'who wrote a message',
-  slash: 'always or never, where the service redirects to the other form',
-} as const;
-
-/** What the value of a leaf means. Determines its form. */
-export type LeafKind = keyof typeof NOTES;
-
-const OPERATION_LEAVES = {
-  'spaces.list': 'GET /automation/spaces/',
-  'spaces.provision': 'POST /automation/agent-templates/provision-space/',
-  'agents.list': 'GET /automation/spaces/{space_id}/agents/',
-  'sources.setup': 'POST /automation/spaces/{space_id}/agents/{agent_id}/api-chat/',
-  'messages.send': 'POST /integrations/api-chat/message/',
-  'messages.history': 'GET /integrations/api-chat/history/',
-  'documents.create': 'POST /automation/documents/',
-  'file_attachments.create': 'POST /automation/file-attachments/',
-  'cron_jobs.create': 'POST /automation/partner-cron-jobs/',
-  'cron_jobs.list': 'GET /automation/partner-cron-jobs/',
-} as const;
-
 /** Operations whose method the spec leaves open (§4, endpoints 6, 7, 8, and 10). */
 const OPEN_METHODS = ['messages.history', 'documents.create', 'file_attachments.create', 'cron_jobs.list'];
-
-const PARAMETER_LEAVES = {
-  'spaces.provision.external_space_id': 'body:external_space_id',
-  'spaces.provision.name': 'body:space.name',
-  'spaces.provision.description': 'body:space.description',
-  'spaces.provision.is_org_wide': 'body:space.is_org_wide',
-  'spaces.provision.agents.template_id': 'body:agents[].template_id',
-  'spaces.provision.agents.name': 'body:agents[].name',
-  'spaces.provision.agents.auto_create_api_chat': 'body:agents[].auto_create_api_chat',
-  'spaces.provision.agents.api_chat_routing_mode': 'body:agents[].api_chat_routing_mode',
-  'sources.setup.name': 'body:name',
-  'sources.setup.reply_capable': 'body:reply_capable',
-  'sources.setup.routing_mode': 'body:routing_mode',
-  'messages.send.source_id': 'body:source_id',
-  'messages.send.session_id': 'body:session_id',
-  'messages.send.text': 'body:text',
-  'messages.send.external_message_id': 'body:external_message_id',
-  'messages.send.response_mode': 'body:response_mode',
-  'messages.history.source_id': 'query:source_id',
-  'messages.history.session_id': 'query:session_id',
-  'messages.history.after_message_id': 'query:after_message_id',
-  'cron_jobs.create.agent_id': 'body:agent_id',
-  'cron_jobs.create.name': 'body:name',
-  'cron_jobs.create.instructions': 'body:instructions',
-  'cron_jobs.create.type': 'body:schedule.type',
-  'cron_jobs.create.minute': 'body:schedule.data.minute',
-  'cron_jobs.create.hour': 'body:schedule.data.hour',
-  'cron_jobs.create.day_of_week': 'body:schedule.data.day_of_week',
-  'cron_jobs.create.timezone': 'body:schedule.timezone',
-  'documents.create.file': 'form:file',
-  'file_attachments.create.file': 'form:file',
-} as const;
 
 /** Parameters without which a call keeps its meaning. */
 const OPTIONAL =
   /^sources\.setup\.|^messages\.history\.|\.(?:description|is_org_wide|auto_create_api_chat|api_chat_routing_mode|response_mode|type)$/;
 
-const ITEMS_LEAVES = {
-  'spaces.list.items': 'auto',
-  'agents.list.items': 'auto',
-  'messages.history.items': 'auto',
-  'cron_jobs.list.items': 'auto',
-} as const;
-
-const NEXT_LEAVES = {
-  'spaces.list.next': 'auto',
-  'agents.list.next': 'auto',
-  'messages.history.next': 'auto',
-  'cron_jobs.list.next': 'auto',
-} as const;
-
 const PARTS = 'attributes, properties, fields, node, resource, record';
-
-const AT_LEAVES = {
-  'space.at': `${PARTS}, space, workspace`,
-  'agent.at': `${PARTS}, agent`,
-  'message.at': `${PARTS}, message`,
-  'cron_job.at': `${PARTS}, cron_job, partner_cron_job, job`,
-} as const;
 
 /** Names of ids that any resource may have: those of one rank must agree. Strapi has a `documentId` beside the id. */
 const IDS = 'id|uuid|uid|guid|pk|$id|document_id, gid, sid, object_id, sys_id, identifier';
@@ -96,83 +15,138 @@ const NAMES = 'display_name, title, label, descriptor';
 const SOURCE_IDS =
   'source_id|api_chat_source_id|api_chat.source_id|api_chat.id|source.source_id|source.id|integrations.source_id|integrations.api_chat.source_id|integrations.api_chat.id|integrations.source.id|metadata.source_id|metadata.api_chat.source_id';
 
-const FIELD_LEAVES = {
-  'space.id': `space_id, space_uuid|space_guid|space_arn, ${IDS}`,
-  'space.external_space_id': 'external_space_id, external_id|external_ref|external_reference|external_key|ext_id',
-  'space.name': `name, space_name|workspace_name, ${NAMES}`,
-  'space.description': 'description, space_description, desc',
-  'space.is_org_wide': 'is_org_wide, org_wide',
-  'agent.id': `agent_id, agent_uuid|agent_guid|agent_arn, ${IDS}`,
-  'agent.name': `name, agent_name, ${NAMES}`,
-  'agent.template_id': 'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
-  'agent.source_id': SOURCE_IDS,
-  'source.id': `source_id, source_uuid|source_guid|source_arn, ${IDS}`,
-  'source.name': 'name, display_name, title, descriptor',
-  'source.reply_capable': 'reply_capable',
-  'source.routing_mode': 'routing_mode, api_chat_routing_mode',
-  'message.id': `message_id, message_uuid|message_guid|message_arn, ${IDS}`,
-  'message.session_id': 'session_id',
-  'message.source_id': 'source_id',
-  'message.external_message_id': 'external_message_id, external_id, client_message_id',
-  'message.text':
-    'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, blocks, payload, data',
-  'message.author':
-    'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
-  'message.created_at':
-    'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
-  'cron_job.id': `cron_job_id, cron_job_uuid|cron_job_guid|cron_job_arn, ${IDS}`,
-  'cron_job.agent_id':
-    'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
-  'cron_job.name': `name, job_name|cron_job_name, ${NAMES}`,
-  'cron_job.instructions': 'instructions, instruction, prompt',
-  'cron_job.schedule': 'schedule, cron_schedule, cron|cron_expression|crontab|expression',
-  'cron_job.timezone':
-    'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
-  'document.id': `document_id, ${IDS}`,
-  'file_attachment.id': 'file_attachment_id, attachment_id, file_id, id|uuid|uid|guid|pk, gid, sid, identifier',
-} as const;
-
-const VALUES_LEAVES = {
-  'message.author.agent':
-    'assistant, agent, bot, chatbot, robot, ai, ai_agent, virtual_agent, outbound, outgoing, out, reply, model, assistant_message, agent_message, bot_message, ai_message, from_agent, from_bot, agent_to_user, to_user, to_customer',
-  'message.author.user':
-    'user, human, person, customer, client, contact, visitor, guest, end_user, requester, inbound, incoming, in, user_message, human_message, customer_message, from_user, from_customer, user_to_agent, to_agent, to_bot',
-} as const;
-
-const SLASH_LEAVES = { 'paths.trailing_slash': 'as-written' } as const;
-
-const KINDS = {
-  operation: OPERATION_LEAVES,
-  parameter: PARAMETER_LEAVES,
-  items: ITEMS_LEAVES,
-  next: NEXT_LEAVES,
-  at: AT_LEAVES,
-  field: FIELD_LEAVES,
-  values: VALUES_LEAVES,
-  slash: SLASH_LEAVES,
-} as const satisfies Record<LeafKind, Readonly<Record<string, string>>>;
-
 /**
- * The default of every leaf of the contract: what the spec defines, and what is assumed where it leaves a gap (spec §4.7).
- * Leaves are declared only here.
+ * The leaves of the contract by kind, which determines the form of their values, and their defaults: what the spec defines, and
+ * what is assumed where it leaves a gap (spec §4.7).
  */
+const LEAVES = {
+  operation: {
+    'spaces.list': 'GET /automation/spaces/',
+    'spaces.provision': 'POST /automation/agent-templates/provision-space/',
+    'agents.list': 'GET /automation/spaces/{space_id}/agents/',
+    'sources.setup': 'POST /automation/spaces/{space_id}/agents/{agent_id}/api-chat/',
+    'messages.send': 'POST /integrations/api-chat/message/',
+    'messages.history': 'GET /integrations/api-chat/history/',
+    'documents.create': 'POST /automation/documents/',
+    'file_attachments.create': 'POST /automation/file-attachments/',
+    'cron_jobs.create': 'POST /automation/partner-cron-jobs/',
+    'cron_jobs.list': 'GET /automation/partner-cron-jobs/',
+  },
+  parameter: {
+    'spaces.provision.external_space_id': 'body:external_space_id',
+    'spaces.provision.name': 'body:space.name',
+    'spaces.provision.description': 'body:space.description',
+    'spaces.provision.is_org_wide': 'body:space.is_org_wide',
+    'spaces.provision.agents.template_id': 'body:agents[].template_id',
+    'spaces.provision.agents.name': 'body:agents[].name',
+    'spaces.provision.agents.auto_create_api_chat': 'body:agents[].auto_create_api_chat',
+    'spaces.provision.agents.api_chat_routing_mode': 'body:agents[].api_chat_routing_mode',
+    'sources.setup.name': 'body:name',
+    'sources.setup.reply_capable': 'body:reply_capable',
+    'sources.setup.routing_mode': 'body:routing_mode',
+    'messages.send.source_id': 'body:source_id',
+    'messages.send.session_id': 'body:session_id',
+    'messages.send.text': 'body:text',
+    'messages.send.external_message_id': 'body:external_message_id',
+    'messages.send.response_mode': 'body:response_mode',
+    'messages.history.source_id': 'query:source_id',
+    'messages.history.session_id': 'query:session_id',
+    'messages.history.after_message_id': 'query:after_message_id',
+    'cron_jobs.create.agent_id': 'body:agent_id',
+    'cron_jobs.create.name': 'body:name',
+    'cron_jobs.create.instructions': 'body:instructions',
+    'cron_jobs.create.type': 'body:schedule.type',
+    'cron_jobs.create.minute': 'body:schedule.data.minute',
+    'cron_jobs.create.hour': 'body:schedule.data.hour',
+    'cron_jobs.create.day_of_week': 'body:schedule.data.day_of_week',
+    'cron_jobs.create.timezone': 'body:schedule.timezone',
+    'documents.create.file': 'form:file',
+    'file_attachments.create.file': 'form:file',
+  },
+  items: {
+    'spaces.list.items': 'auto',
+    'agents.list.items': 'auto',
+    'messages.history.items': 'auto',
+    'cron_jobs.list.items': 'auto',
+  },
+  next: {
+    'spaces.list.next': 'auto',
+    'agents.list.next': 'auto',
+    'messages.history.next': 'auto',
+    'cron_jobs.list.next': 'auto',
+  },
+  at: {
+    'space.at': `${PARTS}, space, workspace`,
+    'agent.at': `${PARTS}, agent`,
+    'message.at': `${PARTS}, message`,
+    'cron_job.at': `${PARTS}, cron_job, partner_cron_job, job`,
+  },
+  field: {
+    'space.id': `space_id, space_uuid|space_guid|space_arn, ${IDS}`,
+    'space.external_space_id': 'external_space_id, external_id|external_ref|external_reference|external_key|ext_id',
+    'space.name': `name, space_name|workspace_name, ${NAMES}`,
+    'space.description': 'description, space_description, desc',
+    'space.is_org_wide': 'is_org_wide, org_wide',
+    'agent.id': `agent_id, agent_uuid|agent_guid|agent_arn, ${IDS}`,
+    'agent.name': `name, agent_name, ${NAMES}`,
+    'agent.template_id': 'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
+    'agent.source_id': SOURCE_IDS,
+    'source.id': `source_id, source_uuid|source_guid|source_arn, ${IDS}`,
+    'source.name': 'name, display_name, title, descriptor',
+    'source.reply_capable': 'reply_capable',
+    'source.routing_mode': 'routing_mode, api_chat_routing_mode',
+    'message.id': `message_id, message_uuid|message_guid|message_arn, ${IDS}`,
+    'message.session_id': 'session_id',
+    'message.source_id': 'source_id',
+    'message.external_message_id': 'external_message_id, external_id, client_message_id',
+    'message.text':
+      'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, blocks, payload, data',
+    'message.author':
+      'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
+    'message.created_at':
+      'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
+    'cron_job.id': `cron_job_id, cron_job_uuid|cron_job_guid|cron_job_arn, ${IDS}`,
+    'cron_job.agent_id':
+      'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
+    'cron_job.name': `name, job_name|cron_job_name, ${NAMES}`,
+    'cron_job.instructions': 'instructions, instruction, prompt',
+    'cron_job.schedule': 'schedule, cron_schedule, cron|cron_expression|crontab|expression',
+    'cron_job.timezone':
+      'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
+    'document.id': `document_id, ${IDS}`,
+    'file_attachment.id': 'file_attachment_id, attachment_id, file_id, id|uuid|uid|guid|pk, gid, sid, identifier',
+  },
+  values: {
+    'message.author.agent':
+      'assistant, agent, bot, chatbot, robot, ai, ai_agent, virtual_agent, outbound, outgoing, out, reply, model, assistant_message, agent_message, bot_message, ai_message, from_agent, from_bot, agent_to_user, to_user, to_customer',
+    'message.author.user':
+      'user, human, person, customer, client, contact, visitor, guest, end_user, requester, inbound, incoming, in, user_message, human_message, customer_message, from_user, from_customer, user_to_agent, to_agent, to_bot',
+  },
+  slash: {
+    'paths.trailing_slash': 'as-written',
+  },
+} as const;
+
+export type LeafKind = keyof typeof LEAVES;
+
+/** The default of every leaf. */
 export const DEFAULTS = {
-  ...OPERATION_LEAVES,
-  ...PARAMETER_LEAVES,
-  ...ITEMS_LEAVES,
-  ...NEXT_LEAVES,
-  ...AT_LEAVES,
-  ...FIELD_LEAVES,
-  ...VALUES_LEAVES,
-  ...SLASH_LEAVES,
+  ...LEAVES.operation,
+  ...LEAVES.parameter,
+  ...LEAVES.items,
+  ...LEAVES.next,
+  ...LEAVES.at,
+  ...LEAVES.field,
+  ...LEAVES.values,
+  ...LEAVES.slash,
 } as const;
 
 export type LeafName = keyof typeof DEFAULTS;
-export type OperationLeaf = keyof typeof OPERATION_LEAVES;
-export type ParameterLeaf = keyof typeof PARAMETER_LEAVES;
-export type AtLeaf = keyof typeof AT_LEAVES;
-export type FieldLeaf = keyof typeof FIELD_LEAVES;
-export type ValuesLeaf = keyof typeof VALUES_LEAVES;
+export type OperationLeaf = keyof typeof LEAVES.operation;
+export type ParameterLeaf = keyof typeof LEAVES.parameter;
+export type AtLeaf = keyof typeof LEAVES.at;
+export type FieldLeaf = keyof typeof LEAVES.field;
+export type ValuesLeaf = keyof typeof LEAVES.values;
 export type ListLeaf = 'spaces.list' | 'agents.list' | 'messages.history' | 'cron_jobs.list';
 
 function namesIn<Name extends string>(leaves: Readonly<Record<Name, unknown>>): readonly Name[] {
@@ -181,7 +155,7 @@ function namesIn<Name extends string>(leaves: Readonly<Record<Name, unknown>>): 
 }
 
 export const LEAF_NAMES = namesIn(DEFAULTS);
-export const OPERATION_NAMES = namesIn(OPERATION_LEAVES);
+export const OPERATION_NAMES = namesIn(LEAVES.operation);
 
 /** Whether a leaf has this name. */
 export function isLeafName(name: string): name is LeafName {
@@ -194,16 +168,16 @@ export function isListLeaf(name: OperationLeaf): name is ListLeaf {
 
 /** Returns the leaves of an operation's parameters. */
 export function parametersOf(operation: OperationLeaf): readonly ParameterLeaf[] {
-  return namesIn(PARAMETER_LEAVES).filter((name) => name.startsWith(`${operation}.`));
+  return namesIn(LEAVES.parameter).filter((name) => name.startsWith(`${operation}.`));
 }
 
 /** Returns the leaves of a resource's fields. */
 export function fieldsOfResource(resource: string): readonly FieldLeaf[] {
-  return namesIn(FIELD_LEAVES).filter((name) => name.startsWith(`${resource}.`));
+  return namesIn(LEAVES.field).filter((name) => name.startsWith(`${resource}.`));
 }
 
 export function kindOf(name: LeafName): LeafKind {
-  return namesIn(KINDS).find((kind) => Object.hasOwn(KINDS[kind], name)) ?? 'field';
+  return namesIn(LEAVES).find((kind) => Object.hasOwn(LEAVES[kind], name)) ?? 'field';
 }
 
 /** Whether the spec defines the default of a leaf. Otherwise, it is assumed. */

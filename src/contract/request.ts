@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { OperationValue } from './leaf-value.ts';
-import type { OperationLeaf } from './leaves.ts';
+import { type OperationLeaf, parametersOf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
@@ -77,8 +77,10 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const { name, place, path: steps } of contract.parametersOf(operation)) {
+  for (const leaf of parametersOf(operation)) {
+    const name = leaf.slice(operation.length + 1);
     const value = findValue(values, name);
+    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
     if (place === 'body') json ??= {};
     if (value === undefined || inPath.has(name)) continue;

@@ -67,16 +67,6 @@ describe('contract import', () => {
     });
   });
 
-  test('refuses the document of another service.', async () => {
-    const { env, importText, stored } = home();
-    const pets = openApi({ '/pets': { get: operation(object({ pets: list(object('id', 'name')) })) } });
-    const ran = await importText(pets, '--yes');
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain('The document has no operation of the API');
-    expect(ran.stderr).toContain(`Give the OpenAPI document of ${env.PARTNER_BASE_URL}.`);
-    expect(stored()).toEqual([]);
-  });
-
   test('replaces all that was imported before, and no override.', async () => {
     const { importText, value, env } = home();
     await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
@@ -140,13 +130,11 @@ describe('contract import', () => {
       [`${baseUrl}/401`, 3, 'no token is sent for it'],
       [`${baseUrl}/404`, 4, 'Check the address'],
       [`${baseUrl}/500`, 8, 'failed (500)'],
-      [`${baseUrl}/silent`, 8, '--timeout'],
+      [`${baseUrl}/silent`, 8, 'No response in time'],
       ['http://api.example.com/openapi.json', 2, 'plain http'],
-      ['https://user:pass@api.example.com/openapi.json', 2, 'credentials'],
     ] as const) {
       const ran = await home().importFrom(address, '--timeout', address.endsWith('silent') ? '200ms' : '1m');
       expect(ran).toMatchObject({ code, stderr: expect.stringContaining(message) });
-      expect(ran.stderr).not.toContain('user:pass');
     }
   });
 });
@@ -160,9 +148,8 @@ describe('A document that cannot be used is rejected, and nothing changes:', () 
   test.each<readonly [string, string, RegExp]>([
     ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /Unexpected , in flow map.* at line 3, column 13/],
     ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is not an OpenAPI 3.0 or 3.1 document/],
-    ['HTML', '<!doctype html><title>API</title>', /it is not an OpenAPI document, but the string "<!doctype html>/],
+    ['another service', JSON.stringify(openApi({ '/pets': {} })), /The document has no operation of the API/],
     ['a reference to a file', withReference('../secret.json#/x'), /secret\.json/],
-    ['a reference to nothing', withReference('#/components/x'), /components\/x/],
     ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /alias/],
     ['deep nesting', `{"openapi": "3.1.0", "paths": ${'{"a":'.repeat(5e3)}1${'}'.repeat(5e3)}}`, /call stack/],
     ['more than 10 MiB', `{"x": "${'a'.repeat(11 * 1024 * 1024)}"}`, /it is larger than 10 MiB/],

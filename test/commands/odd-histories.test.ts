@@ -8,26 +8,14 @@ async function expectWhole(server: HistoryServer, first: number, last: number, .
   expect({ code, ids, stderr }).toEqual({ code: 0, ids: idsFrom(first, last), stderr: '' });
 }
 
-describe('a history with empty pages before others', () => {
-  async function serving(...sizes: number[]): Promise<HistoryServer> {
-    const server = await historyServer();
-    const total = sizes.reduce((sum, size) => sum + size, 0);
-    server.add('s', total);
-    server.behave(({ json, url }, wellBehaved) => {
-      const index = Number(url.searchParams.get('pageToken') ?? '0');
-      const from = sizes.slice(0, index).reduce((sum, size) => sum + size, 0);
-      const messages = wellBehaved().slice(from, from + (sizes[index] ?? 0));
-      json(200, { messages, nextPageToken: index < sizes.length - 1 ? String(index + 1) : '' });
-    });
-    return server;
-  }
-
-  test('is read to its end, and is empty if the service always announces more', async () => {
-    await expectWhole(await serving(0, 1, 0, 2), 0, 2);
-    const server = await serving(...Array.from({ length: 50 }, () => 0));
-    expect((await readAll(server, WHOLE)).ids).toEqual([]);
-    expect(server.requests.length).toBeLessThan(10);
+test('a history that announces more with each empty page is empty', async () => {
+  const server = await historyServer();
+  server.behave(({ json, url }) => {
+    const number = Number(url.searchParams.get('pageToken') ?? '0');
+    json(200, { messages: [], nextPageToken: String(number + 1) });
   });
+  expect((await readAll(server, WHOLE)).ids).toEqual([]);
+  expect(server.requests.length).toBeLessThan(10);
 });
 
 describe('a newest-first history', () => {

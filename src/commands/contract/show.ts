@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
 import { type Leaf, SOURCES, type Source } from '../../contract/contract.ts';
-import { kindOf, NOTES } from '../../contract/leaves.ts';
+import { kindOf } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = { spec: 'dim', imported: 'good', override: 'warn' };
@@ -14,7 +14,6 @@ function columnsFor(count: number): readonly Column<Leaf>[] {
     { header: 'LEAF', value: ({ name }) => name },
     { header: 'VALUE', value: ({ value }) => value, fit: count > MAX_COMPLETE ? 'end' : undefined },
     { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
-    { header: 'NOTE', value: ({ name }) => NOTES[kindOf(name)], tone: () => 'dim', isWide: true },
   ];
 }
 
@@ -36,10 +35,7 @@ export const show = () =>
         const leaves = await readLeaves(context, key, prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);
         return listResult(shown, columnsFor(shown.length), {
-          json: ({ name, value, source }) => {
-            const kind = kindOf(name);
-            return { leaf: name, value, source, kind, note: NOTES[kind] };
-          },
+          json: ({ name, value, source }) => ({ leaf: name, value, source, kind: kindOf(name) }),
           empty: `No value of ${prefix || 'the contract'} comes from this source (${wanted ?? 'any'}).`,
         });
       }),

@@ -18,23 +18,17 @@ describe('a listed job', () => {
     ['as it was sent', JOB],
     ['under partner_cron_job, next to the id of the envelope', { id: 'entry-7', partner_cron_job: JOB }],
     ['with its agent as an object', { ...JOB, agent_id: null, agent: { id: 'a1', name: 'Support' } }],
-    ['with the timezone next to the schedule', { ...JOB, schedule: DATA, timezone }],
     ['with a text', { ...JOB, schedule: ' 0 9 ? * 1-5 ', timezone }],
   ])('is read %s', (_, item) => {
     expect(readJob(item)).toEqual(READ);
   });
 
   it.each<[string, unknown]>([
-    ['none', undefined],
     ['another type', { ...WIRE, type: 'interval' }],
     ['a missing day', { ...WIRE, data: { minute: '0', hour: '9' } }],
     ['a limited month', { ...WIRE, data: { ...DATA, month: 6 } }],
   ])('has no schedule if it is uncertain: %s', (_, schedule) => {
     expect(readJob({ ...JOB, schedule, timezone: 'UTC' })).toEqual({ ...READ, schedule: undefined });
-  });
-
-  it('has the fields of its schedule without a timezone', () => {
-    expect(readJob({ ...JOB, schedule: '0 9 * * 1-5' }).schedule).toEqual({ ...DATA, timezone: undefined });
   });
 
   it('does not use a name as an id, or a non-string as text', () => {
@@ -44,7 +38,6 @@ describe('a listed job', () => {
   });
 
   it.each<[JsonObject, string, string]>([
-    [{ ...AROUND, name: { en: 'x' } }, 'cron_job.name', 'name.en'],
     [{ ...AROUND, jobCaption: 'x' }, 'cron_job.name', 'jobCaption'],
     [{ ...JOB, agent_id: undefined, botId: 'a1' }, 'cron_job.agent_id', 'botId'],
     [{ ...JOB, cron_job_id: undefined }, 'cron_job.id', '<path>'],

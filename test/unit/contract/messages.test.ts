@@ -15,10 +15,8 @@ describe('a message of the history', () => {
 
   it.each([
     ['assistant', { author: 'Anna', direction: 'outbound' }],
-    ['assistant', { author: { is_bot: true, name: 'Anna' } }],
     ['user', { 'is-agent': false }],
     ['user', { author: 'Agent Smith', type: 'customer' }],
-    ['Agent Smith', { author: 'Agent Smith' }],
     ['unknown', { user: 1, type: 'message' }],
   ])('is by %s: %j', (role, fields) => {
     expect(read(fields)).toMatchObject({ role, isReply: role === 'assistant' });
@@ -26,7 +24,6 @@ describe('a message of the history', () => {
 
   it.each([
     ['t', { text: 't', content: 'c' }],
-    ['c', { text: null, content: 'c' }],
     ['ab', { content: [{ type: 'text', text: 'a' }, { type: 'image', url: 'u' }, 'b'] }],
     [null, { attachment: 'x', content: [{ url: 'u' }] }],
   ])('has the text %j: %j', (text, fields) => {
@@ -42,8 +39,6 @@ describe('a message of the history', () => {
   });
 
   it.each<[JsonObject, string, string]>([
-    [{ text: 'Hi', message_source: 'bot' }, 'message.author', 'message_source'],
-    [{ role: 'user', utterance: 'Hi', channel: 'web' }, 'message.text', 'utterance'],
     [{ role: 'user', event: { message: 'Hi' } }, 'message.at', 'event'],
     [{ role: 'user', text: 'Hi', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
     [{ created_at: 20_260_102_030_405 }, 'message.created_at', '<path>'],

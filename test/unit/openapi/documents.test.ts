@@ -10,7 +10,6 @@ import {
   query,
   ref,
   text,
-  upload,
   write,
 } from '../../support/openapi-documents.ts';
 
@@ -68,23 +67,9 @@ describe('The responses of a document are read', () => {
     });
   });
 
-  test('of a write by its 201, and as of a success where it may also be a failure.', async () => {
-    const of = (schema: Data) => ({ description: 'done', content: { 'application/json': { schema } } });
-    const responses = {
-      '200': of(object('ok', 'error')),
-      '201': of(object('error', { document: object('document_ref') })),
-      '202': of(object('task_ref', { kind: { ...text, enum: ['operation'] } })),
-    };
-    const post = upload('file', {}, { responses });
-    expect((await read({ [DOCUMENTS]: { post } })).changes).toEqual({
-      'document.id': `document.document_ref, ${DEFAULTS['document.id']}`,
-    });
-  });
-
   test.each([
     [text, undefined],
     [{ ...text, format: 'uri' }, 'link:next'],
-    [object('href'), 'link:next'],
     [object('after'), 'token:next.after:cursor'],
   ])('with a next page that is a link or a token only where the schema says so: %j.', async (next, expected) => {
     const page = object({ next }, { results: list(object('space_id', 'external_space_id', 'name')) });
@@ -107,14 +92,6 @@ test('A closed object has no type, and what must be sent and is not there is nam
   expect(await read(job(schedule))).toEqual({
     changes: { 'cron_jobs.create.type': 'none' },
     questions: [`POST ${JOBS} has no parameter that looks like cron_jobs.create.day_of_week`],
-  });
-});
-
-test('A parameter of the specification has its name in any case.', async () => {
-  const body = object('AgentId', 'title', 'Instructions', { Schedule: {} });
-  expect(await read({ [JOBS]: { post: write(body, object('id')) } })).toEqual({
-    changes: { 'cron_jobs.create.agent_id': 'body:AgentId', 'cron_jobs.create.instructions': 'body:Instructions' },
-    questions: [`POST ${JOBS} has no parameter that looks like cron_jobs.create.name`],
   });
 });
 
