@@ -91,9 +91,9 @@ function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonl
 }
 
 /**
- * Returns the items of the one list in a response: at the path of the contract, the body itself, or the only array of objects
- * at most two levels down.
- * @param place where the contract says that the items are: empty for the body itself; undefined to take the only list
+ * Returns the items of the list in a response.
+ * @param place where the contract says that the items are: empty for the body itself; undefined to take the body, or
+ *   the only array of objects at most two levels down
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
 export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[]): readonly JsonObject[] {

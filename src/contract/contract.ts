@@ -46,7 +46,7 @@ export interface Leaf {
   readonly source: Source;
 }
 
-/** The wire format of one service: the value of every leaf (spec §4.7). Immutable. Stored values were checked when they were loaded. */
+/** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
 export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();

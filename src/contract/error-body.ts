@@ -91,8 +91,8 @@ function titleOf(html: string): string {
 }
 
 /**
- * Reads the body of a 4xx or 5xx response, whose shape the spec leaves open (spec §7): JSON in a common form, problem+json,
- * or text. Reduces an HTML page to its title. Never throws.
+ * Reads the body of a 4xx or 5xx response, whose shape spec §7 leaves open: JSON in a common form, problem+json, or
+ * text. Reduces an HTML page to its title. Never throws.
  */
 export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const text = body.trim();

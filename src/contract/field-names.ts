@@ -72,7 +72,7 @@ export const ESSENTIAL: ReadonlySet<string> = new Set(
   ),
 );
 
-/* Names that probably hold a field, but are not accepted for it: what is under them is not read, and not passed over. */
+/* Names that probably hold a field, but are not accepted for it: what is under them is refused. */
 
 const ID = '(?:id|uuid|guid|uid|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn|sid)';
 const BEFORE_NAME = '(?:display|full|friendly|short|public)?';

@@ -33,9 +33,8 @@ function pathOf({ path }: Holder, key: string): string {
 }
 
 /**
- * Reads the fields of a resource in one object of the service: what is under an accepted name, at the top or in an object
- * that holds fields of the resource. Two names that disagree are refused, and so is a missing field while a suspicious name
- * is there.
+ * Reads the fields of a resource in one object: what is under an accepted name, at the top or in an object that holds
+ * fields. Refuses two names that disagree, and a missing field while a suspicious name is there.
  */
 export class Fields {
   private readonly object: JsonObject;
@@ -156,8 +155,8 @@ export class Fields {
   }
 
   /**
-   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`), the
-   * path to a value with a suspicious name, or the object one level below that has the field.
+   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en:
+   * "Acme"}`), or to a value with a suspicious name, or the object one level below that has the field.
    */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
     const { names, holders } = this;

@@ -11,8 +11,8 @@ export function nextLinkIn(list: readonly unknown[]): JsonObject | undefined {
 }
 
 /**
- * Returns the value at a path of keys separated by dots. Each step takes the longest matching key, because keys may contain
- * dots. In a list of links, `next` is the relation. The empty path is the value itself.
+ * Returns the value at a path of keys separated by dots; the empty path is the value itself. Keys may contain dots, so
+ * that each step takes the longest that matches. In a list of links, `next` is the relation.
  */
 export function descend(value: unknown, path: string): unknown {
   if (path === '') return value;

@@ -91,8 +91,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /**
- * Parses JSON. An integer that a JavaScript number would round becomes a BigInt: otherwise, a 17-digit id could become the
- * id of another object.
+ * Parses JSON. An integer that a number would round becomes a BigInt: a 17-digit id could become that of another
+ * object.
  * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels
  */
 export function parseJson(text: string): unknown {

@@ -16,8 +16,8 @@ const SOURCE_IDS =
   'source_id|api_chat_source_id|api_chat.source_id|api_chat.id|source.source_id|source.id|integrations.source_id|integrations.api_chat.source_id|integrations.api_chat.id|integrations.source.id|metadata.source_id|metadata.api_chat.source_id';
 
 /**
- * The leaves of the contract by kind, which determines the form of their values, and their defaults: what the spec defines, and
- * what is assumed where it leaves a gap (spec §4.7).
+ * The leaves of the contract by kind, which determines the form of their values, and their defaults: what the spec
+ * defines, and what is assumed where it leaves a gap (spec §4.7).
  */
 const LEAVES = {
   operation: {

@@ -5,7 +5,7 @@ interface MessageRef {
   readonly created_at: string | null;
 }
 
-/** Compares two messages by their indexes: negative if the first is older, positive if it is newer, 0 if nothing tells. */
+/** Compares two messages by their indexes: negative if the first is older, 0 if nothing tells. */
 type Compare = (left: number, right: number) => number;
 
 function timeOf({ created_at }: MessageRef): number | undefined {
@@ -29,8 +29,8 @@ function comparing(values: readonly (number | bigint | undefined)[]): Compare | 
 }
 
 /**
- * Orders messages by their times and, within one, by the numbers of their ids; where one has no time, by the numbers alone, if
- * these only rise or only fall.
+ * Orders messages by their times and, within one, by the numbers of their ids; where one has no time, by the numbers
+ * alone, if these only rise or only fall.
  * @returns undefined if neither orders them
  */
 function orderOf(messages: readonly MessageRef[]): Compare | undefined {

@@ -156,7 +156,7 @@ export function readMessage(entry: JsonObject, contract: Contract): Message {
 }
 
 /**
- * Reads the response to registering a message. A name that is set for histories does not rename what the spec names here.
+ * Reads the response to registering a message. A name that is set for histories does not rename what spec §4.3 names.
  * @throws UnknownShape as `readCreated`
  */
 export function readAcknowledgement(body: unknown, contract: Contract): Acknowledgement {

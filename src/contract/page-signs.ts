@@ -11,8 +11,8 @@ export interface PageResponse {
 }
 
 /**
- * What a value says of pages: the next one by a link or a token, how many items or pages there are, where this page is, that
- * something comes after or before it (`more`, `earlier`), that a flag calls it the last, or that there is no next one (`end`).
+ * What a value says of pages. `more` and `earlier`: something comes after this page, or before it. `last`: a flag such
+ * as `has_more: false`. `end`: the next page is null.
  */
 type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'size' | 'more' | 'earlier' | 'last' | 'end';
 
@@ -49,7 +49,7 @@ const CURSOR = /cursor|marker|bookmark|scroll|token$|^(page)?(after|lastid|lastk
 const PAGE = /^(current)?page(number|num|no|index|current)?$|^(current|number)$/;
 const OFFSET = /^(page)?(offset|skip|start(at|index)?|from)$/;
 const SIZE = /^(page)?(limit|size|top|take|maxresults)$|perpage$/;
-/** The normalized names of query parameters that say where a page begins, or how long it is. Some mean something else in a response. */
+/** The normalized names of query parameters for pages. Some mean something else in a response. */
 export const PAGE_PARAMETERS = {
   token: new RegExp(`${CURSOR.source}|contin|^pageinfo$`),
   page: PAGE,

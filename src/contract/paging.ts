@@ -33,7 +33,7 @@ export interface PagingRule {
 
 /** What a page says about the next one. */
 export type Verdict =
-  /** Nothing speaks of more. `isStated`: the service says so. `mayContinue`: it has as many items as a page may have. */
+  /** Nothing speaks of more. `isStated`: the service says so. `mayContinue`: it is as long as a page may be. */
   | { readonly kind: 'whole'; readonly isStated: boolean; readonly mayContinue: boolean }
   /** Requests to try in turn. `isCertain`: there is more, so that an empty answer proves nothing. */
   | {
@@ -61,8 +61,8 @@ export function formatStep(step: PageStep): string {
 }
 
 /**
- * Decides how a list continues after a page: as the contract says, or by everything in its body and its headers that speaks of
- * pages. `whole` only if nothing speaks of more than was read.
+ * Decides how a list continues after a page: as the contract says, or by everything in its body and its headers that
+ * speaks of pages. `whole` only if nothing speaks of more than was read.
  * @param lastId the id of the last item
  */
 export function decideNext(page: PageResponse, progress: Progress, rule: PagingRule, lastId?: string): Verdict {
@@ -102,8 +102,8 @@ function decideBySigns(
 }
 
 /**
- * Returns what speaks of more than was read, and whether the service says that there is no more. Of a list, a total that is too
- * small is also open: it counts something else, or the list has shrunk meanwhile.
+ * Returns what speaks of more than was read, and whether the service says that there is no more. Of a list, a total
+ * that is too small is also open: it counts something else, or the list has shrunk meanwhile.
  */
 function weigh(signs: readonly Sign[], { items, pages, step }: Progress, extent: PagingRule['extent']) {
   const counts = extent === 'rest of a session' ? [] : [...ofKind(signs, 'total'), ...ofKind(signs, 'pages')];
@@ -142,7 +142,7 @@ function ofHistory(found: Verdict, { step, emptyPages }: Progress, lastId: strin
   return { kind: 'next', steps, isCertain: found.kind === 'unexplained' || found.isCertain, signs: found.signs };
 }
 
-/** Returns the requests by a link or by tokens: under the parameter that worked, or else under each that may take one. */
+/** Returns the requests by a link or by tokens: under the parameter that worked, or each that may take one. */
 function announcedSteps(signs: readonly Sign[], { step }: Progress): readonly PageStep[] {
   const steps = signs.flatMap((sign): readonly PageStep[] => {
     const { kind, path } = sign;

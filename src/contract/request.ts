@@ -6,8 +6,8 @@ import { type OperationLeaf, parametersOf } from './leaves.ts';
 type Scalar = string | number | boolean | undefined;
 
 /**
- * The values of a request by the names of the contract's parameters, without the operation: `{ source_id, text }`. A list
- * has the parameters of its items: `{ agents: [{ name }] }`. Undefined ones are not sent.
+ * The values of a request by the names of the contract's parameters, without the operation: `{ source_id, text }`, and
+ * `{ agents: [{ name }] }` for a list. Undefined ones are not sent.
  */
 export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
 
@@ -34,7 +34,7 @@ function findValue(values: RequestValues, name: string): Value {
   return items.every((item) => item === undefined) ? undefined : items;
 }
 
-/** Sets a value at a path of a body, and creates missing objects. Of a list, each item gets its own: `agents[].name`. */
+/** Sets a value at a path of a body, or that of each item of a list: `agents[].name`. Creates missing objects. */
 function put(body: JsonObject, [step = '', ...rest]: readonly string[], value: Value): JsonObject {
   const key = step.replace(/\[\]$/, '');
   const inner = body[key];
@@ -63,10 +63,9 @@ export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never
 }
 
 /**
- * Builds a request as the service expects it: with the method and path of the contract, and every value in the path, or else
- * where the contract puts its parameter.
- * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be one segment of a path:
- * empty, `.`, `..`, or not well-formed Unicode
+ * Builds a request as the service expects it: every value is in the path, or else where the contract puts its
+ * parameter.
+ * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
  */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}): WireRequest {
   const target = contract.operation(operation);

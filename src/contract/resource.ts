@@ -17,7 +17,7 @@ const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', '
 
 const MAX_DEPTH = 4;
 
-/** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one item counts as the item. */
+/** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one is its item. */
 export function layersOf(body: unknown, resource: Resource, depth = 0): readonly JsonObject[] {
   if (depth > MAX_DEPTH) return [];
   if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
@@ -47,7 +47,7 @@ function isOperation(object: JsonObject): boolean {
   return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
 }
 
-/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two ids, or that of an operation */
+/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
 function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
   const withId = (idOf: (fields: Fields) => string | undefined) =>
@@ -73,8 +73,7 @@ function findResource(layers: readonly JsonObject[], resource: CreatedResource, 
 /**
  * Reads the resource in the response to a write, in any common envelope.
  * @param contracts the first one under which the response has an id counts
- * @throws UnknownShape for a response without an id, with two different ones, or with that of an operation; ErrorInBody if it
- *   reports an error
+ * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
 export function readCreated(
   body: unknown,

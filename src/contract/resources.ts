@@ -62,7 +62,7 @@ export interface ChatSource extends SourceSettings {
   readonly raw: JsonObject;
 }
 
-/** Reads the response to setting up API chat. @throws UnknownShape as `readCreated`, and for a name that is not a text */
+/** Reads the response to setting up API chat. @throws UnknownShape as `readCreated`, or for a text that is none */
 export function readChatSource(body: unknown, contract: Contract): ChatSource {
   const { id, created, fields, object } = readCreated(body, 'source', contract);
   return { source_id: id, created, ...readSettings(fields), raw: object };

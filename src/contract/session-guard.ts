@@ -11,10 +11,9 @@ export interface RequestedSession {
 }
 
 /**
- * Returns the entries of a history page that belong to the session: all of them, unless the history has no parameter for the
- * session (`none`). An entry that names neither session nor source counts as one of the session.
- * @throws UnknownShape if an entry names another session or source: the service may ignore the parameters of the history. Also
- *   if the history has the messages of all sessions, and one of them does not name its own
+ * Returns the entries of a history page that belong to the session: all of them, unless the history has no parameter
+ * for it (`none`). An entry that names neither session nor source counts as one of the session.
+ * @throws UnknownShape if an entry names another session or source, or none in a history of all sessions
  */
 export function entriesOfSession(
   entries: readonly JsonObject[],

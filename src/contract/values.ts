@@ -32,7 +32,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left === right;
 }
 
-/** An id as it is compared: services spell a UUID in either case, without hyphens, or in braces. What is sent stays as typed. */
+/** An id as it is compared: services spell a UUID in either case, without hyphens, or in braces. */
 export function canonicalId(id: string): string {
   const digits = id
     .replace(/^\{(.*)\}$/, '$1')

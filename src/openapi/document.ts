@@ -36,8 +36,8 @@ function describe({ instancePath, message = 'is invalid', params }: ErrorObject)
 }
 
 /**
- * Finds what is wrong with a document by the schema of its version. Many generators write 3.0 documents with a few keys of
- * 3.1, so that a flaw says where to look, but is no reason to refuse the document.
+ * Finds what is wrong with a document by the schema of its version. Many generators write 3.0 documents with a few keys
+ * of 3.1, so that a flaw is no reason to refuse the document.
  * @returns the flaw that is deepest in the document: those around it follow from it
  */
 export function findFlaw(document: unknown): string | undefined {

@@ -26,7 +26,7 @@ export interface Endpoint {
   readonly responseHeaders: readonly string[];
 }
 
-/** The methods that a document may give an operation whose method the spec leaves open (spec §4.7), the usual one first. */
+/** The methods of the operations whose method spec §4.7 leaves open, the usual one first. */
 const OPEN_METHODS: Partial<Record<OperationLeaf, readonly OperationValue['method'][]>> = {
   'messages.history': ['GET', 'POST'],
   'documents.create': ['POST', 'PUT'],
@@ -86,8 +86,8 @@ function prefixLength(path: string, specPath: string): number | undefined {
 }
 
 /**
- * Finds an operation of the tool in a document by its path in the spec (§4): what is before it, such as the version, and the
- * trailing slash do not matter.
+ * Finds an operation of the tool in a document by its path in the spec (§4): what is before it, such as the version,
+ * and the trailing slash do not matter.
  * @returns undefined if the document does not have the path, or has it behind different prefixes of a length
  */
 export function findEndpoint({ paths }: JsonObject, leaf: OperationLeaf): Endpoint | undefined {

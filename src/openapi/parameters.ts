@@ -57,7 +57,7 @@ function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): Parame
   return { values, missing };
 }
 
-/** Returns the names on a path as a schema spells them; or whether the object that lacks one may have it all the same. */
+/** Returns the names on a path as a schema spells them, or whether the object that lacks one may have it anyway. */
 function locate(
   body: Shape | undefined,
   path: readonly string[],

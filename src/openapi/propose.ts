@@ -55,8 +55,8 @@ const READERS: Readonly<Record<OperationLeaf, (body: JsonObject, contract: Contr
 const MAX_FIXES = 20;
 
 /**
- * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where the
- * decoder refuses it with the setting that would help, the document has said that setting.
+ * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where
+ * the decoder refuses it with the setting that would help, the document has said that setting.
  */
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
@@ -138,8 +138,7 @@ class Proposer {
 }
 
 /**
- * Derives contract values from a parsed OpenAPI 3.0 or 3.1 document (spec §4.7, §9). The result has only leaves that the
- * document determines.
+ * Derives contract values from a parsed OpenAPI 3.0 or 3.1 document (spec §4.7, §9): only those that it determines.
  * @throws OpenApiError if the document cannot be used
  */
 export async function proposeFromOpenApi(parsed: unknown): Promise<DocumentProposals> {

@@ -27,8 +27,8 @@ interface DocumentText {
 const MAX_MIB = 10;
 
 /**
- * Returns where the document of a service may be, if a URL is the address of the service: below the versioned base, below
- * the alias of the latest version (spec §9), or at the root, where frameworks publish it by default.
+ * Returns where the document of a service may be, if a URL is the address of the service: below the versioned base or
+ * the alias of the latest version (spec §9), or at the root, where frameworks publish it.
  */
 function publishedAt({ pathname, origin }: URL): readonly URL[] | undefined {
   const [, root] = /^(.*)\/(?:v1|latest)\/*$/.exec(pathname) ?? (pathname === '/' ? ['', ''] : []);

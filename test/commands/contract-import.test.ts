@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
 import * as documents from '../support/openapi-documents.ts';
 import { type Data, list, object, openApi, operation, query, text } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
@@ -93,21 +93,6 @@ describe('contract import', () => {
     expect(stored()).toEqual([]);
     expect((await importText(document, '--yes', '--accept')).code).toBe(0);
     expect(await value('cron_jobs.create.agent_id')).toBe('body:agentId (imported)');
-  });
-
-  test('downloads without the token, follows a redirect on the same origin only, and stores no query.', async () => {
-    const other = await startFakeService(json(spacesDocument()));
-    const service = await startFakeService({
-      'GET /openapi.json': json(spacesDocument()),
-      'GET /newest': (_, response) => response.writeHead(302, { location: '/v1/openapi.json' }).end(),
-      'GET /moved': (_, response) => response.writeHead(302, { location: `${other.baseUrl}/openapi.json` }).end(),
-    });
-    const ran = await home().importFrom(`${service.baseUrl}/newest?key=abc`, '-o', 'json');
-    expect(ran.json<Imported>().document.from).toBe(`${service.baseUrl}/newest`);
-    const moved = await home().importFrom(`${service.baseUrl}/moved`);
-    expect(moved).toMatchObject({ code: 8, stderr: expect.stringContaining('redirects to') });
-    expect(service.requests.every(({ headers }) => headers.authorization === undefined)).toBe(true);
-    expect(other.requests).toEqual([]);
   });
 
   test('finds the document from the address of the service.', async () => {

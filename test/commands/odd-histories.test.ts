@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HistoryServer, historyServer, idsFrom, nextPath, readAll } from '../support/history-server.ts';
+import { type HistoryServer, historyServer, idsFrom, readAll } from '../support/history-server.ts';
 
 const WHOLE = '--from-start';
 
@@ -41,26 +41,6 @@ describe('a newest-first history', () => {
     expect({ code, ids }).toEqual({ code: 8, ids: idsFrom(5, 7) });
     expect(JSON.parse(stderr).error.message).toBe('The history of s could not be read completely.');
     await expectWhole(await newestFirst(5, 5, { has_more: false }), 0, 4);
-  });
-
-  test('is read in order through its links, and only once, also after failures between them', async () => {
-    const server = await historyServer();
-    server.add('s', 25);
-    let failures = 0;
-    server.behave(({ json, url }, wellBehaved) => {
-      const skip = Number(url.searchParams.get('skip') ?? 0);
-      if (skip > 0 && failures > 0) {
-        failures -= 1;
-        return json(503, {});
-      }
-      const all = wellBehaved().toReversed();
-      const next = skip + 10 < all.length ? nextPath(url, 'skip', skip + 10) : null;
-      json(200, { results: all.slice(skip, skip + 10), next });
-    });
-    await expectWhole(server, 0, 24);
-    expect(server.requests).toHaveLength(4);
-    failures = 2;
-    await expectWhole(server, 0, 24);
   });
 });
 

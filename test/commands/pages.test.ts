@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
-import { partnerctl, tempDirectory } from '../support/run.ts';
+import { partnerctl } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 const PATH = '/v1/automation/spaces/';
@@ -56,16 +56,6 @@ describe('the next page of a list', () => {
 });
 
 describe('a list that cannot be read to its end', () => {
-  it('is refused by its ids, if the next page is requested with one and they disagree', async () => {
-    const jobs = [{ id: 'c1', uuid: 'a5c1b2d3', agent_id: 'a1', name: 'daily' }];
-    const server = await startFakeService((_, response) => sendJson(response, { data: jobs, has_more: true }));
-    const env = { HOME: tempDirectory() };
-    await partnerctl(server.baseUrl, ['contract', 'set', 'cron_jobs.list.next', 'after:starting_after'], { env });
-    const ran = await partnerctl(server.baseUrl, ['cron', 'list'], { env });
-    expect(ran.code).toBe(8);
-    expect(ran.stderr).toContain('partnerctl contract set cron_job.id id');
-  });
-
   it.each([
     ['begins again', (count: number) => ({ items: [{ space_id: `s${count % 3}` }], next: `?page=${count + 1}` })],
   ])('is refused with the command that settles it: it %s', async (_, page) => {

@@ -41,9 +41,3 @@ export function operation(response: Data | undefined, more: Data = {}): Data {
 export function write(body: Data, response: Data, more: Data = {}): Data {
   return operation(response, { requestBody: json(body), ...more });
 }
-
-/** An operation that takes a form with one file. */
-export function upload(field: string, response: Data, more: Data = {}): Data {
-  const form = object({ [field]: { type: 'string', format: 'binary' } }, 'label');
-  return operation(response, { requestBody: json(form, 'multipart/form-data'), ...more });
-}

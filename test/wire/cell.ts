@@ -72,7 +72,7 @@ function countCreated({ facts }: Server): number {
   return facts.jobs.length + facts.uploads.length;
 }
 
-/** Finds what a refusal did all the same: it printed a message of another session, or created something without a word. */
+/** Finds what a refusal did anyway: it printed a message of another session, or created something without a word. */
 function findHiddenEffects({ code, stdout }: Ran, server: Server, before: number): string[] {
   return [
     ...(/Ben's|Elsewhere/.test(stdout) ? ['a message of another session is printed'] : []),

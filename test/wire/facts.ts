@@ -28,7 +28,7 @@ const START = Date.UTC(2026, 2, 2, 9);
 const SCHEDULE = { type: 'cron', data: { minute: '30', hour: '7', day_of_week: '*' }, timezone: 'UTC' };
 const NAMES = ['Acme', 'Globex', 'Initech', 'Umbrella', 'Hooli', 'Stark', 'Wonka', 'Tyrell', 'Cyberdyne', 'Soylent'];
 
-/** The data of one service: two full pages of spaces and one more; of agents, messages, and jobs one full page and more. */
+/** The data of one service: two full pages of spaces and more; one of agents, messages, and jobs, and more. */
 export class Facts {
   readonly spaces: Fact[] = [];
   readonly agents: Fact[] = [];

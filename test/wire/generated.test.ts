@@ -8,7 +8,7 @@ import { serve } from './server.ts';
 /** The number of generated services, each with one operation. A busy machine takes a second for each. */
 const COUNT = Number(process.env.WIRE_SERVICES ?? 12);
 
-/** More than one thing of a generated service may need a command: how its lists continue, and the names of two resources. */
+/** A generated service may need several commands: how its lists continue, and the names of two resources. */
 const PASTED = 3;
 
 const operations = fc.oneof(

@@ -118,7 +118,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ],
 };
 
-/** The operations that a service can be tested with, by name: one without a list of jobs cannot tell that a job exists. */
+/** The operations that a service can be tested with: without a list of jobs, nothing tells that a job exists. */
 export function operationsOf({ noJobList }: Service, names = Object.keys(OPERATIONS)): [string, Operation][] {
   const isThere = (name: string): boolean => noJobList === undefined || name !== 'cron create of a listed job';
   return Object.entries(OPERATIONS).filter(([name]) => names.includes(name) && isThere(name));

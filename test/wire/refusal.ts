@@ -66,8 +66,8 @@ function settingsIn(text: string): Setting[] {
 }
 
 /**
- * Finds what a refusal lacks: an exit code that says whose fault it is, and a command that settles it or the statement that the
- * outcome is unknown.
+ * Finds what a refusal lacks: an exit code that says whose fault it is, and a command that settles it or the statement
+ * that the outcome is unknown.
  * @param last the last response of the service; a 4xx may be passed on as 1 or 4
  */
 export function findRefusalProblems({ code, stderr }: Ran, last: Answer | undefined): string[] {
@@ -91,8 +91,8 @@ function fillIn(raw: string, documented: string | undefined): string | undefined
 }
 
 /**
- * Returns the command that an operator copies from an error: the first one whose condition is true, with its gaps filled in from
- * the documentation of the service, or the import of its document.
+ * Returns the command that an operator copies from an error: the first whose condition is true, with its gaps filled
+ * in from the documentation of the service, or the import of its document.
  */
 export function chooseCommand({ service, documentUrl }: Server, stderr: string): readonly string[] | undefined {
   const isTrue = ([leaf, value]: Setting): boolean => {

@@ -21,8 +21,8 @@ export interface Cell {
 /**
  * Runs operations at every declared service, each on a machine of its own.
  * @param operations the names of the operations; all by default
- * @param how whether the program knows nothing of the service, or pastes the commands of its refusals, or has imported the
- *   document of the service
+ * @param how whether the program knows nothing of the service, pastes the commands of its refusals, or has imported its
+ *   document
  */
 export async function runTable(
   how: 'unconfigured' | 'pasting' | 'imported',

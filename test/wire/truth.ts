@@ -12,7 +12,7 @@ const LISTS: Readonly<Record<string, Resource>> = {
 export const TOKEN = 'token:?:';
 const KINDS = { page: 'page', offset: 'offset', 'last id': 'after', token: 'token' } as const;
 
-/** What the documentation of a service says about a leaf of the contract, as values of `contract set`: any of them is right. */
+/** What the documentation of a service says about a leaf, as values of `contract set`: any of them is right. */
 export function truth(service: Service, leaf: string): readonly string[] {
   const [, owner = '', part = ''] = /^(\w+(?:\.list|\.history)?)\.([\w.]+)$/.exec(leaf) ?? [];
   const listed = LISTS[owner];
