@@ -1,7 +1,6 @@
 import { type Shape, shapeOf } from './schema.ts';
 
-/** Limits for schemas that contain themselves, and for hostile ones. */
-const MAX_DEPTH = 8;
+/** Limits the values that are made up for a hostile schema. */
 const MAX_VALUES = 2_000;
 
 /** What a response has only if something failed. */
@@ -10,14 +9,6 @@ const FAILURE = /^(?:is_?|has_?)?(?:errors?|faults?)$/i;
 /** What a path of the contract cannot have in a name. */
 const INEXPRESSIBLE = /[.[\]:,|\s\p{Cc}]/u;
 
-/** A value to make up, and where it goes. */
-interface Task {
-  readonly name: string;
-  readonly schemas: readonly unknown[];
-  readonly depth: number;
-  readonly put: (value: unknown) => void;
-}
-
 /**
  * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
  * different ones: `id` and `uuid` may be two things.
@@ -25,32 +16,24 @@ interface Task {
  */
 export function exampleOf(schema: unknown): unknown {
   const numbers = new Map<string, number>();
-  const root: { value?: unknown } = {};
-  const tasks: Task[] = [{ name: '', schemas: [schema], depth: 0, put: (value) => Object.assign(root, { value }) }];
-  // Breadth first: what is deep matters least.
-  for (const { name, schemas, depth, put } of tasks) {
-    const shape = shapeOf(schemas);
-    const add = (task: Omit<Task, 'depth'>) => {
-      if (depth < MAX_DEPTH && tasks.length < MAX_VALUES) tasks.push({ ...task, depth: depth + 1 });
-    };
+  let count = 0;
+  /** @param around the schemas that contain these: one that contains itself ends there */
+  const make = (name: string, schemas: readonly unknown[], around: readonly unknown[]): unknown => {
+    count += 1;
+    if (count > MAX_VALUES || schemas.some((each) => around.includes(each))) return undefined;
+    const [shape, path] = [shapeOf(schemas), [...around, ...schemas]];
     if (shape.properties.size > 0) {
       const object: Record<string, unknown> = Object.create(null);
-      for (const [key, inner] of shape.properties) {
-        if (INEXPRESSIBLE.test(key) || FAILURE.test(key)) continue;
-        add({ name: key, schemas: inner, put: (value) => Object.assign(object, { [key]: value }) });
-      }
-      put(object);
-    } else if (shape.items.length > 0) {
-      const list: unknown[] = [];
-      add({ name, schemas: shape.items, put: (value) => list.push(value) });
-      put(list);
-    } else {
-      const number = numbers.get(name) ?? numbers.size + 2;
-      numbers.set(name, number);
-      put(scalarOf(shape, name, number));
+      for (const [key, inner] of shape.properties)
+        if (!INEXPRESSIBLE.test(key) && !FAILURE.test(key)) object[key] = make(key, inner, path);
+      return object;
     }
-  }
-  return root.value;
+    if (shape.items.length > 0) return [make(name, shape.items, path)];
+    const number = numbers.get(name) ?? numbers.size + 2;
+    numbers.set(name, number);
+    return scalarOf(shape, name, number);
+  };
+  return make('', [schema], []);
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startFakeService } from '../support/fake-service.ts';
 import { newMachine, runCell, type Verdict } from './cell.ts';
-import { Facts, prefixed } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Answer } from './pages.ts';
-import { parseJson, type Server } from './server.ts';
+import { newServer, parseJson, type Server } from './server.ts';
 import type { Service } from './service.ts';
 
 /* The service on real frameworks, each with its own habits and the document that it generates. */
@@ -39,16 +39,7 @@ const PAGE_SIZE = 10;
 async function serve(file: string): Promise<Server> {
   const { names, documentPath, createListener }: Framework = await import(`./frameworks/${file}.js`);
   const service: Service = { ...names, list: ({ items }) => items };
-  const newFacts = (): Facts => new Facts(names.ids ?? prefixed, PAGE_SIZE);
-  const server = {
-    service,
-    facts: newFacts(),
-    answers: [] as Answer[],
-    reset() {
-      server.facts = newFacts();
-      server.answers = [];
-    },
-  };
+  const server = newServer(service, PAGE_SIZE);
   const listener = await createListener(() => server.facts);
   const { baseUrl, stop } = await startFakeService({
     onHeaders({ incoming }, response) {

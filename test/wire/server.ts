@@ -25,9 +25,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Serves a declared service on a loopback port, and its OpenAPI document, until the test ends. */
-export async function serve(service: Service): Promise<Server> {
-  const newFacts = () => new Facts(service.ids ?? prefixed, listStyle(service, 'space').size);
+/** Returns what tests know of a service that is about to be served. @param size the number of items on a page */
+export function newServer(service: Service, size: number) {
+  const newFacts = () => new Facts(service.ids ?? prefixed, size);
   const server = {
     service,
     facts: newFacts(),
@@ -37,6 +37,12 @@ export async function serve(service: Service): Promise<Server> {
       server.answers = [];
     },
   };
+  return server;
+}
+
+/** Serves a declared service on a loopback port, and its OpenAPI document, until the test ends. */
+export async function serve(service: Service): Promise<Server> {
+  const server = newServer(service, listStyle(service, 'space').size);
   const { baseUrl, port, stop } = await startFakeService(async (request, response) => {
     const url = new URL(request.path, `http://127.0.0.1:${port}`);
     if (url.pathname === '/openapi.json') return sendJson(response, describeService(service));

@@ -70,19 +70,13 @@ export function shareOfWorking(cells: readonly Cell[]): number {
   return possible.filter(({ result }) => result.verdict === 'works').length / possible.length;
 }
 
-const MARKS = { works: '.', refused: 'r', wrong: 'X' };
-
-/** Prints a row for each service: `.` works, `r` is refused, `X` is wrong. */
+/** Prints how many cells have each verdict, and which do not work. */
 export function printTable(title: string, cells: readonly Cell[]): void {
-  const operations = [...new Set(cells.map(({ operation }) => operation))];
-  const heads = operations.map((name, index) => `${' |'.repeat(index)} ${name}`);
-  const rows = SERVICES.map(({ name }) => {
-    const own = cells.filter(({ service }) => service.name === name);
-    const marks = operations.map((operation) => own.find((cell) => cell.operation === operation)?.result.verdict);
-    return `${marks.map((verdict) => ` ${verdict ? MARKS[verdict] : ' '}`).join('')}  ${name}`;
+  const count = (verdict: string) => cells.filter(({ result }) => result.verdict === verdict).length;
+  const others = SERVICES.flatMap((service) => {
+    const own = cells.filter((cell) => cell.service === service && cell.result.verdict !== 'works');
+    return own.length === 0 ? [] : [`  ${service.name}: ${own.map(({ operation }) => operation).join(', ')}`];
   });
-  const counts = Object.keys(MARKS).map(
-    (verdict) => `${cells.filter(({ result }) => result.verdict === verdict).length} ${verdict}`,
-  );
-  process.stdout.write(`${[`${title}: ${counts.join(', ')}`, ...heads, ...rows].join('\n')}\n`);
+  const counts = `${count('works')} work, ${count('refused')} refused, ${count('wrong')} wrong`;
+  process.stdout.write(`${[`${title}: ${counts}. Not working:`, ...others].join('\n')}\n`);
 }
