@@ -1,6 +1,5 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { OperationValue } from './leaf-value.ts';
 import { type OperationLeaf, parametersOf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
@@ -10,15 +9,6 @@ type Scalar = string | number | boolean | undefined;
  * `{ agents: [{ name }] }` for a list. Undefined ones are not sent.
  */
 export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
-
-/** A request with the names and places of the service. */
-export interface WireRequest {
-  readonly method: OperationValue['method'];
-  /** Path and query, percent-encoded and relative to the base URL. */
-  readonly path: string;
-  /** The JSON body; undefined for none. */
-  readonly json: JsonObject | undefined;
-}
 
 /** The service has no such operation, according to its contract. */
 export class NoOperation extends Error {}
@@ -67,7 +57,7 @@ export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never
  * parameter.
  * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
  */
-export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}): WireRequest {
+export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
   const target = contract.operation(operation);
   if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
   const inPath = new Set([...target.path.matchAll(PLACEHOLDER)].map(([, name = '']) => name));

@@ -27,18 +27,6 @@ export function layersOf(body: unknown, resource: Resource, depth = 0): readonly
   return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource, depth + 1))];
 }
 
-/** The resource in the response to a write. */
-export interface Created {
-  readonly id: string;
-  /** False if the resource existed before; undefined if the service does not say. */
-  readonly created: boolean | undefined;
-  readonly fields: Fields;
-  /** The object with the id. */
-  readonly object: JsonObject;
-  /** The objects that may hold further parts of the response, the outermost first. */
-  readonly layers: readonly JsonObject[];
-}
-
 const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command)s?$/;
 
 /** Whether an object says that it is the operation that creates the resource: `{id, object: 'operation', status}`. */
@@ -72,6 +60,8 @@ function findResource(layers: readonly JsonObject[], resource: CreatedResource, 
 
 /**
  * Reads the resource in the response to a write, in any common envelope.
+ * @returns its id; the object with it, and its fields; whether it is new, as far as the service says; and the objects
+ *   that may hold further parts of the response, the outermost first
  * @param contracts the first one under which the response has an id counts
  * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
@@ -79,7 +69,7 @@ export function readCreated(
   body: unknown,
   resource: CreatedResource,
   ...contracts: readonly [Contract, ...Contract[]]
-): Created {
+) {
   const layers = layersOf(body, resource);
   rejectErrorInBody(body, layers);
   for (const contract of contracts) {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readContract, updateContract } from '../config/contract-file.ts';
 import type { ContractContext } from '../config/contract-settings.ts';
 import { Contract } from '../contract/contract.ts';
@@ -15,16 +14,6 @@ export interface ImportedChange {
   /** `conflict` if the new value contradicts the specification. */
   readonly status: 'change' | 'conflict';
   readonly evidence: string;
-}
-
-/** What a document says, and what importing it changes. */
-export interface ContractImport {
-  readonly document: { readonly from: string; readonly sha256: string };
-  readonly changes: readonly ImportedChange[];
-  /** What the document leaves open. */
-  readonly questions: readonly string[];
-  /** Replaces all that was imported before. @throws as `updateContract` */
-  write(): Promise<void>;
 }
 
 /** Many frameworks document paths without the trailing slash, which is no other path. */
@@ -44,13 +33,11 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 
 /**
  * Reads a document and compares it with what was imported before.
+ * @returns where it is from, what it changes, what it leaves open, and how to replace all that was imported before
  * @throws UsageError if no service is configured, InputError if the document is another service's; as `readSource`,
  * `readProposals`, and `readContract`
  */
-export async function readImport(
-  context: DocumentContext & ContractContext,
-  source: DocumentSource,
-): Promise<ContractImport> {
+export async function readImport(context: DocumentContext & ContractContext, source: DocumentSource) {
   const { directory } = context.config;
   const key = await context.contractKey();
   const { name: from, text } = await readSource(source, context);
@@ -60,11 +47,10 @@ export async function readImport(
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
     });
   }
-  const sha256 = createHash('sha256').update(text).digest('hex');
   const imported = Object.fromEntries(proposals.map(({ leaf, value }) => [leaf, value]));
   const before = await readContract(directory, key, context.warn);
   return {
-    document: { from, sha256 },
+    document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
     async write() {
