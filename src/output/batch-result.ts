@@ -167,8 +167,8 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
 }
 
 /**
- * Combines hints: the one that all failures share, then `advice`, then those for unknown outcomes, which another run does
- * not resolve.
+ * Combines hints: the one that all failures share, then `advice`, then those for unknown outcomes, which another run
+ * does not resolve.
  * @param advice undefined if only unknown outcomes remain
  */
 function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {

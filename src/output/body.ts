@@ -30,7 +30,7 @@ export async function writeBody({ bytes, json, head }: BodyResult, out: Sink): P
   if (out.isTTY) {
     if (json) return out.write(`${stringifyJson(json.value, 2)}\n`);
     if (text !== undefined) return out.write(`${sanitizeText(text).replace(/\n$/, '')}\n`);
-    return out.write(`(${bytes.length.toLocaleString('en')} bytes of binary data: redirect the output to a file)\n`);
+    return out.write(`(${bytes.length} bytes of binary data: redirect the output to a file)\n`);
   }
   // Latin-1 preserves every byte, and lets the sink find a token among them.
   return text === undefined ? out.write(Buffer.from(bytes).toString('latin1'), 'latin1') : out.write(text);

@@ -5,7 +5,7 @@ export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as cons
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** A raw cell value. The renderer sanitizes, colors, and lays it out. */
+/** A raw cell value: the renderer sanitizes it. */
 export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
@@ -18,17 +18,17 @@ export type TonedText = string | readonly { readonly text: string; readonly tone
 
 /** How a column is shown. */
 export interface ColumnLayout {
-  /** The column heading in a table and the label of a record, in upper case. */
+  /** The heading in a table and the label of a record, in upper case. */
   readonly header: string;
   /** Which end of a value a narrow terminal leaves out. Only such columns are shortened: ids stay whole. */
   readonly fit?: 'start' | 'end' | undefined;
-  /** Whether values stand below their rows, because they are sentences. */
+  /** The values are sentences, which stand below their rows. */
   readonly isNote?: boolean | undefined;
-  /** Whether a narrow terminal leaves out the column. The last one goes first. */
+  /** A narrow terminal leaves out the column. The last one goes first. */
   readonly isOptional?: boolean | undefined;
-  /** Whether only --wide and rows in a pipe show the column: most people need it nowhere but in scripts. */
+  /** Only --wide and rows in a pipe show the column. */
   readonly isWide?: boolean | undefined;
-  /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
+  /** The values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
 }
 
@@ -143,7 +143,7 @@ export interface BodyResult {
   readonly failure?: PartnerctlError | undefined;
 }
 
-/** What a command returns: `text` is printed unchanged in every format; `exitCode` of `none` is that of a wrapped command. */
+/** What a command returns: `text` is the same in every format; `exitCode` of `none` is that of a wrapped command. */
 export type CommandResult =
   | ListResult
   | StreamResult
@@ -156,10 +156,6 @@ export type CommandResult =
 export function failureOf(result: CommandResult): PartnerctlError | undefined {
   if (result.kind === 'object' || result.kind === 'body') return result.failure;
   return result.kind === 'list' ? result.failure?.() : undefined;
-}
-
-function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
-  return columns.map(({ value, tone }) => ({ value: value(item), tone: tone?.(item) }));
 }
 
 export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' | 'rows'> {
@@ -189,7 +185,7 @@ class ItemRow<Item> implements Row {
   }
 
   get cells(): readonly ResultCell[] {
-    return toCells(this.item, this.columns);
+    return this.columns.map(({ value, tone }) => ({ value: value(this.item), tone: tone?.(this.item) }));
   }
 
   get sortIndex(): number {
@@ -231,5 +227,6 @@ export function recordResult(data: Readonly<Record<string, Cell>>): ObjectResult
 
 /** Builds an object. Tables show a labeled line for each column. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
-  return { kind: 'object', json: data, columns, cells: toCells(data, columns) };
+  const { cells } = new ItemRow(data, columns, { empty: '' });
+  return { kind: 'object', json: data, columns, cells };
 }

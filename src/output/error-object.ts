@@ -1,18 +1,6 @@
 import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
-/** The JSON form of an error. */
-export interface ErrorObject {
-  readonly type: string;
-  readonly message: string;
-  readonly status: number | null;
-  readonly code: string | null;
-  readonly request_id: string | null;
-  readonly hint: string | null;
-  readonly retry_at: string | null;
-  readonly details: unknown;
-}
-
 const BUG = 'This is a bug. Run the command again with --debug and report what it prints.';
 
 /**
@@ -20,7 +8,7 @@ const BUG = 'This is a bug. Run the command again with --debug and report what i
  * @param error any thrown value; an unexpected error gets the type `internal`
  * @param commandPath the failed command, such as `chat send`. A usage error without its own hint points to its help.
  */
-export function toErrorObject(error: unknown, commandPath?: string): ErrorObject {
+export function toErrorObject(error: unknown, commandPath?: string) {
   const isExpected = error instanceof PartnerctlError;
   const { info } = isExpected ? error : new LocalError('', { hint: BUG });
   const isUsage = commandPath !== undefined && error instanceof UsageError;

@@ -17,14 +17,9 @@ interface ErrorTextOptions {
 
 const INDENT = '  ';
 
-/** Indents every line, so that untrusted text cannot imitate our own lines at the left margin. */
+/** Cleans text, and indents every line, so that it cannot imitate our own lines at the left margin. */
 function indent(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, INDENT);
-}
-
-/** Indents every line but the first, which follows a label. */
-function indentRest(text: string): string {
-  return text.replaceAll(/\n(?=[^\n])/g, `\n${INDENT}`);
+  return sanitizeText(text).replaceAll(/^(?=.)/gm, INDENT);
 }
 
 /**
@@ -41,14 +36,14 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
   const wrapText = columns === undefined ? undefined : (await import('./wrap.ts')).wrapText;
   const wrapped = (text: string): string => wrapText?.(text, columns ?? 0, INDENT) ?? text;
   const labeled = (label: string, style: 'bad' | 'heading', text: string): string =>
-    wrapped(`${label} ${indentRest(sanitizeText(text))}`).replace(label, paint(label, style));
+    wrapped(`${label} ${indent(text).trimStart()}`).replace(label, paint(label, style));
   const blocks = [
     labeled('error:', 'bad', message),
-    why === undefined ? '' : wrapped(indent(sanitizeText(why))),
+    why === undefined ? '' : wrapped(indent(why)),
     service === '' ? '' : paint(sanitizeLine(service), 'dim'),
     retryAt === null ? '' : `retry at: ${sanitizeLine(retryAt)}`,
     hint === null ? '' : labeled('hint:', 'heading', hint),
-    debug ? paint(indent(sanitizeText(inspect(error))), 'dim') : '',
+    debug ? paint(indent(inspect(error)), 'dim') : '',
   ];
   return blocks
     .filter((block) => block !== '')

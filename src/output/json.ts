@@ -3,7 +3,7 @@ import { pagesOf } from '../platform/paged.ts';
 import type { ListResult, ObjectResult } from './command-result.ts';
 
 // Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
-// paragraph separators, byte order mark. (It escapes C0 and lone surrogates.) GitHub Actions would run `##[` as a command.
+// paragraph separators, byte order mark. (It escapes C0 and lone surrogates.) GitHub Actions would run `##[`.
 const UNSAFE_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff]|#(?=#\[)/gu;
 
 /** A check that is ten times as fast, and rules out most texts. */
@@ -36,8 +36,8 @@ function stringify(value: unknown, indent: number): string {
 }
 
 /**
- * Converts a value to JSON that parses back to exactly that value and contains no characters that can affect a terminal.
- * Supports bigint; `undefined` becomes null.
+ * Converts a value to JSON that parses back to exactly that value and contains no characters that can affect a
+ * terminal. Supports bigint; `undefined` becomes null.
  * @param indent spaces per level; 0 for one line
  */
 export function stringifyJson(value: unknown, indent = 0): string {

@@ -32,8 +32,8 @@ export async function writeLines(
 }
 
 /**
- * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines for
- * people, wrapped in a terminal. `json` means `ndjson`, because an endless stream never closes an array.
+ * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines
+ * for people, wrapped in a terminal. `json` means `ndjson`, because an endless stream never closes an array.
  */
 export async function createEventFormatter(
   format: OutputFormat,

@@ -74,7 +74,7 @@ function blocks(tokens: readonly Token[], options: MarkdownOptions, between: str
   return texts.join(between);
 }
 
-/** Renders the Markdown of the help topics for a terminal: headings, bold, code, lists, and tables; anything else as it is. */
+/** Renders the Markdown of the help topics for a terminal. */
 export function renderMarkdown(text: string, options: MarkdownOptions): string {
   return blocks(new Lexer().lex(text), options, '\n\n');
 }

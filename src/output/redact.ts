@@ -32,8 +32,8 @@ function characterSource(character: string): string {
 }
 
 /**
- * Matches the part of a secret's base64 or base64url that does not depend on the surrounding text, for each of the three
- * possible byte offsets: `Bearer token` and `user:token` contain one of them.
+ * Matches the part of a secret's base64 or base64url that does not depend on the surrounding text, for each of the
+ * three possible byte offsets: `Bearer token` and `user:token` contain one of them.
  */
 function base64Sources(secret: string): string[] {
   const bytes = Buffer.from(secret);
@@ -44,7 +44,7 @@ function base64Sources(secret: string): string[] {
   });
 }
 
-/** Creates a redactor. It finds secrets that are raw, escaped for JSON or a URL, or in base64, alone or within other text. */
+/** Creates a redactor. It finds secrets that are raw, escaped for JSON or a URL, or in base64, within any text. */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>();
   let pattern: RegExp | undefined;

@@ -5,7 +5,7 @@ import { createEventFormatter, jsonLine, tsvRow, writeLines } from './lines.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
-  /** `auto` is `table` in a terminal; elsewhere it is `tsv` for lists and streams, and the text of a terminal for the rest. */
+  /** `auto` is `table` in a terminal, and `tsv` elsewhere for lists and streams; see `formatOf`. */
   readonly format: OutputFormat | 'auto';
   /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
@@ -30,7 +30,7 @@ function isForPeople(format: RenderOptions['format']): boolean {
   return format === 'table' || format === 'tsv' || format === 'auto';
 }
 
-/** The format of a result. A list with a report, and what is about one thing, are the same in a pipe as in a terminal. */
+/** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
 function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
   if (format !== 'auto') return format;
   const isReport = result.kind === 'object' || (result.kind === 'list' && result.report !== undefined);

@@ -14,8 +14,9 @@ const SCRIPTS = ['Arab', 'Syrc', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml',
 const JOINING = `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join('')}]`;
 
 /**
- * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, joined letters, and variants
- * of Han. Not a literal: V8 would read the list of emoji (20 ms) whenever it parses this module, and few texts need it.
+ * Matches harmful characters, and first the sequences in which one belongs to a visible one: emoji, joined letters, and
+ * variants of Han. Not a literal: V8 would read the list of emoji (20 ms) whenever it parses this module, and few texts
+ * need it.
  */
 function legitimateOrHarmful(): RegExp {
   const legitimate = `\\p{RGI_Emoji}|${JOINING}[\\u200c\\u200d](?=${JOINING})|\\p{Script=Han}[\\u{e0100}-\\u{e01ef}]`;

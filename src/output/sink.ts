@@ -4,13 +4,7 @@ import { type Sink, withWrite } from '../platform/io.ts';
 import type { Progress } from './progress.ts';
 
 /** `process.stdout` or `process.stderr`. */
-type OutputStream = NodeJS.WritableStream & {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
-  readonly destroyed?: boolean;
-  readonly writableEnded?: boolean;
-};
+type OutputStream = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
 const FALLBACK_COLUMNS = 80;
 
@@ -25,8 +19,9 @@ function normalizeReaderGone(error: Error, isTTY: boolean): Error {
 }
 
 /**
- * Creates a sink for a process stream, and handles its `error` events. `write` resolves when the operating system has accepted
- * the text, so it waits for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with the stream's error.
+ * Creates a sink for a process stream, and handles its `error` events. `write` resolves when the operating system has
+ * accepted the text, so it waits for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with
+ * the stream's error.
  */
 export function streamSink(stream: OutputStream): Sink {
   let failure: Error | undefined;
@@ -58,7 +53,6 @@ export function streamSink(stream: OutputStream): Sink {
 
 /** Resolves when all output is written or the stream has failed. Await it before calling `process.exit`. */
 export function flush(stream: OutputStream): Promise<void> {
-  if (stream.destroyed || stream.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stream.write('', () => resolve());
   });
@@ -68,7 +62,8 @@ export function flush(stream: OutputStream): Promise<void> {
 const READER_GRACE_MS = 1_000;
 
 /**
- * Waits until output is written. Once the signal aborts, waits at most one second, because nobody may be reading the pipe.
+ * Waits until output is written. Once the signal aborts, waits at most one second, because nobody may be reading the
+ * pipe.
  * @returns whether it was written
  * @throws the error of the write
  */
@@ -92,13 +87,13 @@ export async function waitForReader(written: Promise<unknown>, signal: AbortSign
   }
 }
 
-/** Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors. */
+/** Whether the reader of the output is gone. Only sinks throw a bare EPIPE: network errors are ServiceErrors. */
 export function isReaderGone(error: unknown): boolean {
   return errorCode(error) === 'EPIPE';
 }
 
 interface OutputOptions {
-  /** Applied to each write: redacts secrets, for example. Write complete lines, because it misses one split across writes. */
+  /** Applied to each write, such as to redact. Write complete lines: it misses a secret split across writes. */
   readonly clean?: (text: string) => string;
   /** Hidden while the text is written to a terminal. */
   readonly progress?: Pick<Progress, 'pauseDuring'>;
@@ -110,8 +105,8 @@ interface OutputOptions {
 
 /**
  * Creates the sink that a command writes to.
- * @returns a sink whose writes reject with code EPIPE if the reader is gone, the reason of the signal if nobody reads, and
- * otherwise OutputError, such as for a full disk
+ * @returns a sink whose writes reject with code EPIPE if the reader is gone, the reason of the signal if nobody reads,
+ * and otherwise OutputError, such as for a full disk
  */
 export function outputSink(sink: Sink, { clean, progress, signal, isOptional = false }: OutputOptions = {}): Sink {
   let isStalled = false;

@@ -68,8 +68,8 @@ function shownColumns(
 }
 
 /**
- * Fits the columns of a table into a width: narrows those that may be shortened, the widest first, then leaves out optional
- * ones, from the last.
+ * Fits the columns of a table into a width: narrows those that may be shortened, the widest first, then leaves out
+ * optional ones, from the last.
  * @returns undefined if they are too wide all the same
  */
 function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
@@ -93,7 +93,7 @@ function fitColumns(columns: readonly ShownColumn[], width: number): readonly Sh
   return fitted;
 }
 
-/** Lays out an item as lines of `LABEL: value` with aligned values, which wrap between words. Leaves out empty values. */
+/** Lays out an item as lines of `LABEL: value`: values are aligned, wrap between words, and are left out if empty. */
 function layOutRecord(columns: readonly ShownColumn[], row: TextRow, width: number, paint: Paint): string[] {
   const shown = columns.filter(({ index }) => row[index]?.text);
   const labelWidth = Math.max(...shown.map(({ header }) => stringWidth(header)));
@@ -138,7 +138,8 @@ async function readRows({ rows, columns }: Pick<ListResult, 'columns' | 'rows'>,
 }
 
 /**
- * Formats a list as a table with notes below the rows, or, if the table is too wide, as one record per item. Reads all rows.
+ * Formats a list as a table with notes below the rows, or, if the table is too wide, as one record per item. Reads all
+ * rows.
  * @returns the text, '' without rows; and whether something is shortened or left out
  * @throws the error of the rows
  */

@@ -21,23 +21,25 @@ export function shorten(text: string, width: number, side: 'start' | 'end'): str
   return side === 'start' ? `…${kept.reverse().join('')}` : `${kept.join('')}…`;
 }
 
-/** Never split, so that people can copy it: text in backticks, a command at the end of a line, or a word such as a URL. */
-const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
+/**
+ * Never split, so that people can copy it: an excerpt (a source line, or the carets below it), text in backticks, a
+ * command at the end of a line, or a word such as a URL.
+ */
+const UNBREAKABLE = /^ *\d* +\| .*$|`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
 
 const WORD = /\S+/g;
 
 /**
- * Wraps one line of sanitized or painted text between words. Never splits a word or a command, even if it is wider than a
- * line.
+ * Wraps one line of sanitized or painted text. Never splits what `unit` matches, even if it is wider than a line.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param indent the start of all lines but the first
  */
-export function wrapLine(text: string, width: number, indent = '', unbreakable = UNBREAKABLE): string[] {
+export function wrapLine(text: string, width: number, indent = '', unit = UNBREAKABLE): string[] {
   if (stringWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line = '';
   let end = 0;
-  for (const { 0: part, index } of text.matchAll(unbreakable)) {
+  for (const { 0: part, index } of text.matchAll(unit)) {
     const longer = line + text.slice(end, index) + part;
     if (line.trim() !== '' && stringWidth(longer) > width) {
       lines.push(line);
@@ -50,25 +52,22 @@ export function wrapLine(text: string, width: number, indent = '', unbreakable =
   return [...lines, line];
 }
 
-function indentOf(line: string): string {
-  return /^ */.exec(line)?.[0] ?? '';
+function wrapLines(text: string, width: number, hanging: string, unit: RegExp): string {
+  const indentOf = (line: string): string => /^ */.exec(line)?.[0] ?? '';
+  const wrap = (line: string) => wrapLine(line, width, indentOf(line) + hanging, unit);
+  return text.split('\n').flatMap(wrap).join('\n');
 }
 
 /** Wraps each line of outside text, in which a command is only words. @param hanging as in `wrapText` */
 export function wrapWords(text: string, width: number, hanging = ''): string {
-  const wrap = (line: string) => wrapLine(line, width, indentOf(line) + hanging, WORD);
-  return text.split('\n').flatMap(wrap).join('\n');
+  return wrapLines(text, width, hanging, WORD);
 }
 
-/** A line of an excerpt, whose alignment matters: a source line, or the carets below it. */
-const EXCERPT = /^ *\d* +\| /;
-
 /**
- * Wraps each line of a message of ours between words, except excerpts.
+ * Wraps each line of a message of ours.
  * @param width the maximum width of a line in columns, or Infinity
  * @param hanging the extra indentation of continued lines
  */
 export function wrapText(text: string, width: number, hanging = ''): string {
-  const wrap = (line: string) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging));
-  return text.split('\n').flatMap(wrap).join('\n');
+  return wrapLines(text, width, hanging, UNBREAKABLE);
 }

@@ -3,7 +3,7 @@ import type { Sink } from '../platform/io.ts';
 import type { ListResult, ObjectResult } from './command-result.ts';
 import { escapeUnicode, toJsonForm } from './json.ts';
 
-/** Controls except line feed and tab, and what `stringifyJson` escapes. In YAML, only double-quoted strings have escapes. */
+/** Controls except line feed and tab, and what `stringifyJson` escapes. Only double-quoted strings have escapes. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\p{Cs}]/gu;
 
 /**

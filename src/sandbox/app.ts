@@ -24,8 +24,8 @@ function setHeaders({ clock }: Service): MiddlewareHandler<ServiceEnv> {
 }
 
 /**
- * Rejects a request whose Host is not a loopback name. Prevents DNS rebinding: a web page whose name resolves to a loopback
- * address. Any port is accepted, because a tunnel may use another one.
+ * Rejects a request whose Host is not a loopback name. Prevents DNS rebinding: a web page whose name resolves to a
+ * loopback address. Any port is accepted, because a tunnel may use another one.
  */
 const requireLoopbackHost: MiddlewareHandler<ServiceEnv> = async (c, next) => {
   const { hostname } = new URL(c.req.url);

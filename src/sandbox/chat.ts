@@ -8,8 +8,9 @@ import type { PlannedReply } from './store.ts';
 import { deliverMessage } from './webhooks.ts';
 
 /*
- * Agents get messages and reply when it is time. A message is stored together with the replies that its agent plans. A reply has
- * its id from the beginning. So after a crash each reply is either planned or sent: never lost, never sent twice.
+ * Agents get messages and reply when it is time. A message is stored together with the replies that its agent plans. A
+ * reply has its id from the beginning. So after a crash each reply is either planned or sent: never lost, never sent
+ * twice.
  */
 
 /** The body of spec §4.3. The spec leaves open what is required: here `response_mode` is optional. */

@@ -8,8 +8,8 @@ interface Task {
 }
 
 /**
- * The service's clock, and the tasks that wait for it. It is frozen, or runs at an offset from the machine's clock. It is
- * stored, so that nothing is in the future after a restart.
+ * The service's clock, and the tasks that wait for it. It is frozen, or runs at an offset from the machine's clock. It
+ * is stored, so that nothing is in the future after a restart.
  */
 export class Clock {
   readonly #store: Store;
@@ -48,7 +48,7 @@ export class Clock {
     void work.then(() => this.#work.delete(work));
   }
 
-  /** Freezes or unfreezes the clock, and advances it. The tasks that are due by then run first, each at its own time. */
+  /** Freezes or unfreezes the clock, and advances it. The tasks due by then run first, each at its own time. */
   change(frozen: boolean | undefined, advanceMs: number): Promise<void> {
     return this.#oneAtATime(async () => {
       const isFrozenAfter = frozen ?? this.isFrozen;

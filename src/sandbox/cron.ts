@@ -39,10 +39,9 @@ const jobBody = v.strictObject({
 const listQuery = v.object({ agent_id: v.optional(v.string()) });
 
 /**
- * Stores a job with its next run, and schedules that. When clocks go forward, a job with one run a day that falls into the gap
- * runs at the gap's end; when they go back, it runs only the first time. Jobs with wildcards, lists, or ranges follow the wall
- * clock.
- * As with cron itself, a run that is due while the service is down is skipped.
+ * Stores a job with its next run, and schedules that. When clocks go forward, a job with one run a day that falls into
+ * the gap runs at the gap's end; when they go back, it runs only the first time. Jobs with wildcards, lists, or ranges
+ * follow the wall clock. As with cron itself, a run that is due while the service is down is skipped.
  */
 export function scheduleJob(service: Service, job: CronJob): CronJob {
   const { clock, store } = service;
@@ -59,8 +58,8 @@ export function scheduleJob(service: Service, job: CronJob): CronJob {
 }
 
 /**
- * Sends the instructions to the agent. The time of the run is stored together with the message and is part of its external id,
- * so that no run happens twice.
+ * Sends the instructions to the agent. The time of the run is stored together with the message and is part of its
+ * external id, so that no run happens twice.
  */
 function run(service: Service, job: CronJob): void {
   const agent = found(service.store.agents.get(job.agent_id), 'agent', job.agent_id);
@@ -74,7 +73,7 @@ function run(service: Service, job: CronJob): void {
 
 const PATH = '/automation/partner-cron-jobs/';
 
-/** Scheduled jobs (spec §4.5, endpoints 9 and 10). Creation is not idempotent: the same body again creates another job. */
+/** Scheduled jobs (spec §4.5, endpoints 9 and 10). The same body again creates another job. */
 export const CRON_OPERATIONS: readonly Operation[] = [
   {
     id: 'createCronJob',

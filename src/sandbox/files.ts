@@ -25,8 +25,8 @@ function isAlive(owner: string): boolean {
 }
 
 /**
- * Claims a data directory for this process, and takes over the claim of one that no longer runs. The directory is created if
- * it is missing; only its owner can access it.
+ * Claims a data directory for this process, and takes over the claim of one that no longer runs. The directory is
+ * created if it is missing; only its owner can access it.
  * @returns a function that releases the claim
  * @throws Error when a running process holds the claim
  */

@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: ScriptInput | undefined;
-  /** The URL that gets every completed message; its secret is by default the one in the data directory, or a new one. */
+  /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;

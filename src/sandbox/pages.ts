@@ -29,8 +29,8 @@ export function visibleRows<Row extends { readonly created_at: string }>(
 }
 
 /**
- * The page of a list that a request asks for. The spec (§4.7) does not define lists; here the cursor is the index of the
- * first item, and the next page is linked by an absolute URL.
+ * The page of a list that a request asks for. The spec (§4.7) does not define lists; here the cursor is the index of
+ * the first item, and the next page is linked by an absolute URL.
  * @param rows in a stable order, with new ones at the end
  */
 export function pageOf<Row extends { readonly created_at: string }>(

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
 /*
- * What the service stores and returns (spec §2). The reference document is made from these schemas; the spec leaves most
- * fields of responses open (§4.7), so they are this service's own.
+ * What the service stores and returns (spec §2). The reference document is made from these schemas; the spec leaves
+ * most fields of responses open (§4.7), so they are this service's own.
  */
 
 const text = v.string();

@@ -9,8 +9,8 @@ import type { Token } from './resources.ts';
 import type { Store } from './store.ts';
 
 /**
- * What a token may be allowed to do. Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are this
- * service's own.
+ * What a token may be allowed to do. Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are
+ * this service's own.
  */
 export const SCOPES = [
   'spaces.read',

@@ -16,7 +16,7 @@ import {
 } from './resources.ts';
 import type { Script } from './script.ts';
 
-/** A message that an agent has planned and not sent yet. It has its id already, so that a crash cannot send it twice. */
+/** A message that an agent has planned. It has its id already, so that a crash cannot send it twice. */
 export interface PlannedReply extends Omit<Message, 'external_message_id' | 'created_at'> {
   /** Milliseconds since the epoch. */
   readonly due_at: number;
@@ -143,8 +143,8 @@ export function createMemoryStore(): Store {
 }
 
 /**
- * Collects changes, and writes them as lines of JSON, each made durable by one fsync. Changes that arrive during a write share
- * the next line. After a failed write nothing more is written, because memory is then ahead of the disk.
+ * Collects changes, and writes them as lines of JSON, each made durable by one fsync. Changes that arrive during a
+ * write share the next line. After a failed write nothing more is written, because memory is then ahead of the disk.
  */
 function createJournal(write: (line: string) => Promise<void>) {
   let waiting: Change[] = [];

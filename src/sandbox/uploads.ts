@@ -101,9 +101,9 @@ function operationsOf(as: Upload['as'], path: string): readonly Operation[] {
 }
 
 /**
- * Documents and file attachments (spec §4, endpoints 7 and 8). The spec leaves them open (§4.7): here the file comes as the form
- * field `file`, and other fields are stored as given. Creation is not idempotent: the same file again
- * creates another one.
+ * Documents and file attachments (spec §4, endpoints 7 and 8). The spec leaves them open (§4.7): here the file comes as
+ * the form field `file`, and other fields are stored as given. Creation is not idempotent: the same file again creates
+ * another one.
  */
 export const UPLOAD_OPERATIONS: readonly Operation[] = [
   ...operationsOf('document', '/automation/documents/'),

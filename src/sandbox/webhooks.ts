@@ -6,11 +6,11 @@ import { createId, type Service, timestamp } from './service.ts';
 import type { Webhook } from './store.ts';
 
 /*
- * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together with its
- * message, and attempted until the receiver responds with a 2xx or the last attempt has failed.
+ * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together
+ * with its message, and attempted until the receiver responds with a 2xx or the last attempt has failed.
  *
- * The service's clock says when an attempt is due. The signed timestamp is the machine's, because receivers compare it with
- * their own clock.
+ * The service's clock says when an attempt is due. The signed timestamp is the machine's, because receivers compare it
+ * with their own clock.
  */
 
 /** How long to wait after each failed attempt except the last, in milliseconds. */
@@ -39,7 +39,7 @@ function isLoopbackUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username === '' && password === '' && isLoopback;
 }
 
-/** The URL that gets every completed message, and the secret that signs them: by default the one before, or a new one. */
+/** The URL that gets every completed message, and the secret that signs them: by default the last one, or new. */
 export const webhookSchema = v.strictObject({
   url: v.pipe(
     v.string(),

@@ -3,21 +3,13 @@ import { call, PROVISION, provisionBody, SPACES, service } from '../support/serv
 import { openConnection } from '../support/uploads.ts';
 
 describe('a token', () => {
-  test('is required: without a known one, a request gets 401', async () => {
-    const { sandbox } = await service();
-    for (const headers of [{}, { authorization: 'Bearer pat_unknown' }]) {
+  test('is required, and does not open the admin API, nor its key the partner API', async () => {
+    const { sandbox, token } = await service();
+    for (const headers of [{}, { authorization: `Bearer ${sandbox.adminKey}` }]) {
       const response = await call('GET', `${sandbox.baseUrl}${SPACES}`, { headers });
       expect([response.status, response.json.error.code]).toEqual([401, 'invalid_token']);
     }
-  });
-
-  test('does not open the admin API, nor its key the partner API', async () => {
-    const { sandbox, token } = await service();
-    for (const path of ['/settings', '/nothing']) {
-      expect((await call('GET', `${sandbox.adminUrl}${path}`)).status).toBe(401);
-      expect((await call('GET', `${sandbox.adminUrl}${path}`, { token })).status).toBe(401);
-    }
-    expect((await call('GET', `${sandbox.baseUrl}${SPACES}`, { token: sandbox.adminKey })).status).toBe(401);
+    expect((await call('GET', `${sandbox.adminUrl}/settings`, { token })).status).toBe(401);
   });
 
   test('needs the scope of each operation', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
-import { createChat, MESSAGE } from '../support/chat.ts';
+import { createChat } from '../support/chat.ts';
 import { service } from '../support/service.ts';
 
 /** A sandbox whose clock stands still until it is advanced, so that no agent replies before. */
@@ -12,29 +12,15 @@ async function withChat(options: SandboxOptions = {}) {
   return { ...on, chat, texts, advance: (by: string) => on.admin('PATCH', '/clock', { advance: by }) };
 }
 
-describe('a message', () => {
-  test('again with the same external id is the first one, even fifty times at once; in another session it is new', async () => {
-    const { chat, texts } = await withChat();
-    const send = () => chat.send('Hello', { external_message_id: 'e-1' });
-    const sent = await Promise.all(Array.from({ length: 50 }, send));
-    expect(sent.filter(({ status, json }) => status === 201 && json.created)).toHaveLength(1);
-    expect(new Set(sent.map(({ json }) => json.message_id)).size).toBe(1);
-    expect((await chat.send('Other', { external_message_id: 'e-1' })).json.created).toBe(false);
-    expect(await texts()).toEqual(['Hello']);
-    expect((await chat.send('Hi', { external_message_id: 'e-1', session_id: 's2' })).json.created).toBe(true);
-  });
-
-  test('that is invalid, or for an unknown source, is refused', async () => {
-    const { chat, partner, texts } = await withChat();
-    const valid = { source_id: chat.source_id, session_id: 's1', text: 'Hi', external_message_id: 'e' };
-    for (const [more, status] of [
-      [{ text: '', session_id: ' ', response_mode: 'complete' }, 422],
-      [{ source_id: 'src_none' }, 404],
-    ] as const) {
-      expect((await partner('POST', MESSAGE, { body: { ...valid, ...more } })).status).toBe(status);
-    }
-    expect(await texts()).toEqual([]);
-  });
+test('A message with the same external id is the first one, even fifty times at once; in another session it is new', async () => {
+  const { chat, texts } = await withChat();
+  const send = () => chat.send('Hello', { external_message_id: 'e-1' });
+  const sent = await Promise.all(Array.from({ length: 50 }, send));
+  expect(sent.filter(({ status, json }) => status === 201 && json.created)).toHaveLength(1);
+  expect(new Set(sent.map(({ json }) => json.message_id)).size).toBe(1);
+  expect((await chat.send('Other', { external_message_id: 'e-1' })).json.created).toBe(false);
+  expect(await texts()).toEqual(['Hello']);
+  expect((await chat.send('Hi', { external_message_id: 'e-1', session_id: 's2' })).json.created).toBe(true);
 });
 
 test('An agent follows the first rule of the script that matches, with its delays, groups, and silence', async () => {

@@ -34,17 +34,3 @@ describe('provisioning a space', () => {
     expect((await partner('GET', SPACES)).json.count).toBe(0);
   });
 });
-
-describe('a list', () => {
-  test("of a space's agents is in the order of installation; that of an unknown space is 404", async () => {
-    const { partner } = await service();
-    const agents = ['C', 'A', 'B'].map((name) => ({ ...SALES, name }));
-    const provisioned = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
-    const { json } = await partner('GET', `${SPACES}${provisioned.json.space.space_id}/agents/`);
-    const { created: _, ...first } = provisioned.json.agents[0];
-    expect([json.count, json.results[0]]).toEqual([3, first]);
-    expect(json.results.map(({ name }: { name: string }) => name)).toEqual(['C', 'A', 'B']);
-    const missing = await partner('GET', `${SPACES}spc_none/agents/`);
-    expect([missing.status, missing.json.error.code]).toEqual([404, 'space_not_found']);
-  });
-});

@@ -4,10 +4,10 @@ import { parse } from 'yaml';
 import { listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeJson } from '../../../src/output/json.ts';
 import { tsvRow, writeLines } from '../../../src/output/lines.ts';
-import { stringifyYaml, writeYaml } from '../../../src/output/yaml.ts';
+import { stringifyYaml } from '../../../src/output/yaml.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { memorySink } from '../../support/sinks.ts';
-import { anyJson, anyText } from './any-text.ts';
+import { anyJson } from './any-text.ts';
 
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\p{Cs}]/u;
 
@@ -69,24 +69,9 @@ describe('tab-separated rows', () => {
     await writeLines(objectResult(['a\tb', 'c\nd', ''], columns), tsvRow, object);
     expect(object.text()).toBe('a\\tb\tc\\nd\t\n');
   });
-
-  it('property: separate cells by one tab each and end with one line feed', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.tuple(anyText, anyText, anyText), async (row) => {
-        const out = memorySink();
-        await writeLines(listResult([row], columns, { empty: '' }), tsvRow, out);
-        expect(out.text()).toMatch(/^[^\t\n]*\t[^\t\n]*\t[^\t\n]*\n$/);
-      }),
-    );
-  });
 });
 
 describe('YAML', () => {
-  it('is a sequence of items', async () => {
-    expect(await written(writeYaml, [{ a: 1, b: ['x'] }, 'no', null])).toBe('- a: 1\n  b:\n    - x\n- "no"\n- null\n');
-    expect(await written(writeYaml, [])).toBe('[]\n');
-  });
-
   it('property: keeps any value, and any text of several lines, without raw control characters', () => {
     const lines = fc.string({ unit: fc.constantFrom('\n', ' ', '\t', 'a', '#', '-', ':') });
     fc.assert(

@@ -38,10 +38,6 @@ describe('sanitizeLine', () => {
       { numRuns: propertyRuns(2000) },
     );
   });
-
-  it('reads a long hostile text to its end', () => {
-    expect(sanitizeLine(`${'👩\u200d'.repeat(10_000)}\x1b`)).toMatch(/^👩.*\\x1b$/u);
-  });
 });
 
 describe('sanitizeText', () => {

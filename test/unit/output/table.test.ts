@@ -83,14 +83,6 @@ describe('a table', () => {
     );
   });
 
-  it('is sorted by sortIndex, keeps the order of equal ones, and stays aligned if it is long', async () => {
-    const many = Array.from({ length: 250 }, (_, index) => ({ id: `sp_${index}`, name: 'n', agents: 7 + (index % 2) }));
-    const list = listResult(many, COLUMNS, { empty: '', sortIndex: ({ agents }) => agents });
-    const lines = (await formatTable(list, { width: 80, color: false })).text.trimEnd().split('\n');
-    expect(lines.slice(1, 3).map((line) => line.split(' ')[0])).toEqual(['sp_0', 'sp_2']);
-    expect(new Set(lines.slice(1).map((line) => line.search(/[78]$/)))).toEqual(new Set([14]));
-  });
-
   it('is redacted before cells are shortened', async () => {
     const columns: Column<Space>[] = [{ header: 'NAME', value: ({ name }) => name, fit: 'end' }];
     const items = [{ id: '', name: `a name with a ${'s'.repeat(30)}`, agents: 0 }];

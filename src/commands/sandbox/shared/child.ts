@@ -35,8 +35,8 @@ export async function makeLauncherDirectory(self: readonly string[]): Promise<st
 const MARK_PROMPT = 'PS1="(sandbox) ${PS1#\\(sandbox\\) }"';
 
 /**
- * Marks the prompt of an interactive shell: sh takes PS1 from the environment, bash runs PROMPT_COMMAND, and zsh reads the
- * `.zshenv` of ZDOTDIR, which leads back to the user's own.
+ * Marks the prompt of an interactive shell: sh takes PS1 from the environment, bash runs PROMPT_COMMAND, and zsh reads
+ * the `.zshenv` of ZDOTDIR, which leads back to the user's own.
  * @returns variables for its environment
  */
 async function markPrompt({ env, io }: Context, directory: string): Promise<Environment> {
@@ -51,7 +51,7 @@ precmd_functions+=(mark_sandbox)
   return { PS1: '(sandbox) $ ', PROMPT_COMMAND: command, ZDOTDIR: directory };
 }
 
-/** Returns the state for the command: never that of the environment or a profile. @throws UsageError if --state is invalid */
+/** The state for the command: never that of the environment or a profile. @throws UsageError for an invalid --state */
 async function findState({ flags, stateLocation }: Context, directory: string): Promise<string> {
   if (flags.state === undefined) return join(directory, 'state.jsonl');
   const { kind, address } = await stateLocation();

@@ -63,8 +63,8 @@ async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, co
 
 /**
  * Starts a sandbox as the options say.
- * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start, the
- * reason of the context's signal
+ * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start,
+ * the reason of the context's signal
  */
 export async function startSandbox(options: SandboxOptionValues, context: Context): Promise<StartedSandbox> {
   const { data: dataDir, port } = options;
