@@ -191,37 +191,28 @@ test('--detailed-exitcode of provision needs --dry-run', async () => {
   expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--detailed-exitcode needs --dry-run.') });
 });
 
-describe('an agent that was probably renamed in the manifest', () => {
+test('An agent that was probably renamed in the manifest blocks its space, and nothing else, until --install-renamed', async () => {
   const rename = (text: string) => text.replace('name: Sales', 'name: Vertrieb');
-
-  test('blocks its space in plan and provision, beside others with exit 10, and nothing is sent for it', async () => {
-    const { it, path } = await applied(rename);
-    const ran = await plan(it, path);
-    expect(ran.code).toBe(5);
-    const message = expect.stringContaining('"Sales"');
-    const error = { type: 'duplicate', message, hint: expect.stringContaining('--install-renamed') };
-    const unmanaged = [{ resource: 'agent', name: 'Sales' }];
-    expect(ran.json()).toMatchObject({
-      spaces: [{ action: 'blocked', actions: [], unmanaged, error }],
-      summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
-    });
-    const failed = await apply(it, path);
-    expect(failed.code).toBe(5);
-    expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
-    expect(await it.posts()).toEqual([]);
-    writeFileSync(path, `${rename(ACME)}---\n${manifest('other')}`);
-    expect((await plan(it, path)).code).toBe(10);
-    expect((await apply(it, path)).code).toBe(10);
-    expect(await it.spaces()).toHaveLength(2);
+  const { it, path } = await applied(rename);
+  const ran = await plan(it, path);
+  expect(ran.code).toBe(5);
+  const message = expect.stringContaining('"Sales"');
+  const error = { type: 'duplicate', message, hint: expect.stringContaining('--install-renamed') };
+  const unmanaged = [{ resource: 'agent', name: 'Sales' }];
+  expect(ran.json()).toMatchObject({
+    spaces: [{ action: 'blocked', actions: [], unmanaged, error }],
+    summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
   });
-
-  test('is installed beside the old one with --install-renamed', async () => {
-    const { it, path } = await applied(rename);
-    const ran = await plan(it, path, ['--install-renamed']);
-    expect(ran.code).toBe(12);
-    const actions = ['install_agent', 'setup_chat'].map((op) => ({ op, name: 'Vertrieb' }));
-    expect(ran.json()).toMatchObject({ spaces: [{ action: 'change', actions }] });
-    expect((await apply(it, path, ['--install-renamed'])).code).toBe(0);
-    expect((await plan(it, path)).code).toBe(0);
-  });
+  const failed = await apply(it, path);
+  expect(failed.code).toBe(5);
+  expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
+  expect(await it.posts()).toEqual([]);
+  writeFileSync(path, `${rename(ACME)}---\n${manifest('other')}`);
+  expect((await plan(it, path)).code).toBe(10);
+  expect((await apply(it, path)).code).toBe(10);
+  const actions = ['install_agent', 'setup_chat'].map((op) => ({ op, name: 'Vertrieb' }));
+  const allowed = await plan(it, path, ['--install-renamed']);
+  expect(allowed.json()).toMatchObject({ spaces: [{ action: 'change', actions }, { action: 'none' }] });
+  expect((await apply(it, path, ['--install-renamed'])).code).toBe(0);
+  expect((await plan(it, path)).code).toBe(0);
 });

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type JobAnswer } from '../support/cron.ts';
-import { fastClock, tempDirectory } from '../support/run.ts';
+import { fastClock } from '../support/run.ts';
 import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
@@ -59,22 +58,6 @@ describe('a job in a manifest', () => {
       expect.objectContaining({ agent_id: support, name: 'hourly' }),
       expect.objectContaining({ agent_id: sales, name: 'daily' }),
     ]);
-  });
-
-  test('is adopted by a repeat without the state file', async () => {
-    const service = await startService();
-    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
-    const first = (await provision([path], service)).json<Answer>();
-    await service.forget();
-    const state = ['--state', join(tempDirectory(), 'other.jsonl')];
-    for (const status of ['adopted', 'exists']) {
-      const again = (await provision([path, ...state], service)).json<Answer>();
-      expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
-      expect(jobsOf(again.results[0]).map((job) => [job.status, job.cron_job_id])).toEqual(
-        jobsOf(first.results[0]).map(({ cron_job_id }) => [status, cron_job_id]),
-      );
-    }
-    expect(await service.posts()).toEqual([]);
   });
 
   test('requires one or two reads of the job list for many documents, and none without jobs', async () => {

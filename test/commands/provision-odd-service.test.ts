@@ -76,22 +76,13 @@ it('A second agent of the same name and template is not taken for the recorded o
   expect(again.json()).toMatchObject({ results: [{ status: 'unchanged', agents: [{ agent_id: 'a-1' }] }] });
 });
 
-it.each([
-  ['without its external_space_id', null, []],
-  [
-    'with another spelling of its external_space_id',
-    'ACME',
-    [{ resource: 'space', name: 'Space acme', field: 'external_space_id', service: 'ACME', manifest: 'acme' }],
-  ],
-])('A space that is listed %s is known by its recorded space_id', async (_, external_space_id, differences) => {
-  const again = await provisionAgain(
-    manifest('acme'),
-    [{ ...ACME, external_space_id }],
-    [{ agent_id: 'a-1', ...AGENT }],
-  );
-  const { results } = again.json<Answer>();
-  expect(results).toMatchObject([{ status: 'unchanged', space_id: 's-1' }]);
-  expect(results[0]?.differences ?? []).toEqual(differences);
+it('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
+  const listed = [{ ...ACME, external_space_id: 'ACME' }];
+  const again = await provisionAgain(manifest('acme'), listed, [{ agent_id: 'a-1', ...AGENT }]);
+  const difference = { field: 'external_space_id', service: 'ACME', manifest: 'acme' };
+  expect(again.json<Answer>().results).toMatchObject([
+    { status: 'unchanged', space_id: 's-1', differences: [difference] },
+  ]);
   expect(again.posts).toBe(0);
 });
 

@@ -167,16 +167,4 @@ describe('with a token that cannot list spaces or agents, provision', () => {
     expect(await it.posts()).toHaveLength(2);
     expect(await provision([path, '-q'], it, { env })).toMatchObject({ code: 0, stderr: '' });
   });
-
-  test('posts only the new agent of a changed document', async () => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
-    const env = await it.envFor(['spaces.provision']);
-    await provision([write('a.yaml', manifest('a', ['One']))], it, { env });
-    const ran = await provision([write('a.yaml', manifest('a', ['One', 'Two']))], it, { env });
-    const { results, summary } = ran.json<Answer>();
-    expect(summary).toEqual({ ...SUMMARY, reused: 1 });
-    expect(results[0]?.agents.map(({ status }) => status)).toEqual(['unchanged', 'created']);
-    expect((await it.agents(results[0]?.space_id ?? '')).map(({ name }) => name)).toEqual(['One', 'Two']);
-  });
 });

@@ -30,16 +30,6 @@ test('Variables are replaced, with defaults and escapes, and what is none is nam
   }
 });
 
-test('property: text without "${", and escaped text, stays as it is.', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ' ') }), (text) => {
-      fc.pre(!/\$\$\{/.test(text));
-      const escaped = text.replaceAll('${', () => '$${');
-      expect(interpolate(escaped, () => 'x')).toEqual({ text, faults: [], names: [] });
-    }),
-  );
-});
-
 describe('Variables in a manifest', () => {
   test('are each reported if they are invalid, and the value has no further problems.', () => {
     const text = VALID.replace('Acme', 'x ${A} y ${1x}').replace('Support', '"\\t${C} ${PARTNER_TOKEN}"');
