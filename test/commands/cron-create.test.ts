@@ -210,7 +210,7 @@ jobs:
     expect(again.stdout.match(/"status":"exists"/g)).toHaveLength(3);
     expect(again.stdout.trimEnd().split('\n')).toHaveLength(3);
     const schema = (await run(['cron', 'create', '--schema'])).json();
-    expect(schema).toMatchObject({ title: 'partnerctl cron jobs', anyOf: [{ type: 'array' }, { required: ['jobs'] }] });
+    expect(schema).toMatchObject({ anyOf: [{ type: 'array' }, { required: ['jobs'] }] });
   });
 
   test('exits with 10 if some jobs are blocked, and the table shows which', async () => {

@@ -79,7 +79,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
     const closed = join(at.directory, 'closed');
     mkdirSync(closed, { mode: 0o555 });
     writeFileSync(at.path, '', { mode: isRoot ? 0o644 : 0o444 });
-    const provision = ['provision', write('acme.yaml', manifest('acme'), at.directory)];
+    const provision = ['provision', write('new.yaml', manifest('new'), at.directory)];
     for (const open of [at.directory, copy]) chmodSync(open, 0o755);
     const spaces = await at.service.spaces();
     for (const args of [at.cron.create('daily'), provision]) {

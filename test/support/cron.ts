@@ -73,7 +73,7 @@ interface MadeJob {
 export type Cron = ReturnType<typeof cronOf>;
 
 /** The jobs of a service, and an agent for which they are created. */
-function cronOf(service: Service, agent_id: string) {
+function cronOf(service: Service, agent_id: string, space_id: string) {
   /** The jobs of all agents. The admin API has no faults. */
   const jobs = async (): Promise<readonly MadeJob[]> => (await service.admin('GET', '/cron-jobs')).json.cron_jobs;
   /** The bodies of the POSTs of jobs that arrived. */
@@ -81,6 +81,7 @@ function cronOf(service: Service, agent_id: string) {
     (await service.posts()).filter(({ path }) => path.endsWith(CRON_JOBS)).map(({ body }) => Object(body));
   return {
     agent_id,
+    space_id,
     jobs,
     bodies,
     /** The arguments of a valid `cron create` with this name, with JSON output. */
@@ -104,9 +105,10 @@ function cronOf(service: Service, agent_id: string) {
 
 /** Provisions an agent, and returns a client for its jobs. */
 export async function createCronAgent(service: Service): Promise<Cron> {
-  const { agent_id } = await createChat(service);
+  const agents = [{ template_id: 'tmpl_support', name: 'Support' }];
+  const { json } = await service.partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
   await service.forget();
-  return cronOf(service, agent_id);
+  return cronOf(service, json.agents[0].agent_id, json.space.space_id);
 }
 
 export type CronService = Awaited<ReturnType<typeof startCronService>>;
@@ -189,13 +191,8 @@ export type Schedules = Awaited<ReturnType<typeof schedules>>;
 
 /** Starts a service with an agent, for runs of `cron` commands. */
 export async function schedules() {
-  const service = await startService();
-  const agents = [{ template_id: 'tmpl_support', name: 'Support' }];
-  const { json } = await service.partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
-  const agent: string = json.agents[0].agent_id;
-  const space: string = json.space.space_id;
-  await service.forget();
-  const state = join(tempDirectory(), 'state.jsonl');
+  const { service, cron: ofAgent, path: state } = await startCronService();
+  const { agent_id: agent, space_id: space, make, jobs, bodies } = ofAgent;
   /** Runs `partnerctl cron …` with the state file. */
   const cron = (args: readonly string[], options: RunOptions = {}) =>
     run(['cron', ...withDefaults(['--state', state], args)], {
@@ -203,7 +200,6 @@ export async function schedules() {
       ...options,
       env: { ...service.env, ...options.env },
     });
-  const { make, jobs, bodies } = cronOf(service, agent);
   return {
     ...service,
     ...{ make, jobs, bodies, agent, space, state, cron },
