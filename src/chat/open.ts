@@ -3,8 +3,7 @@ import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import type { ChatContext } from './context.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './follow-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
 import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
 import type { SessionRef } from './session.ts';
@@ -166,7 +165,7 @@ export async function openChat(
 ): Promise<void> {
   const http = await context.http();
   const session = { source_id: await findSource(http, source, context.command), session_id };
-  const places = await openPlaces({ ...context, warn: async (text) => prompt.say(text) }, http);
+  const places = await openPlaces(context, http, async (text) => prompt.say(text));
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);

@@ -171,7 +171,10 @@ export class Places {
   }
 }
 
-/** Opens what this machine keeps of the conversations with a service. @throws UsageError if the address of the state is invalid */
-export async function openPlaces(context: ChatContext, http: Http): Promise<Places> {
-  return new Places(context, dirname(await context.statePath()), http.baseUrl);
+/**
+ * Opens what this machine keeps of the conversations with a service.
+ * @param warn where to say that it cannot be written @throws UsageError if the address of the state is invalid
+ */
+export async function openPlaces(context: ChatContext, http: Http, warn = context.warn): Promise<Places> {
+  return new Places({ redact: context.redact, warn }, dirname(await context.statePath()), http.baseUrl);
 }

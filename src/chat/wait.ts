@@ -3,8 +3,7 @@ import type { Message } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import type { ChatContext } from './context.ts';
-import { Follower } from './follow.ts';
-import type { SessionEvent } from './follow-session.ts';
+import { Follower, type SessionEvent } from './follow.ts';
 import type { SessionRef } from './session.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 

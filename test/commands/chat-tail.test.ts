@@ -86,18 +86,15 @@ describe('what a tail shows', () => {
     expect(ran.stdout).not.toMatch(/[\u001b\u202e]/);
   });
 
-  test('on a terminal: author and text, sanitized', async () => {
+  test('on a terminal: author and text, sanitized; in a pipe, with the time and the ids', async () => {
     const { service, env, of, chat } = await startChat();
     await inject(service, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
-    await inject(service, chat, { text: 'two', role: 'user', session_id: 's2' });
-    const one = await run([...of, '--no-follow', '--color', 'never'], { env, columns: 80 });
-    expect(one.stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
-    const [, second] = [await chat.history(), await chat.history({ session_id: 's2' })];
-    const both = await run([...of, '--session', 's2', '--timestamps', '--no-follow', '-o', 'table'], { env });
-    expect(both.stdout).toContain(`${second[0]?.created_at} [s2] user: two\n`);
-    const cells = await run([...of, '--no-follow', '--color', 'always'], { env });
+    const show = (args: readonly string[], columns?: number) =>
+      run([...of, ...args, '--no-follow', '--color', 'never'], { env, ...(columns && { columns }) });
     const [said] = await chat.history();
-    expect(cells.stdout.split('\t')).toEqual([
+    expect((await show([], 80)).stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
+    expect((await show(['--timestamps', '-o', 'table'])).stdout).toContain(`${said?.created_at} assistant: one\n`);
+    expect((await show([])).stdout.split('\t')).toEqual([
       said?.created_at,
       's1',
       said?.message_id,
@@ -107,24 +104,29 @@ describe('what a tail shows', () => {
   });
 });
 
-describe('a tail writes to stderr', () => {
-  test('that the session does not exist yet', async () => {
-    const problem = { error: { code: 'session_not_found', message: 'There is no such session.' } };
-    const fake = await startFakeService(json(problem, 404));
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
-    const of = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'];
-    const ran = await run(of, { env });
-    expect(ran).toMatchObject({ code: 0, stdout: '' });
-    expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
-    expect((await run([...of, '-q'], { env })).stderr).toBe('');
-    // A 404 that does not mention the session may mean a different path.
-    fake.respond(json({ message: 'Not found.' }, 404));
-    const other = await run(of, { env });
-    expect(other).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('partnerctl contract set messages.history'),
-    });
-  });
+test('a tail says that the session does not exist yet, unless the 404 may mean a different path', async () => {
+  const fake = await startFakeService(json({ error: { code: 'session_not_found' } }, 404));
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
+  const of = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'];
+  const ran = await run(of, { env });
+  expect(ran).toMatchObject({ code: 0, stdout: '' });
+  expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
+  expect((await run([...of, '-q'], { env })).stderr).toBe('');
+  fake.respond(json({ message: 'Not found.' }, 404));
+  const other = await run(of, { env });
+  expect(other).toMatchObject({ code: 4, stderr: expect.stringContaining('partnerctl contract set messages.history') });
+});
+
+test('a tail of several sessions names the session of each message, and remembers its position in each', async () => {
+  const { service, env, of, chat } = await startChat(1);
+  await inject(service, chat, { session_id: 's2', text: 'for s2' });
+  const both = [...of, '--session', 's2', '--no-follow'];
+  const table = await run([...both, '--session', 's1', '-o', 'table'], { env });
+  expect(table.stdout.split('\n').toSorted()).toEqual(['', '[s1] assistant: m1', '[s2] assistant: for s2']);
+  await inject(service, chat, { session_id: 's2', text: 'more' });
+  expect(textsOf((await run([...both, '--resume', '-o', 'json'], { env })).stdout)).toEqual(['more']);
+  await service.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}`, skip: 4 });
+  expect((await run([...of, '--session', 's2'], { env, clock: fastClock() })).code).toBe(3);
 });
 
 describe('a tail exits', () => {

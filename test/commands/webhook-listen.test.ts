@@ -110,20 +110,11 @@ describe('the verification of webhook listen', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  test('takes the secret from a file, and accepts several, one per line', async () => {
-    const file = join(tempDirectory(), 'hook.key');
-    const old = `whsec_${Buffer.from('the old secret, still valid').toString('base64')}`;
-    writeFileSync(file, `${SECRET}\n${old}\n`);
-    const fromFile = await startListening([...STANDARD, '--secret-file', file]);
-    expect(await deliver(fromFile.url, 'a', 'x')).toBe(200);
-    expect(await deliver(fromFile.url, 'b', 'x', old)).toBe(200);
-  });
-
-  test('supports other signature schemes by flags', async () => {
+  test('supports other signature schemes by flags, with one of several secrets in a file', async () => {
     const flags = ['--header', 'X-Signature', '--prefix', 'v0=', '--encoding', 'base64', '--algorithm', 'sha512'];
     const signed = ['--signed-content', 'v0:{timestamp:X-Time}:{id:X-Id}:{body}'];
     const file = join(tempDirectory(), 'hook.key');
-    writeFileSync(file, 'key\n');
+    writeFileSync(file, 'the old one\nkey\n');
     const listening = await startListening(['--verify', 'hmac', ...flags, ...signed, '--secret-file', file]);
     const time = String(Math.floor(Date.now() / 1000));
     const signature = createHmac('sha512', 'key').update(`v0:${time}:id-1:x`).digest('base64');
@@ -135,18 +126,17 @@ describe('the verification of webhook listen', () => {
   });
 
   test('exits with 2 before it listens for an unusable secret, and for flags that are invalid or contradict each other', async () => {
-    const mistakes = [
-      [STANDARD, {}, 'needs the secret'],
-      [STANDARD, { PARTNER_WEBHOOK_SECRET: 'whsec_' }, 'not one of Standard Webhooks'],
-      [['--secret-file', 'x'], {}, '--secret-file needs --verify'],
-      [['--prefix', 'x'], {}, 'need --verify hmac'],
-      [['--verify', 'hmac', '--header', 'x', '--signed-content', '{timestamp}'], {}, '--signed-content has no {body}'],
-      [['--forward-to', 'https://a:b@example.com/'], {}, '--forward-to contains credentials'],
-    ] as const;
-    for (const [args, env, message] of mistakes) {
-      const { code, stdout, stderr } = await run(['webhook', 'listen', ...args], { env });
-      expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain(message);
+    for (const [args, message, secret = ''] of [
+      [STANDARD, 'PARTNER_WEBHOOK_SECRET is empty'],
+      [STANDARD, 'not one of Standard Webhooks', 'whsec_'],
+      [['--prefix', 'x'], 'need --verify hmac'],
+      [['--verify', 'hmac', '--header', 'x', '--signed-content', '{timestamp}'], '--signed-content has no {body}'],
+      [['--forward-to', 'https://a:b@example.com/'], '--forward-to contains credentials'],
+    ] as const) {
+      const { code, stdout, stderr } = await run(['webhook', 'listen', ...args], {
+        env: { PARTNER_WEBHOOK_SECRET: secret },
+      });
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     }
   });
 });
@@ -186,12 +176,12 @@ describe('webhook listen --save', () => {
   test('responds 500 to what cannot be saved, and accepts it when it is delivered again', async () => {
     const directory = tempDirectory();
     const listening = await startListening(['--save', directory]);
+    const send = async () => (await post(listening.url, 'x', { 'webhook-id': 'a' })).status;
     renameSync(directory, `${directory}.away`);
-    expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(500);
+    expect(await send()).toBe(500);
     renameSync(`${directory}.away`, directory);
     expect(listening.stderr()).toContain('Delivery a could not be taken, so the sender got a 500');
-    expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
-    await listening.event(0);
+    expect(await send()).toBe(200);
   });
 });
 
@@ -247,20 +237,13 @@ describe('webhook listen --forward-to', () => {
   });
 });
 
-describe('the end of webhook listen', () => {
-  test('comes with --exit-after once so many deliveries are accepted', async () => {
-    const target = await startReceiver([500, 200]);
-    const listening = await startListening(['--forward-to', target.url, '--exit-after', '2']);
-    const statuses: number[] = [];
-    for (const body of ['one', 'two', 'three']) statuses.push((await post(listening.url, body)).status);
-    expect(statuses).toEqual([500, 200, 200]);
-    expect(await listening.exited).toBe(0);
-    expect(listening.events).toHaveLength(3);
-  });
-
-  test('exits with 11 if --timeout ends before enough deliveries; without --exit-after, the limit is a normal end', async () => {
-    const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
-    expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });
-    expect((await run(['webhook', 'listen', '--timeout', '1s'])).code).toBe(0);
-  });
+test('webhook listen --exit-after ends once so many deliveries are accepted, and with 11 if --timeout ends before', async () => {
+  const target = await startReceiver([500, 200]);
+  const listening = await startListening(['--forward-to', target.url, '--exit-after', '2']);
+  const statuses: number[] = [];
+  for (const body of ['one', 'two', 'three']) statuses.push((await post(listening.url, body)).status);
+  expect(statuses).toEqual([500, 200, 200]);
+  expect(await listening.exited).toBe(0);
+  const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
+  expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });
 });

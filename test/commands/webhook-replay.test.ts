@@ -24,15 +24,8 @@ test('webhook replay sends everything in a directory in order of arrival, with i
   const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
   expect(replayed).toMatchObject({ code: 0, stderr: '' });
   const files = filesIn(directory);
-  expect(replayed.json()).toEqual(
-    files.map((file, index) => ({
-      file,
-      delivery_id: 'abc'.charAt(index),
-      status: 'sent',
-      http_status: 200,
-      error: null,
-    })),
-  );
+  const sent = { status: 'sent', http_status: 200, error: null };
+  expect(replayed.json()).toEqual(files.map((file, index) => ({ file, delivery_id: 'abc'.charAt(index), ...sent })));
   expect(target.received.map(({ body }) => body)).toEqual(['one', 'two', 'three']);
   expect(target.received[0]?.headers['webhook-signature']).toMatch(/^v1,/);
   // A file by either of its two names, once.

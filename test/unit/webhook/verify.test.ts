@@ -36,8 +36,8 @@ function signatureOf({ headers }: SignedDelivery): string {
   return headers.find(([name]) => name === 'Webhook-Signature')?.[1] ?? '';
 }
 
-function judge(delivery: SignedDelivery, secrets: readonly string[] = [SECRET], now = NOW) {
-  return createVerifier(STANDARD_WEBHOOKS, secrets)(delivery, now).verification;
+function judge(delivery: SignedDelivery) {
+  return createVerifier(STANDARD_WEBHOOKS, [SECRET])(delivery, NOW).verification;
 }
 
 describe('Standard Webhooks', () => {
@@ -67,13 +67,10 @@ describe('Standard Webhooks', () => {
   });
 
   test('allows a timestamp to be five minutes off, by the given clock', () => {
-    const at = (ms: number) => judge(signed('x', { at: NOW + ms }));
-    expect(at(-5 * MINUTE)).toBe('verified');
-    expect(at(5 * MINUTE)).toBe('verified');
-    expect(at(-5 * MINUTE - 1000)).toBe('failed');
-    expect(at(5 * MINUTE + 1000)).toBe('failed');
-    const { reason } = createVerifier(STANDARD_WEBHOOKS, [SECRET])(signed('x', { at: 0 }), NOW);
-    expect(reason).toContain('its timestamp is');
+    for (const ms of [-5 * MINUTE, 5 * MINUTE]) expect(judge(signed('x', { at: NOW + ms }))).toBe('verified');
+    for (const ms of [-5 * MINUTE - 1000, 5 * MINUTE + 1000]) {
+      expect(judge(signed('x', { at: NOW + ms }))).toBe('failed');
+    }
   });
 
   test('accepts one valid signature of several, in one header or in two, at any position', () => {
@@ -100,13 +97,12 @@ const GITHUB: Scheme = {
   hasEncodedKeys: false,
 };
 
-function judgeHmac(scheme: Scheme, headers: HeaderList, body: string, now = NOW) {
-  const verify = createVerifier(scheme, ["It's a Secret to Everybody"]);
-  return verify({ headers, body: Buffer.from(body) }, now);
+function judgeHmac(scheme: Scheme, headers: HeaderList, body: string) {
+  return createVerifier(scheme, ["It's a Secret to Everybody"])({ headers, body: Buffer.from(body) }, NOW);
 }
 
-function hmac(text: string, algorithm = 'sha256', encoding: 'hex' | 'base64' = 'hex'): string {
-  return createHmac(algorithm, "It's a Secret to Everybody").update(text).digest(encoding);
+function hmac(text: string): string {
+  return createHmac('sha256', "It's a Secret to Everybody").update(text).digest('hex');
 }
 
 describe('the generic HMAC', () => {
