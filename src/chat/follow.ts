@@ -75,10 +75,10 @@ export class Follower {
   }
 
   /**
-   * Follows one more session: yields each message once, oldest first, until the signal aborts or the time is up or, with `once`,
-   * until everything that exists was read. Failures of the network and the service are outages, not the end.
-   * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most of what the
-   *   service answers; ServiceError or RateLimitError after an outage of `maxOutageMs`
+   * Follows one more session: yields each message once, oldest first, until the signal aborts or the time is up or,
+   * with `once`, until everything was read. Failures of the network and the service are outages, not the end.
+   * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most
+   *   others; ServiceError or RateLimitError after an outage of `maxOutageMs`
    */
   follow(ref: SessionRef, start: FollowStart): Events {
     return new FollowedSession(this, ref, start).events();
@@ -195,7 +195,7 @@ class FollowedSession {
     return fresh;
   }
 
-  /** Reports a page that may not be all, once. @param isFromStart whether the page should reach back to the first message */
+  /** Reports a page that may not be all, once. @param isFromStart whether it should reach back to the first message */
   private *reportGap({ messages, unexplained, mayHideOlder }: HistoryPage, fresh: number, isFromStart: boolean) {
     const isEnough = isFromStart ? messages.length >= this.wanted : messages.length < MIN_FULL_PAGE;
     const isDoubtful = mayHideOlder && !isEnough && fresh === messages.length;

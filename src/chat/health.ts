@@ -4,7 +4,7 @@ import type { PartnerctlError } from '../errors.ts';
 const MIN_FAILURES = 3;
 const MIN_FAILING_MS = 10_000;
 
-/** The failing sessions of a command, as one outage that starts once and ends once. Times in milliseconds since the epoch. */
+/** The failing sessions of a command, as one outage with one start and one end. Times in milliseconds. */
 export class Health {
   private readonly failing = new Map<string, { readonly since: number; readonly count: number }>();
   private reportedSince: number | undefined;
@@ -34,7 +34,7 @@ export class Health {
     if (this.failing.has(session)) this.failing.set(session, { since: now, count: 0 });
   }
 
-  /** Records a complete response, or that a session is not followed anymore. @returns what to report if this ends the outage */
+  /** Records a complete response, or that a session is not followed anymore. @returns the end of an outage */
   succeed(session: string, now: number): { readonly outageMs: number; readonly missed: number } | undefined {
     this.failing.delete(session);
     if (this.failing.size > 0) return undefined;

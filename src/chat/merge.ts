@@ -6,8 +6,8 @@ type Settled<Value> = { readonly source: Source<Value> } & (
 );
 
 /**
- * Yields the values of several generators as they come, each at most one ahead. The consumer may add generators to the list
- * while it reads. If it stops, or if a generator fails, `stop` has to end those that wait.
+ * Yields the values of several generators as they come, each at most one ahead. The consumer may add generators while
+ * it reads. If it stops, or if a generator fails, `stop` has to end those that wait.
  * @throws the first error of a generator
  */
 export async function* merge<Value>(

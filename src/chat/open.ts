@@ -154,8 +154,7 @@ class OpenChat {
 
 /**
  * Opens a conversation at a prompt, until the person leaves.
- * @throws as `findSource`; PartnerctlError if it cannot continue (credentials, balance, --timeout), or if messages were not
- *   sent when the person left
+ * @throws as `findSource`; PartnerctlError if it cannot continue, or if messages were not sent when the person left
  */
 export async function openChat(
   context: ChatContext,

@@ -51,8 +51,8 @@ function readText(path: string): string {
 }
 
 /**
- * What this machine keeps of the conversations with a service, in `chat/` beside the state: ids, and no text. Each session has a
- * file that says where its tail ended. A write that fails is a warning: what was sent or shown stays so.
+ * What this machine keeps of the conversations with a service, in `chat/` beside the state: ids, and no text. A
+ * session has a file that says where its tail ended. A write that fails is a warning: what was sent or shown stays so.
  */
 export class Places {
   private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
@@ -91,8 +91,8 @@ export class Places {
   }
 
   /**
-   * Records that messages were shown. A crash leaves the place before or this one. The file is replaced at first, and then
-   * appended to, which costs a tenth.
+   * Records that messages were shown. A crash leaves the place before or this one. The file is replaced at first, and
+   * then appended to, which costs a tenth.
    */
   async add({ source_id, session_id }: SessionRef, ids: readonly string[]): Promise<void> {
     const path = this.pathOf({ source_id, session_id });
@@ -105,8 +105,8 @@ export class Places {
   }
 
   /**
-   * Returns the message_id of a message that the service acknowledged to `send --rows`; undefined for any other. It saves
-   * requests: what the log lacks is sent again under the same external id, and so registered once.
+   * Returns the message_id of a message that the service acknowledged to `send --rows`; undefined for any other. It
+   * only saves requests: what the log lacks is sent again under the same external id, and so registered once.
    * @throws LocalError if the log cannot be read
    */
   findSent(message: NewMessage): string | undefined {

@@ -10,7 +10,7 @@ import {
 import { formatDuration } from '../platform/clock.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
 
-/** Whether polling on is pointless: always for a token or a balance; for most of what the service says before a first page. */
+/** Whether polling on is pointless: for a token or a balance always, for most answers only before a first page. */
 export function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
   if (error instanceof CredentialsError || error instanceof BalanceError) return true;
   const isPassing = error instanceof RateLimitError || error instanceof NotJsonError || error.info.fromGateway;

@@ -37,8 +37,8 @@ function rowSchema({ source_id, session_id }: RowDefaults) {
 type TypedRow = v.InferOutput<ReturnType<typeof rowSchema>>;
 
 /**
- * The external id of a row that gives none: the same in each run, and another one for each row of the file. It never changes,
- * because a repeat would otherwise send everything again.
+ * The external id of a row that gives none: the same in each run, and another one for each row of the file. It stays
+ * the same in later versions, because a repeat would otherwise send everything again.
  * @param occurrence 1 for the first row with this content, 2 for the second, and so on
  */
 export function deriveExternalId(

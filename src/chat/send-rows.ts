@@ -66,7 +66,7 @@ async function post(http: Http, places: Places, row: Row): Promise<RowResult> {
   }
 }
 
-/** Creates the function that sends the rows of a session one after the other. After a failure, those that follow are not sent. */
+/** Creates the function that sends the rows of a session in order. After a failure, those that follow are not sent. */
 function createSender({ signals }: ChatContext, http: Http, places: Places) {
   /** The line of a failure that all others would have, too. */
   let stoppedAt: number | undefined;
@@ -115,8 +115,7 @@ async function* sendInLanes(send: (rows: readonly Row[]) => Results, rows: reado
 }
 
 /**
- * Checks rows. A repeat sends only what is left, and each row becomes one message however often it is sent, because its external
- * id follows from the row.
+ * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
  * @returns what sends them, or only plans it, with the results as they come
  * @throws InputError that shows the mistakes in the rows, before anything is sent; as `findSource`
  */

@@ -10,8 +10,8 @@ export function sessionKey({ source_id, session_id }: SessionRef): string {
 }
 
 /**
- * Where in a session to begin: with its first message, after a given message, or with the last `count` messages (0: only
- * new ones). `recent` holds the ids that came shortly before `message_id`, oldest first, if an earlier run recorded them.
+ * Where in a session to begin: with its first message, after a message, or with the last `count` messages (0: only new
+ * ones). `recent`: the ids before `message_id`, oldest first, if an earlier run recorded them.
  */
 export type FollowStart =
   | { readonly from: 'start' }

@@ -2,7 +2,7 @@ import { normalizeName } from '../contract/field-names.ts';
 import type { Message } from '../contract/messages.ts';
 import type { FollowStart } from './session.ts';
 
-/** A message may become visible a moment after a later one, so every other poll starts at one that was shown this long ago. */
+/** A message may become visible after a later one, so every other poll starts at one that was shown this long ago. */
 const LAG_MS = 10_000;
 /** So many messages may be read again for that, in a busy session, and of those that existed at the start. */
 const MAX_LAG = 500;
@@ -32,7 +32,7 @@ export function isUnfinished(message: Message): boolean {
 /** What was shown of a session, and after which message to read on. Times in milliseconds since the epoch. */
 export class Shown {
   private readonly ids: Set<string>;
-  /** A message that was shown `LAG_MS` ago, and those after it; oldest first. Undefined stands for the start of the session. */
+  /** A message that was shown `LAG_MS` ago, and those after it, oldest first. Undefined is the start of the session. */
   private recent: readonly { readonly id: string | undefined; readonly at: number }[];
   /** What precedes this message was shown by an earlier run, or its id is forgotten. */
   private oldest: string | undefined;
@@ -51,8 +51,8 @@ export class Shown {
   }
 
   /**
-   * Returns the message to read after; undefined to read from the first one. Some services send no more than a page from there,
-   * so every other poll starts at the newest message.
+   * Returns the message to read after; undefined to read from the first one. Every other poll starts at the newest
+   * message, because some services send no more than a page.
    * @param isDraining whether the response before may have been cut short
    */
   nextCursor(now: number, isDraining: boolean): string | undefined {

@@ -74,9 +74,9 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
 }
 
 /**
- * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message is
- * recorded when the next event is requested: the consumer has written it by then.
- * @throws PartnerctlError as `followSession` does, or if the tail did not end as it should
+ * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message
+ * is recorded when the next event is requested: the consumer has written it by then.
+ * @throws PartnerctlError as `Follower.follow` does, or if the tail did not end as it should
  */
 export async function* tail(
   context: ChatContext,

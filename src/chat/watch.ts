@@ -98,8 +98,7 @@ async function* watchSession(
 
 /**
  * Watches the known sessions, and those that begin meanwhile.
- * @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403 and, with `once`, if the service is out of
- *   reach
+ * @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once`
  */
 export async function* watch(
   context: ChatContext,

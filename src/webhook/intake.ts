@@ -48,8 +48,8 @@ const MAX_REMEMBERED = 100_000;
 const NOT_FORWARDED = { forwarded: null, forwardStatus: null, saved: null };
 
 /**
- * Creates the function that handles each request: it verifies a delivery, drops repeats, saves it, forwards it once, and returns
- * the status for the sender, which is the target's. The sender's repeats are the queue: what the target did not accept comes again.
+ * Creates the function that handles each request: it verifies a delivery, drops repeats, saves it, forwards it once,
+ * and returns the status of the target for the sender, whose repeats are the queue: what was not accepted comes again.
  */
 export function createIntake(
   { clock, abortSignal, redact, notice, warn }: IntakeContext,

@@ -16,7 +16,7 @@ interface SendResult {
 
 /** The program that deliveries are forwarded to. */
 export interface Target {
-  /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Does not follow redirects. */
+  /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Follows no redirect. */
   send(delivery: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult>;
   /** Ends the requests that are under way, too. */
   close(): Promise<void>;

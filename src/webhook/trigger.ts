@@ -66,8 +66,8 @@ function toError(status: number, body: unknown): PartnerctlError {
 
 /**
  * Calls the admin API of a sandbox once.
- * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other status; ServiceError for a sandbox that
- *   cannot be reached; the signal's reason
+ * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other status; ServiceError if it does not
+ *   respond; the signal's reason
  */
 async function callSandbox(env: Environment, path: string, signal: AbortSignal, message?: object): Promise<unknown> {
   const { url, key } = findSandbox(env);
@@ -90,8 +90,8 @@ async function callSandbox(env: Environment, path: string, signal: AbortSignal, 
 }
 
 /**
- * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds. A delivery to `to` is signed with
- * PARTNER_WEBHOOK_SECRET, if it is set.
+ * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds. A delivery to `to` is signed
+ * with PARTNER_WEBHOOK_SECRET, if it is set.
  * @throws UsageError if the environment names no sandbox; else as `callSandbox`
  */
 export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {

@@ -21,7 +21,7 @@ async function say(it: Service, { source_id }: Chat, session_id: string, role: s
 
 const START = Date.UTC(2026, 0, 1);
 
-/** Two agents of two spaces; this machine has recorded the sessions `anna`, `ben`, and `empty` of one, and `zoe` of the other. */
+/** Two agents of two spaces. This machine knows `anna`, `ben`, and `empty` of one, and `zoe` of the other. */
 async function knownConversations() {
   let now = START;
   const it = await service({ now: () => now });
