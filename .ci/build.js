@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 
 /*
- * Bundles the program into dist/. Every library is bundled as published. Start-up time is felt at every call: CommonJS, because
- * the loader of ES modules alone takes a quarter of a bare start, and what a command does not need stays in chunks of its own.
+ * Bundles the program into dist/, every library as published. Start-up time is felt at every call: CommonJS, because the
+ * loader of ES modules takes a quarter of a bare start, and what a command does not need stays in chunks of its own.
  */
 
 await rm('dist', { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 
-/* The tour of `npm start`: commands as one types them, in a shell, with real requests to a sandbox that ends with the tour. */
+/* The tour of `npm start`: commands as one types them, with real requests to a sandbox that ends with the tour. */
 
 const MANIFEST = `external_space_id: acme-001
 space: { name: Acme, description: Support for Acme, is_org_wide: false }
@@ -21,7 +21,7 @@ agents:
 const CREATE_JOB =
   "partnerctl cron create --agent name:Support --space ext:acme-001 --name daily --instructions 'Summarize the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin";
 
-/** The commands in order. The output of one with `saveAs` is kept in that variable; one with `inBackground` ends during the next. */
+/** The commands in order. `saveAs` keeps the output in a variable; one with `inBackground` ends during the next. */
 const STEPS = [
   { comment: 'Check the manifest; nothing is sent.', line: 'partnerctl provision acme.yaml --check' },
   { comment: 'Show what would be done.', line: 'partnerctl provision acme.yaml --dry-run' },

@@ -127,7 +127,7 @@ export class ShapeError extends PartnerctlError {
   readonly exitCode = EXIT.service;
 }
 
-/** The response is not JSON, usually because a gateway replaced it or cut it off. Says nothing about the service's API. */
+/** The response is not JSON: a gateway replaced it or cut it off. Says nothing about the service's API. */
 export class NotJsonError extends ShapeError {}
 
 /** A successful response without a body. Some services send it in place of an empty list. */

@@ -14,8 +14,8 @@ function openStdin(): typeof process.stdin {
 }
 
 /**
- * Creates the function that exits. On exit, Node resets the terminal, and crashes if the terminal is gone. In that case, ends
- * the process by a signal instead, which a shell also reports as exit code 129.
+ * Creates the function that exits. On exit, Node resets the terminal, and crashes if the terminal is gone. In that
+ * case, ends the process by a signal instead, which a shell also reports as exit code 129.
  */
 function createExit(): (code: number) => never {
   const { isatty } = process.getBuiltinModule('node:tty');

@@ -52,7 +52,7 @@ export interface Context extends Pick<RuntimeDeps, 'io' | 'terminal' | 'env' | '
   /** Writes `warning: ` and a text to stderr, even with --quiet. */
   warn(text: string): Promise<void>;
   /**
-   * Formats a command line of this program to paste into a shell, with the global options that select service and state.
+   * Formats a command line to paste into a shell, with the global options that select service and state.
    * @param operands the last arguments; they may start with `-`
    */
   command(words: readonly string[], operands?: readonly string[]): string;

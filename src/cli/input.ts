@@ -23,8 +23,8 @@ export function parseTextArgument(text: string): TextSource {
 /**
  * Reads a text. Does not change its line endings.
  * @param what the subject of the error messages: `message`
- * @throws UsageError if the token comes from standard input too; InputError if the text cannot be read, is not UTF-8, or is
- * empty and may not be; the signal's reason if the signal aborts
+ * @throws UsageError as `refuseTokenOnStdin`; InputError if the text cannot be read, is not UTF-8, or is empty and may
+ * not be; the signal's reason
  */
 export async function readText(
   { flags, io, abortSignal: signal }: Pick<Context, 'flags' | 'io' | 'abortSignal'>,

@@ -13,7 +13,7 @@ interface LoginOptions {
   readonly protect?: boolean;
 }
 
-/** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
+/** Chooses the first source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
   const { flags, env, io, isInteractive, notice } = context;
   const replaceHint = 'Run the command again with a valid token.';
@@ -36,7 +36,7 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-/** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
+/** The base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
   const { flags, env, isInteractive } = context;
   if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
@@ -66,8 +66,7 @@ async function verify(context: Context, baseUrl: string, token: string, source: 
 
 /**
  * Stores the service and the token in a profile, after one call that verifies them.
- * @throws UsageError if the service or the token is missing; CredentialsError if the service rejects the token; the other
- * errors of the call
+ * @throws UsageError if the service or the token is missing; CredentialsError if the service rejects the token
  */
 export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
   const { flags, env, io, config, abortSignal: signal } = context;

@@ -88,7 +88,7 @@ function strictParser(option: Option, onProblem: (problem: UsageError) => void) 
 
 /**
  * Makes the options of a command strict: commander would let a second value replace the first.
- * @param onProblem receives a UsageError that names the option; parsing goes on, so that -o is known when it is reported
+ * @param onProblem receives the UsageError; parsing goes on, so that -o is known when it is reported
  */
 export function checkOptionValues(command: CommandUnknownOpts, onProblem: (problem: UsageError) => void): void {
   for (const option of command.options) {

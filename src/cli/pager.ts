@@ -4,15 +4,15 @@ import { countScreenLines } from '../output/wrap.ts';
 import type { Environment, Sink } from '../platform/io.ts';
 import type { Context } from './context.ts';
 
-/** Whether a text for a terminal goes through the pager: it is longer than the terminal, and PAGER does not turn it off. */
+/** Whether a text is longer than the terminal, and PAGER does not turn paging off. */
 function isPaged(text: string, { rows, columns }: Sink, { PAGER, CI, TERM }: Environment): boolean {
   if (rows === undefined || CI || TERM === 'dumb') return false;
   return !/^\s*(?:cat\s*)?$/.test(PAGER ?? 'less') && countScreenLines(text, columns) >= rows;
 }
 
 /**
- * Writes a complete text to a terminal. One that is longer than the terminal goes through the pager from PAGER, else `less`,
- * until the user leaves it.
+ * Writes a complete text to a terminal. One that is longer than the terminal goes through the pager from PAGER, else
+ * `less`, until the user leaves it.
  */
 export async function writePaged(text: string, stdout: Sink, { env, signals }: Context): Promise<void> {
   if (signals.interrupt.aborted || !isPaged(text, stdout, env)) return stdout.write(text);
@@ -22,7 +22,7 @@ export async function writePaged(text: string, stdout: Sink, { env, signals }: C
     input: text,
     stdio: ['pipe', 'inherit', 'inherit'],
     // Like git: exit if the text fits on the screen, show colors, and leave the text on the screen afterwards.
-    env: { LESS: 'FRX', LV: '-c', ...env },
+    env: { LESS: 'FRX', ...env },
     shell: env.PAGER !== undefined,
   });
   await setImmediate();

@@ -66,7 +66,7 @@ export async function confirm(context: Context, question: string): Promise<boole
   return ask(context, (streams) => confirm(prompt, streams));
 }
 
-/** As `Context.confirmWrite`. Does nothing if service and token come from flags or the environment: no profile is in use then. */
+/** As `Context.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
 export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
   if (namesServiceAndToken(flags, env)) return;

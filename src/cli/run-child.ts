@@ -6,8 +6,7 @@ import type { Context } from './context.ts';
 /**
  * Runs a child process that shares our stdin, stdout, and stderr. Forwards our signals to it, and ends it at --timeout.
  * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
- * @throws UsageError if the command cannot be started; LocalError at --timeout; InterruptedError if a signal arrives before
- * the child starts
+ * @throws UsageError if the command cannot be started; LocalError at --timeout; InterruptedError
  */
 export async function runChild(
   { io, signals, abortSignal }: Pick<Context, 'io' | 'signals' | 'abortSignal'>,
@@ -16,9 +15,6 @@ export async function runChild(
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
-  // Do not start the child if a signal arrived during the setup. Node delivers signals at the end of a turn of its event loop.
-  await new Promise(setImmediate);
-  abortSignal.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env, signal: abortSignal });
   const release = signals.takeOver((signal) => {
     // The terminal also sends Ctrl-C to the child. Many programs treat a second one as "quit immediately".

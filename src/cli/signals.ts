@@ -20,8 +20,8 @@ interface SignalSource {
 }
 
 /**
- * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal is gone). The first signal aborts `interrupt`; another Ctrl-C
- * or SIGTERM exits immediately. Ignores another SIGHUP, because the system and the shell each send one.
+ * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal is gone). The first signal aborts `interrupt`; another
+ * Ctrl-C or SIGTERM exits immediately. Ignores another SIGHUP, because the system and the shell each send one.
  */
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();

@@ -38,12 +38,6 @@ function unknownCommand(parent: CommandUnknownOpts): UsageError {
 function unknownOption(command: CommandUnknownOpts): UsageError {
   const typed = command.args.find((word) => /^-[^\d]/.test(word)) ?? '';
   const [flag = ''] = typed.split('=');
-  if (flag === '--token') {
-    return new UsageError('There is no --token option.', {
-      why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
-      hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
-    });
-  }
   const names = lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   if (names.includes(flag)) return new UsageError(`${flag} takes no value.`, { hint: helpHint(command) });
   const near = didYouMean(flag, names) || 'Put -- before an argument that begins with a hyphen. ';

@@ -39,13 +39,9 @@ describe('annotations in GitHub Actions', () => {
     ]);
     expect(ran.stderr).toContain('error: Invalid input; nothing was sent.');
     expect(await it.received()).toEqual([]);
-  });
-
-  test('do not mix with the error object of -o json', async () => {
-    const it = await service();
-    const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
-    const json = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
-    expect(Object(JSON.parse(json.stderr)).error.details.problems[0]).toMatchObject({ line: 5 });
+    // They do not mix with the error object.
+    const scripted = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
+    expect(Object(JSON.parse(scripted.stderr)).error.details.problems[0]).toMatchObject({ line: 5 });
   });
 
   test('show jobs of files that failed', async () => {

@@ -7,8 +7,8 @@ import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
 /*
- * The output in a terminal of 80 columns. Look at each screen before you accept a change of its snapshot: the important parts
- * must be visible.
+ * The output in a terminal of 80 columns. Look at each screen before you accept a change of its snapshot: the
+ * important parts must be visible.
  */
 
 const NOW = Date.UTC(2026, 0, 5, 10, 20, 50);

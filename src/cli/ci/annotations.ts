@@ -20,8 +20,7 @@ export function isGitHubActions(env: Environment): boolean {
 }
 
 /**
- * Keeps GitHub Actions from running text as a workflow command: escapes `::` at the start of a line (`\x3a:`), and `##[`
- * anywhere (`\x23#[`).
+ * Keeps GitHub Actions from running text as a workflow command: escapes `::` at the start of a line, and `##[` anywhere.
  */
 export function escapeWorkflowCommands(text: string): string {
   return text.replace(/^([^\S\r\n]*):(?=:)/gm, '$1\\x3a').replace(/#(?=#\[)/g, '\\x23');

@@ -14,8 +14,8 @@ export interface SummaryOptions {
 }
 
 /**
- * Finds the file for the summary, and how to open it: `a` for the file of GitHub Actions, which collects what commands append,
- * even without a flag.
+ * Finds the file for the summary, and how to open it: `a` for that of GitHub Actions, which collects what commands
+ * append, even without a flag.
  * @throws UsageError if --summary has no file
  */
 function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environment) {

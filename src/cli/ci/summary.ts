@@ -35,7 +35,7 @@ function itemLines(item: CiItem): readonly string[] {
 }
 
 /**
- * Formats the summary of a run as Markdown: the counts, then the items, failed ones first. Escapes text from services and files.
+ * Formats the summary of a run as Markdown: the counts, then the items, failed ones first. Escapes all texts.
  * @param redact replaces secrets in a text
  */
 export function formatSummary(
