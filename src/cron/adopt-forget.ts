@@ -17,7 +17,7 @@ export type ChangeContext = Pick<
 >;
 export type ForgetContext = ChangeContext & Pick<CronContext, 'http' | 'baseUrl'>;
 
-/** Waits until others can no longer create the job. @param skipUnknown whether not to wait for requests that were sent */
+/** Waits until others can no longer create the job. @param skipUnknown whether their requests are known to be sent */
 async function waitForOwners(context: ChangeContext, { open }: JobStanding, skipUnknown: boolean): Promise<void> {
   const { clock, abortSignal: signal, progress } = context;
   const log = await context.log();
@@ -79,7 +79,7 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
 /**
  * Records a job of the service as the selected job; without a selection, as the one that the list shows.
  * @param yes whether to do so without asking
- * @throws as `adoptJob`; NotFoundError if the service does not list it; UsageError if the list does not tell what job it is
+ * @throws as `adoptJob`; NotFoundError if it is not listed; UsageError if the list does not tell what job it is
  */
 export async function adopt(
   context: CronContext,
@@ -107,8 +107,8 @@ export async function adopt(
  * Records a job of the service as the job of this agent and name.
  * @param options `listed` the job as the service lists it; undefined if the list cannot be read
  * @returns its key and what was recorded
- * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError if the state cannot be read
- *   or written
+ * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError if the state cannot be
+ *   read or written
  */
 export async function adoptJob(
   context: ChangeContext,
@@ -142,8 +142,8 @@ export async function adoptJob(
  * Removes a job from the state, so that it can be created again. The job at the service stays.
  * @param selection the job, or its key or id
  * @param yes whether to do so without asking
- * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError if the state cannot
- *   be read or written
+ * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError if the state
+ *   cannot be read or written
  */
 export async function forget(context: ForgetContext, selection: JobSelection | undefined, yes: boolean) {
   if (!selection) throw unnamedError(context);
@@ -157,7 +157,7 @@ export async function forget(context: ForgetContext, selection: JobSelection | u
   const standing = standingOf(all, key);
   const job = dataOf(standing);
   if (!job) throw unknownJobError(context, isTyped ? selection : JSON.stringify(selection.name));
-  // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
+  // A lost request may still create its job, and the service may list it later: the next run would create another.
   await waitForOwners(context, standing, false);
   const ids = standing.objects.map(({ object }) => object).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;

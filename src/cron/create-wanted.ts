@@ -56,8 +56,9 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
   const { clock, abortSignal: signal, command, warn, progress } = context;
   const warned = new Set<string>();
   const warnOnce = async (topic: string, text: string): Promise<void> => {
-    if (!warned.has(topic)) await warn(text);
+    if (warned.has(topic)) return;
     warned.add(topic);
+    await warn(text);
   };
   const describe = createScheduleDescriber(clock);
   const lists = new JobLists({
@@ -76,6 +77,7 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
       warnOnce('list', `Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
   };
+
   /** Creates the jobs, and yields each result as soon as it is known. */
   async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
     for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {

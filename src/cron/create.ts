@@ -152,7 +152,7 @@ class CreateRun {
     });
   }
 
-  /** Decides about jobs. @param list undefined to decide by the log alone @returns those to create, or to read the list for */
+  /** @param list undefined to decide by the log alone @returns the jobs to create, or to read the list for */
   private async decideAll<Each extends Wanted>(
     wanted: readonly Each[],
     { all, recorded, open }: LogView,

@@ -72,7 +72,7 @@ function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: Rec
   return { kind: 'settled', outcome: outcome('exists', { cron_job_id, isScheduleUnknown }) };
 }
 
-/** The ids of listed jobs with this name whose agent is not shown, and that no record or open reservation accounts for. */
+/** The ids of listed jobs of this name, without an agent, that no record or open reservation accounts for. */
 function unexplained({ job, key, recorded, open }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
   const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.

@@ -17,9 +17,9 @@ function createTimeFormat(timeZone: string): (time: Date) => string {
 }
 
 /**
- * The next runs of a schedule. When clocks change, croner's rules apply, which are close to those of Vixie cron: one time
- * per day runs right after a gap, and once if it exists twice; others follow the clock. The schedule is normalized, so that
- * its meaning decides, not how it is written.
+ * The next runs of a schedule. When clocks change, croner's rules apply, which are close to those of Vixie cron: one
+ * time per day runs right after a gap, and once if it exists twice; others follow the clock. The schedule is
+ * normalized, so that its meaning decides, not how it is written.
  * @param after milliseconds since 1970; a run at exactly this time is excluded
  * @returns ISO 8601 with the zone's offset at that time
  * @throws ScheduleError if the schedule cannot be read
@@ -47,7 +47,7 @@ export interface ScheduleTexts {
 
 export type DescribeSchedule = (schedule: CronSchedule) => Promise<ScheduleTexts>;
 
-/** Returns a function that describes schedules, each once: jobs share schedules, and finding the next runs takes long. */
+/** Returns a function that describes each schedule once: jobs share schedules, and finding the next runs takes long. */
 export function createScheduleDescriber(clock: Pick<Clock, 'now'>): DescribeSchedule {
   const known = new Map<string, Promise<ScheduleTexts>>();
   const describe = async (schedule: CronSchedule, now: number): Promise<ScheduleTexts> => ({

@@ -62,8 +62,8 @@ function readAgent(document: YamlDocument, job: Job, path: Path, defaults: Parti
 const MANIFEST = { key: 'external_space_id', hint: 'a manifest is for: partnerctl provision' };
 
 /**
- * Parses and checks files of jobs. A document is a list of jobs, or `{ jobs: […] }` with `agent`, `space` and `timezone` as
- * defaults beside the list.
+ * Parses and checks files of jobs. A document is a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
+ * `timezone` as defaults beside the list.
  * @param lookup returns the value of an environment variable; undefined if it is not set
  * @returns the jobs in order, and the problems. Nothing may be sent while there is a problem
  */

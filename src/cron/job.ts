@@ -61,7 +61,7 @@ export type JobStanding = Standing<JobData>;
 
 const KEY_LENGTH = 24;
 
-/** JSON separates the parts unambiguously, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
+/** JSON separates the parts, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
 function sha256(value: unknown): string {
   return hash('sha256', JSON.stringify(value), 'hex');
 }
@@ -99,7 +99,7 @@ export function recordedIds(records: readonly LogRecord[], origin: string): Read
   return new Set(created.flatMap(({ object }) => (typeof object === 'string' ? [object] : [])));
 }
 
-/** Whether the agent and the name of a listed job are these; `maybe` if the service does not say which agent runs it. */
+/** Whether the agent and the name of a listed job are these; `maybe` if the list does not say which agent runs it. */
 export function matchIdentity(
   listed: Pick<ListedCronJob, 'agent_id' | 'agent_text' | 'name'>,
   agentId: string,
@@ -123,8 +123,8 @@ export function instructionsHash(text: string): string {
 }
 
 /**
- * SHA-256 of what a job does and when, in hexadecimal, the same on every version of Node.js. Equal hashes mean equal content;
- * two names of one time zone give different ones.
+ * SHA-256 of what a job does and when, in hexadecimal, the same on every version of Node.js. Equal hashes mean equal
+ * content; two names of one time zone give different ones.
  * @throws ScheduleError if the schedule cannot be read
  */
 export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
@@ -160,7 +160,7 @@ function hashOf({ instructions, instructions_hash }: Content): string | undefine
 }
 
 /**
- * Finds the fields in which two jobs differ in meaning. What is missing or cannot be read in one of them does not differ.
+ * Finds the fields in which two jobs differ in meaning. What is missing or unreadable in one of them does not differ.
  * @returns each field with both texts as written
  */
 export function findDifferences(before: Content, after: Content): CronDifference[] {

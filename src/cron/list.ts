@@ -24,8 +24,9 @@ export interface JobRow {
   readonly description: string | undefined;
   readonly next: string | undefined;
   /**
-   * `recorded`: the service lists it, and the state has it. `unrecorded`: the state does not have it. `gone`: the service no
-   * longer lists it. `unlisted`: recorded so recently that the service may list it later. `unknown`: it may have been created.
+   * `recorded`: the service lists it, and the state has it. `unrecorded`: the state does not have it. `gone`: the
+   * service no longer lists it. `unlisted`: recorded so recently that the service may list it later. `unknown`: it may
+   * have been created.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown';
   /** Its key in the state; undefined if the state does not have it. */

@@ -11,8 +11,8 @@ import type { CronDifference, CronJob } from './job.ts';
 /** The outcome of creating a job. */
 export interface JobOutcome {
   /**
-   * `adopted`: the service has the job, but the state had no record of it. `unknown`: it may have been created. `skipped`: nothing
-   * was sent, because an earlier failure or an interruption ended the run.
+   * `adopted`: the service has the job, but the state had no record of it. `unknown`: it may have been created.
+   * `skipped`: nothing was sent, because an earlier failure or an interruption ended the run.
    */
   readonly status: 'created' | 'exists' | 'adopted' | 'blocked' | 'unknown' | 'failed' | 'planned' | 'skipped';
   readonly cron_job_id: string | null;
@@ -141,7 +141,7 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
   });
 }
 
-/** A job that exists, although it could not be recorded: only this message knows its id. @param why the failure of the state */
+/** A job that was created but not recorded: only this message knows its id. @param why the failure of the state */
 export function unrecorded(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
   const info = {
     why: why instanceof PartnerctlError ? [why.message, why.info.why].filter(Boolean).join('\n') : String(why),

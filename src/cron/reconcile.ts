@@ -10,8 +10,8 @@ import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 /**
- * Finds the job that a request created whose response was lost: the one job of this agent and name that is not recorded and
- * was not there before. Never guesses among several.
+ * Finds the job that a request created whose response was lost: the one job of this agent and name that is not recorded
+ * and was not there before. Never guesses among several.
  * @param open all open reservations
  * @param recorded ids of jobs that other requests created
  * @returns the id of the one that it is, or else of all that it may be
@@ -55,8 +55,8 @@ interface StateDeps {
 }
 
 /**
- * Looks for the jobs of reservations that are still open in a list, and adopts those that are certain; the others stay unknown.
- * Reads the log after the list: every listed job was reserved before it was created.
+ * Looks for the jobs of reservations that are still open in a list, and adopts those that are certain; the others stay
+ * unknown. Reads the log after the list: every listed job was reserved before it was created.
  */
 async function matchListed(
   { log, origin }: StateDeps,
@@ -94,8 +94,8 @@ export interface ReconcileDeps extends StateDeps {
 }
 
 /**
- * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
- * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
+ * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does
+ * not explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
  * @returns the outcome of each that was open; those that stay open are `unknown`
  * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */

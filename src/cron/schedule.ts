@@ -20,7 +20,7 @@ export type ScheduleParts = { readonly [Part in SchedulePart]?: string | undefin
 
 export const SCHEDULE_PARTS = ['minute', 'hour', 'day_of_week', 'timezone'] as const;
 
-/** A schedule that is invalid or that the service does not support. The message follows the name of the value, and quotes it. */
+/** A schedule that is invalid or not supported by the service. The message follows the name of the value. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
   readonly hint: string;
@@ -117,8 +117,8 @@ export function normalizeFields(fields: CronFields): CronFields {
 }
 
 /**
- * Parses a cron expression of five fields, or a short form such as `@daily`. The day of the month and the month must be `*`:
- * the service's schedule does not have them (spec §2).
+ * Parses a cron expression of five fields, or a short form such as `@daily`. The day of the month and the month must be
+ * `*`: the service's schedule does not have them (spec §2).
  * @throws ScheduleError
  */
 export function parseExpression(text: string): CronFields {
@@ -156,8 +156,8 @@ function resolveZone(name: string): string | undefined {
 }
 
 /**
- * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata` stay as
- * typed, so that the service gets the name that the user knows.
+ * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata`
+ * stay as typed, so that the service gets the name that the user knows.
  * @throws ScheduleError for an offset, an abbreviation, or a name that this Node.js does not know
  */
 export function parseTimezone(text: string): string {
@@ -190,8 +190,8 @@ export function completeSchedule(parts: ScheduleParts | null | undefined): CronS
 }
 
 /**
- * Normalizes a part of a schedule so that equal meanings give equal texts. Compare only within one run: the name of a time
- * zone is that of this version of Node.js.
+ * Normalizes a part of a schedule so that equal meanings give equal texts. Compare only within one run: the name of a
+ * time zone is that of this version of Node.js.
  * @returns undefined if it cannot be read
  */
 export function normalizePart(part: SchedulePart, text: string): string | undefined {

@@ -68,17 +68,8 @@ describe('cron reconcile', () => {
     expect(ran.code).toBe(9);
     expect(ran.json()).toMatchObject([{ status: 'unknown', candidates: [expect.any(String), twin] }]);
     expect(ran.error().hint).toMatch(/partnerctl cron adopt.*not created.*partnerctl cron forget/s);
-    const adopted = await service.cron([
-      'adopt',
-      twin,
-      '--agent',
-      service.agent,
-      '--name',
-      'daily',
-      '--yes',
-      '-o',
-      'json',
-    ]);
+    const named = ['--agent', service.agent, '--name', 'daily'];
+    const adopted = await service.cron(['adopt', twin, ...named, '--yes', '-o', 'json']);
     expect(adopted.json()).toMatchObject({ status: 'adopted', cron_job_id: twin });
     expect(await service.cron(['reconcile'])).toMatchObject({ code: 0, stdout: '' });
   });

@@ -19,8 +19,8 @@ import { decode, type LogRecord } from '../../../src/state/record.ts';
 import { standingOf, standings } from '../../../src/state/standing.ts';
 
 /*
- * The engine that creates jobs, as the model sees it. Of the model's files, only this one imports the product: another engine
- * needs another one of these, and neither another world nor other scenarios.
+ * The engine that creates jobs, as the model sees it. Of the model's files, only this one imports the product: another
+ * engine needs another one of these, and neither another world nor other scenarios.
  */
 
 export type { CreatedJob, CronJob, LogRecord, SendOptions };

@@ -26,10 +26,8 @@ function jobOf({ key, content }: Which): CronJob {
 type Event =
   | ({ readonly kind: 'create'; readonly ensure: boolean } & Which & Fate)
   | ({ readonly kind: 'reconcile'; readonly assume: boolean } & Fate)
-  /** A user who knows which job it is adopts it. */
-  | ({ readonly kind: 'adopt' } & Pick<Which, 'key'> & Fate)
-  /** A user who knows that there is none forgets it. */
-  | ({ readonly kind: 'forget' } & Pick<Which, 'key'> & Fate)
+  /** A user who knows which job it is adopts it; one who knows that there is none forgets it. */
+  | ({ readonly kind: 'adopt' | 'forget' } & Pick<Which, 'key'> & Fate)
   | ({ readonly kind: 'remove' } & Pick<Which, 'key'>)
   | { readonly kind: 'pass'; readonly ms: number };
 

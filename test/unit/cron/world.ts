@@ -16,12 +16,12 @@ import {
 const TRANSIT_MS = 4_000;
 const UNLISTED_MS = 4_000;
 
-/** How an append ends: `out` and `in` fail without and with the record in the file; a number is the share that is written. */
+/** How an append ends: `out` and `in` fail, without and with the record in the file; a number is the share written. */
 export type AppendFate = 'ok' | 'out' | 'in' | number;
 
 /**
- * How a POST ends. `lost`: the job is created, the response lost. `vanished`: the request never arrives. `broken`: the job is
- * created, the response is a 502.
+ * How a POST ends. `lost`: the job is created, the response lost. `vanished`: the request never arrives. `broken`: the
+ * job is created, the response is a 502.
  */
 export type PostFate = 'answered' | 'lost' | 'vanished' | 'broken' | 'refused' | 'unsent';
 
@@ -66,8 +66,8 @@ class SharedFile {
 }
 
 /**
- * A service that creates a job for each POST, processes that share files and a clock, and everything that can go wrong between
- * them. The scheduler decides which process runs next.
+ * A service that creates a job for each POST, processes that share files and a clock, and everything that can go wrong
+ * between them. The scheduler decides which process runs next.
  */
 export class World {
   now = Date.parse('2026-03-02T09:00:00Z');
