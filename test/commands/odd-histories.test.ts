@@ -61,19 +61,3 @@ test('a history whose times and ids tell nothing of its order is shown as it is,
   expect(ids).toEqual(['b', 'c', 'a']);
   expect(stderr).toMatch(/^warning: The order of the messages is not known.*\n$/);
 });
-
-test('links that leave out the parameters of the request lead to no message of another session', async () => {
-  const server = await historyServer();
-  server.add('other', 9);
-  server.add('s', 7);
-  server.behave(({ json, url, session, after }) => {
-    const all = session === '' ? [...server.sessions.values()].flat() : (server.sessions.get(session) ?? []);
-    const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
-    const page = Number(url.searchParams.get('page') ?? 1);
-    const next = page * 2 < rest.length ? `${url.pathname}?page=${page + 1}` : null;
-    json(200, { results: rest.slice((page - 1) * 2, page * 2), next });
-  });
-  await expectWhole(server, 0, 6);
-  await expectWhole(server, 2, 6, '--after', 's-1');
-  expect(server.requests.every(({ session }) => session === 's')).toBe(true);
-});

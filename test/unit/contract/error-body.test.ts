@@ -9,7 +9,6 @@ describe('the body of an error', () => {
       { Code: 'c', Message: 'm' },
       { code: 'c', message: 'm' },
     ],
-    [{ error: 'invalid_token', error_description: 'm' }, { message: 'm' }],
     [
       { type: '/problems/quota', title: 'Bad', status: 400, detail: 'm' },
       { code: '/problems/quota', message: 'm' },
@@ -19,7 +18,6 @@ describe('the body of an error', () => {
   });
 
   it.each([
-    [{ errors: [{ field: 'name', message: 'is empty' }] }, 'name', 'is empty'],
     [{ name: ['is empty', 'is short'] }, 'name', 'is empty is short'],
     [{ detail: [{ loc: ['body', 'agents', 0, 'name'], msg: 'missing' }] }, 'body.agents[0].name', 'missing'],
     [{ errors: [{ detail: 'm', source: { pointer: '/data/name' } }] }, '/data/name', 'm'],

@@ -35,12 +35,12 @@ function refusalOf(read: () => unknown): UnknownShape {
 }
 
 describe('the command for a missing id', () => {
-  it.each<[FieldLeaf, JsonObject, string]>([
-    ['space.id', { key: 'k1', external_space_id: 'e1', name: 'Acme' }, 'key'],
-    ['space.external_space_id', { customerRef: 'acme-1', name: 'Acme' }, 'customerRef'],
-  ])('of %s names the suspicious field that is nested least: %j', (leaf, object, value) => {
-    expect(refusalOf(() => fieldsFor(leaf, object).readId(leaf)).fix).toEqual({ leaf, value });
-  });
+  it.each<[FieldLeaf, JsonObject, string]>([['space.id', { key: 'k1', external_space_id: 'e1', name: 'Acme' }, 'key']])(
+    'of %s names the suspicious field that is nested least: %j',
+    (leaf, object, value) => {
+      expect(refusalOf(() => fieldsFor(leaf, object).readId(leaf)).fix).toEqual({ leaf, value });
+    },
+  );
 
   it("never names another resource's id, and shows keys and types", () => {
     const object = { requestId: 'r1', operation_id: 'op1', agent_id: 'a1', name: 'secret' };
@@ -75,7 +75,7 @@ describe('a field', () => {
     (name: string) => name.replaceAll('_', '-'),
     (name: string) => name.toUpperCase(),
   ];
-  const leaves: readonly FieldLeaf[] = ['space.external_space_id', 'agent.template_id', 'message.created_at'];
+  const leaves: readonly FieldLeaf[] = ['space.external_space_id', 'message.created_at'];
 
   it('property: is recognized in every spelling, and rejected if two disagree', () => {
     const text = fc.string({ minLength: 1 });

@@ -60,13 +60,6 @@ describe('a page', () => {
     expect(read([], { page: { headers } })).toEqual(expected);
     expect(read([], { page: { nextLink: '?page=2' } })).toEqual(['header:link=?page=2']);
   });
-
-  it('is counted on from the one before it, under the parameter that worked', () => {
-    const afterStep = (step: Progress['step']) => ({ progress: { step, pages: 2, items: 4 } });
-    expect(read({ total: 5 }, afterStep({ kind: 'page', parameter: 'page', value: 2 }))).toEqual(['page:page=3']);
-    const token = { kind: 'token', path: 'next_cursor', parameter: 'after', value: 'a' } as const;
-    expect(read({ next_cursor: 'b' }, afterStep(token))).toEqual(['token:next_cursor:after=b']);
-  });
 });
 
 describe('a page of a session', () => {

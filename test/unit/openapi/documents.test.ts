@@ -87,14 +87,6 @@ test('What a document leaves open says nothing about its parts, even within an o
     expect(await read(job(schedule, { additionalProperties: false }))).toEqual({ changes: {}, questions: [] });
 });
 
-test('A closed object has no type, and what must be sent and is not there is named.', async () => {
-  const schedule = { ...object({ data: object('minute', 'hour') }, 'timezone'), additionalProperties: false };
-  expect(await read(job(schedule))).toEqual({
-    changes: { 'cron_jobs.create.type': 'none' },
-    questions: [`POST ${JOBS} has no parameter that looks like cron_jobs.create.day_of_week`],
-  });
-});
-
 test('The file of a form is its only binary field, whatever its name is.', async () => {
   const binary = { type: 'string', format: 'binary' };
   for (const [properties, field] of [
