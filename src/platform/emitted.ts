@@ -1,6 +1,6 @@
 /**
- * Yields what `act` emits, as soon as it does. If the consumer stops early, `act` still ends before the generator returns: what
- * was sent must be recorded.
+ * Yields what `act` emits, as soon as it does. If the consumer stops early, `act` still ends before the generator
+ * returns: what was sent must be recorded.
  * @throws as `act`
  */
 export async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<unknown>): AsyncGenerator<Value> {

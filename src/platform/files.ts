@@ -12,8 +12,8 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 /**
- * Creates a directory and its missing parents with mode 0700. `mkdir` with `recursive` reports a read-only file system as a
- * missing directory, and never returns on a file system that cannot have new directories, such as /proc.
+ * Creates a directory and its missing parents with mode 0700. `mkdir` with `recursive` reports a read-only file system
+ * as a missing directory, and never returns on a file system that cannot have new directories, such as /proc.
  */
 export async function makeDirectories(path: string): Promise<void> {
   try {

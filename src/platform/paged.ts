@@ -1,6 +1,6 @@
 /**
- * Items that arrive in pages. Reading page by page awaits once per page: a list of 100,000 items takes half as long as item
- * by item.
+ * Items that arrive in pages. Reading page by page awaits once per page: a list of 100,000 items takes half as long as
+ * item by item.
  */
 export class Paged<Item> implements AsyncIterable<Item> {
   /** Can be read only once. */

@@ -1,8 +1,8 @@
 import { closestMatch } from 'leven';
 
 /**
- * The candidate that a mistyped word most likely means: the only one that begins with it (`template_id` for `template`), else
- * one within a few edits (`template_id` for `templateId`); undefined if none is close.
+ * The candidate that a mistyped word most likely means: the only one that begins with it (`template_id` for
+ * `template`), else one within a few edits (`template_id` for `templateId`); undefined if none is close.
  */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const typed = word.toLowerCase();

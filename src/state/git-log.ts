@@ -7,10 +7,10 @@ import { type GitResult, runGit } from './git.ts';
 import type { LogDriver, StoreDeps } from './log.ts';
 
 /*
- * The log is the file state.jsonl, alone on a branch that only moves forward. An append is a commit, pushed on the condition
- * that the branch has not moved: the server decides the order. After a failed push, whatever its message, the branch itself
- * says whether it has the lines. Each process has a shallow clone of its own, because processes that share one collide on
- * git's locks.
+ * The log is the file state.jsonl, alone on a branch that only moves forward. An append is a commit, pushed on the
+ * condition that the branch has not moved: the server decides the order. After a failed push, whatever its message, the
+ * branch itself says whether it has the lines. Each process has a shallow clone of its own, because processes that
+ * share one collide on git's locks.
  */
 
 const FILE = 'state.jsonl';

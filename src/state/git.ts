@@ -22,7 +22,7 @@ const SETTINGS = [
   'http.lowSpeedTime=60',
 ].flatMap((each) => ['-c', each]);
 
-/** The variables of git for the network, credentials, and configuration. Others may be about another repository, as in hooks. */
+/** Variables about the network, credentials, and configuration. Others may be about another repository, as in hooks. */
 const KEPT = /^GIT_(SSH|ASKPASS|HTTP|SSL|PROXY|CURL|TRACE|CONFIG|EXEC_PATH)/;
 
 function environment(env: Environment): Environment {

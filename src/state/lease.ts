@@ -17,11 +17,11 @@ export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
 
 /**
- * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
- * whole lease.
+ * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched
+ * them for a whole lease.
  * @param ids of open reservations that this process has read
- * @param options `skipUnknown` whether not to wait for owners that recorded an unknown outcome: they have sent their request;
- *   `onWait` is called once, before the first pause, with the milliseconds that it may take
+ * @param options `skipUnknown` whether not to wait for owners that recorded an unknown outcome: they have sent their
+ *   request; `onWait` is called once, before the first pause, with the milliseconds that it may take
  * @returns those that are still open
  * @throws LocalError; the reason of the signal
  */

@@ -87,8 +87,8 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
 }
 
 /**
- * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl` in
- * the platform's state directory. An empty variable counts as unset, and so does a relative XDG_STATE_HOME.
+ * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl`
+ * in the platform's state directory. An empty variable counts as unset, and so does a relative XDG_STATE_HOME.
  * @throws UsageError if the flag is empty, the address is of no known kind, or the user has no home directory
  */
 export function stateLocation(sources: LocationSources): StateLocation {

@@ -7,8 +7,8 @@ import type { StateLocation } from './location.ts';
 import { CONFLICT_MARKER, decode, encode, type LogRecord } from './record.ts';
 
 /**
- * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see the
- * same lines in the same order.
+ * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see
+ * the same lines in the same order.
  */
 export interface LogDriver {
   /** The name in messages: the path of the file, or the address without a password. */
@@ -16,7 +16,7 @@ export interface LogDriver {
   /** Returns all lines, in order; undefined if there is no such file or branch yet. @throws LocalError */
   load(): Promise<readonly string[] | undefined>;
   /**
-   * Resolves once the lines are durable, in this order; others' lines may stand between them. A repeat of a line is harmless.
+   * Resolves once the lines are durable, in this order; others may stand between them. A repeat is harmless.
    * @throws LocalError; the log may still hold some of the lines
    */
   write(lines: readonly string[]): Promise<void>;
@@ -132,7 +132,7 @@ export class Log {
 
   /**
    * Reads the records, in order; none if there is no log yet.
-   * @throws LocalError if the log cannot be reached, or if a line is damaged: it may be the record of something that exists
+   * @throws LocalError if the log cannot be reached, or if a line is damaged
    */
   async read(): Promise<readonly LogRecord[]> {
     const { records } = await this.inspectIntact();
@@ -141,8 +141,8 @@ export class Log {
 
   /**
    * Resolves once the records are durable.
-   * @throws InputError if a record holds a secret, and nothing was written; LocalError if the write fails, and the log may
-   *   still hold some of them
+   * @throws InputError if a record holds a secret, and nothing was written; LocalError if the write fails, and the log
+   *   may still hold some of them
    */
   async append(records: readonly LogRecord[]): Promise<void> {
     const lines = records.map(encode);
@@ -152,7 +152,7 @@ export class Log {
 
   /**
    * Appends the records that another log has and this one lacks, unchanged and in order. A repeat copies nothing.
-   * @throws NotFoundError if the other does not exist; LocalError if one cannot be read or written, or has a damaged line
+   * @throws NotFoundError if the other does not exist; LocalError as `read` and `append`
    */
   async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
     const { exists, records } = await other.inspectIntact();

@@ -180,10 +180,10 @@ class OnceRun<Data, Each extends Item<Data>> {
 }
 
 /**
- * Creates objects, each at most once, in batches: reserves the keys, reads the log back, sends the requests whose reservation
- * is the first of its key, and records the outcomes. Items must have different keys.
- * @throws LocalError if the state cannot be read or written before a request is sent, or if that takes too long; the reason of
- *   the signal. Nothing was sent for the items that are not settled then
+ * Creates objects, each at most once, in batches: reserves the keys, reads the log back, sends the requests whose
+ * reservation is the first of its key, and records the outcomes. Items must have different keys.
+ * @throws LocalError if the state cannot be read or written before a request is sent, or if that takes too long; the
+ *   reason of the signal. Nothing was sent for the items that are not settled then
  */
 export async function createOnce<Data, Each extends Item<Data>>(
   deps: OnceDeps,
@@ -201,7 +201,7 @@ export async function createOnce<Data, Each extends Item<Data>>(
     late = again.length === batch.length ? late + 1 : 0;
     if (late < MAX_LATE || deps.signal.aborted) continue;
     throw new LocalError(`Too much time passed, ${MAX_LATE} times, between reserving and sending.`, {
-      why: `The state (${deps.log.label}) or the service is too slow.`,
+      why: `The state (${deps.log.label}) or the service is too slow, or the connection was lost each time.`,
       hint: 'Nothing was created. Run the command again later.',
     });
   }

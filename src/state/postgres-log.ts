@@ -4,10 +4,10 @@ import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { LogDriver, StoreDeps } from './log.ts';
 
 /*
- * One row per record. The position of a row is one more than the highest that its statement sees: if two statements choose the
- * same one, the primary key lets only one of them commit, and the other is repeated. So a row commits only after all rows before
- * it, and no reader sees a row before an earlier one. Each statement is its own transaction and uses no session state, which
- * also works behind a transaction pooler.
+ * One row per record. The position of a row is one more than the highest that its statement sees: if two statements
+ * choose the same one, the primary key lets only one of them commit, and the other is repeated. So a row commits only
+ * after all rows before it, and no reader sees a row before an earlier one. Each statement is its own transaction and
+ * uses no session state, which also works behind a transaction pooler.
  */
 
 /** How long a statement may take, and how long it is repeated. */
@@ -73,6 +73,8 @@ class PostgresLog implements LogDriver {
   /** The quoted name. */
   private readonly table: string;
   private sql: postgres.Sql | undefined;
+  /** Whether the table has unique positions: else two writers could each believe that they are first. */
+  private isChecked = false;
 
   /** @throws UsageError */
   constructor(deps: StoreDeps) {
@@ -89,6 +91,7 @@ class PostgresLog implements LogDriver {
   }
 
   async write(lines: readonly string[]): Promise<void> {
+    if (!this.isChecked) await this.check();
     await this.run(this.insertion(), lines);
   }
 
@@ -107,6 +110,7 @@ class PostgresLog implements LogDriver {
   /** Inserts nothing, but fails without the table, its columns, its unique positions, or the permission. */
   async check(): Promise<void> {
     await this.run(`${this.insertion()} on conflict (position) do nothing`, []);
+    this.isChecked = true;
   }
 
   async close(): Promise<void> {
@@ -126,8 +130,8 @@ class PostgresLog implements LogDriver {
   }
 
   /**
-   * Runs a statement, and repeats it while it may succeed: one whose result is lost may be completed all the same. A repeated
-   * insertion may add its lines twice, which is harmless.
+   * Runs a statement, and repeats it while it may succeed: one whose result is lost may be completed all the same. A
+   * repeated insertion may add its lines twice, which is harmless.
    * @param lines the parameter of the statement, if it has one
    * @throws StateUnavailableError; the reason of the signal
    */

@@ -7,9 +7,9 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
  *
  *   {"v":2,"bytes":<length of what follows the comma>,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}
  *
- * A line that is shorter than it says is what a killed or failed write left. That write was never acknowledged, so nothing
- * was sent on its account: the line is torn, and ignored. A line whose end is intact is never torn, so that a damaged
- * length does not hide a record.
+ * A line that is shorter than it says is what a killed or failed write left. That write was never acknowledged, so
+ * nothing was sent on its account: the line is torn, and ignored. A line whose end is intact is never torn, so that a
+ * damaged length does not hide a record.
  */
 
 /** A record of the log. Its head has been checked; its other fields may have any value. */

@@ -51,8 +51,8 @@ export interface Standing<Data> {
   /** The open reservations, in the order of the log: the first owns the key, unless an object exists. */
   readonly open: readonly Reservation<Data>[];
   /**
-   * The ids of all records that count. What ends them names them, so that it does not void others after two copies of the log
-   * are merged.
+   * The ids of all records that count. What ends them names them, so that it does not void others after two copies of
+   * the log are merged.
    */
   readonly live: readonly string[];
 }
@@ -67,8 +67,8 @@ function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): 
 }
 
 /**
- * Reduces the records of one feature to the standing of each key, in the order in which the keys first appear. An id that was
- * recorded counts, whatever became of its reservation, until it is forgotten.
+ * Reduces the records of one feature to the standing of each key, in the order in which the keys first appear. An id
+ * that was recorded counts, whatever became of its reservation, until it is forgotten.
  * @throws LocalError if a record lacks a field
  */
 export function standings<Data>(

@@ -77,10 +77,11 @@ async function inspectArgument(path: string, recursive: boolean, exclude: readon
 }
 
 /**
- * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links are left out:
- * nobody means to publish `.env`, `.git`, or what a link leads to elsewhere.
+ * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links are
+ * left out: nobody means to publish `.env`, `.git`, or what a link leads to elsewhere.
  * @param paths as typed
- * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out there
+ * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out
+ *   there
  * @returns also how many hidden files, hidden directories, and links were left out
  * @throws InputError that names every file that cannot be uploaded
  */

@@ -85,7 +85,7 @@ class TransferProgress {
   }
 }
 
-/** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads the results. */
+/** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads them. */
 export async function* transfer(
   context: Context,
   source: Source,
