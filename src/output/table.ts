@@ -116,11 +116,11 @@ function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], pa
   const heading = columns.map((column) => draw(column, column.header, 'heading'));
   const drawRow = (row: TextRow) =>
     columns.map((column) => draw(column, row[column.index]?.text ?? '', row[column.index]?.style));
-  const drawn = [heading, ...rows.map(drawRow)];
   const lines: string[] = [];
-  for (let from = 0; from < drawn.length; from += CHUNK_SIZE) {
+  for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
     const table = new Table(FRAMELESS);
-    table.push(...drawn.slice(from, from + CHUNK_SIZE));
+    if (from === 0) table.push(heading);
+    table.push(...rows.slice(from, from + CHUNK_SIZE).map(drawRow));
     lines.push(...table.toString().split('\n'));
   }
   return lines.map((line) => line.trimEnd());
