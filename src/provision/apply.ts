@@ -70,9 +70,9 @@ async function createJobs({ stop, createJobs: create }: ProvisionDeps, plans: re
 }
 
 /**
- * Creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of all documents. Yields the
- * plan of each document when nothing more is to be done for it; failures are in it. Runs to the end even if nobody reads the
- * plans: a space without its jobs would be half done.
+ * Creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of all documents.
+ * Yields the plan of each document when nothing more is to be done for it; failures are in it. Runs to the end even if
+ * nobody reads the plans: a space without its jobs would be half done.
  */
 export function applyManifests(
   { stop: interrupt, ...deps }: ProvisionDeps,

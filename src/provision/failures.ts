@@ -34,8 +34,8 @@ export function unusableResponse(error: unknown): PartnerctlError | undefined {
 }
 
 /**
- * The final error of the POST, or of the read after one that may have been carried out: it is safe to repeat (spec §4.6), and
- * thus its outcome is no reason to stop.
+ * The final error of the POST, or of the read after one that may have been carried out: it is safe to repeat (spec
+ * §4.6), and thus its outcome is no reason to stop.
  */
 export function lostPostError(error: unknown): unknown {
   if (!(error instanceof PartnerctlError)) return error;

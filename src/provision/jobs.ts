@@ -49,7 +49,7 @@ function setResult(step: JobStep, result: CronResult): Difference[] {
   });
 }
 
-/** Creates the jobs of all plans at once, or looks them up. Those of agents that are yet to be installed stay planned. */
+/** Creates the jobs of all plans at once, or looks them up. Those of agents yet to be installed stay planned. */
 export async function createPlannedJobs(plans: readonly SpacePlan[], create: CreateJobs): Promise<void> {
   const ready = plans.flatMap((plan) =>
     plannedSteps(plan, 'create_job').flatMap((step) => {
@@ -67,7 +67,10 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
   }
 }
 
-/** Adds the jobs that agents of the space have, and the manifest does not. @param listed all jobs that the token can list */
+/**
+ * Adds the jobs that agents of the space have, and the manifest does not.
+ * @param listed all jobs that the token can list
+ */
 export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedCronJob[]): void {
   const owners = new Map<string, { readonly plan: SpacePlan; readonly names: ReadonlySet<string> }>();
   for (const plan of plans) {

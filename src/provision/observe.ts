@@ -12,7 +12,7 @@ import type { SpaceFact } from './space-record.ts';
 
 /** What is known of a space before anything is sent. */
 export interface Observation {
-  /** The space as the service lists it, or else as the state recorded it; undefined if there is none, or none is known. */
+  /** As the service lists it, or else as the state recorded it; undefined if there is none, or none is known. */
   readonly space: (Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>) | undefined;
   /** Its agents; undefined if they cannot be listed. */
   readonly agents: readonly ListedAgent[] | undefined;
@@ -37,8 +37,8 @@ function severalSpacesError(id: string, ids: readonly string[]): ShapeError {
 }
 
 /**
- * Reads what exists: the list of spaces once for all documents, and the agents of each space. Lists that the token may not
- * read, or that the service does not have, are left out.
+ * Reads what exists: the list of spaces once for all documents, and the agents of each space. Lists that the token may
+ * not read, or that the service does not have, are left out.
  */
 export class Observer {
   private readonly http: Http;

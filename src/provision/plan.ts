@@ -9,8 +9,8 @@ import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
 /**
- * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not started.
- * A `blocked` step waits for a person.
+ * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not
+ * started. A `blocked` step waits for a person.
  */
 type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';
 
@@ -49,8 +49,8 @@ export interface JobStep extends AgentStep<'create_job'> {
 }
 
 /**
- * One thing that a manifest describes. `plan` shows the steps; `provision` carries them out, changing their status, and shows
- * them again.
+ * One thing that a manifest describes. `plan` shows the steps; `provision` carries them out, changing their status, and
+ * shows them again.
  */
 export type Step = SpaceStep | InstallStep | AgentStep<'setup_chat'> | JobStep;
 
@@ -95,8 +95,8 @@ function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestA
 }
 
 /**
- * Pairs each agent of a manifest with an existing one, which is used once: the one that the state recorded for it, the one of
- * its name and template, or, where the service shows no templates, of its name.
+ * Pairs each agent of a manifest with an existing one, which is used once: the one that the state recorded for it, the
+ * one of its name and template, or, where the service shows no templates, of its name.
  */
 export function pairAgents(
   wanted: readonly ManifestAgent[],
@@ -122,8 +122,8 @@ export function pairAgents(
 }
 
 /**
- * The error for a missing agent while the space has one of its template that the manifest does not name: it was probably
- * renamed in the manifest, and a second agent would greet the customer beside the first.
+ * The error for a missing agent while the space has one of its template that the manifest does not name: it was
+ * probably renamed in the manifest, and a second agent would greet the customer beside the first.
  */
 function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], fact: SpaceFact | undefined) {
   const templates = new Map(fact?.agents.map(({ agent_id, template_id }) => [agent_id, template_id]));
@@ -144,8 +144,8 @@ function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], 
 }
 
 /**
- * The fields of an agent that the provisioning call takes. Where the manifest describes a chat, a call of its own sets it up:
- * provisioning would create the source without its name and settings, and a source can never be changed.
+ * The fields of an agent that the provisioning call takes. Where the manifest describes a chat, a call of its own sets
+ * it up: provisioning would create the source without its name and settings, and a source can never be changed.
  */
 export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omit<ManifestAgent, 'chat' | 'cron'> {
   if (!chat) return agent;
@@ -178,7 +178,7 @@ function jobSteps(agent: PlannedAgent): Step[] {
 
 /**
  * Plans what there is to do for a document. Pure. What exists is never created again (spec §4.1, §4.6).
- * @param options `installRenamed` whether an agent that was probably renamed in the manifest is installed beside the old one
+ * @param options `installRenamed` whether a probably renamed agent is installed beside the old one
  */
 export function planSpace(
   document: ManifestDocument,
@@ -218,7 +218,7 @@ export function plannedSteps<Op extends Step['op']>({ steps }: SpacePlan, op: Op
   return steps.filter((step): step is Extract<Step, { op: Op }> => step.op === op && step.status === 'planned');
 }
 
-/** Ends a plan with an error. The space and its agents, which are one request, have failed; what follows is left out. */
+/** Ends a plan with an error. The space and its agents, one request, have failed; what follows is left out. */
 export function endPlan(plan: SpacePlan, error: unknown): void {
   for (const step of plan.steps) {
     const isOfRequest = step.op === 'create_space' || step.op === 'install_agent';

@@ -59,7 +59,7 @@ export class YamlDocument {
     this.content.problems.add(rangeOf(pair ? pair.key : holder), message, hint);
   }
 
-  /** The node at a path, or else the closest one around it: what an alias or a merge key stands for is written elsewhere. */
+  /** The node at a path, or the closest one around it: what an alias or a merge key stands for is elsewhere. */
   private nodeAt(path: Path): unknown {
     const { document } = this.content;
     for (let length = path.length; length > 0; length -= 1) {

@@ -3,7 +3,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const MAX_QUOTED_LENGTH = 60;
 
-/** Text that is safe to print on one line: a tab becomes a space, each unprintable character a `·`. Keeps the length. */
+/** Text that is safe on one line: a tab becomes a space, an unprintable character a `·`. Keeps the length. */
 export function printable(text: string): string {
   return text.replaceAll('\t', ' ').replace(UNPRINTABLE, (character) => '·'.repeat(character.length));
 }

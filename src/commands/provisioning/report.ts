@@ -142,7 +142,7 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
   return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ')}.`;
 }
 
-/** For each space, in the order of the input, what will happen or what was done. A plan only counts unchanged spaces. */
+/** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */
 function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
     const details = [...detailLines(plan, tense), ...errorLines(plan.error, tense)];
