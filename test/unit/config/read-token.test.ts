@@ -1,12 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseToken, readToken } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/settings.ts';
 import { CredentialsError } from '../../../src/errors.ts';
-import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const NEVER = new AbortController().signal;
@@ -17,21 +15,12 @@ function read(kind: TokenSource['kind'], value: string, stdin: Readable = Readab
   return readToken({ kind, value, ...HERE }, { stdin: () => stdin, signal });
 }
 
-it('property: a token is printable ASCII, or the error does not contain it', () => {
-  const text = fc.oneof(
-    fc.string({ unit: anyCharacter, minLength: 12 }),
-    fc.constantFrom('', ' \n', 'two words', 'pat_\u200b0123456', 'pat_0123456\r\nx-evil: 1'),
-  );
-  fc.assert(
-    fc.property(text, (given) => {
-      try {
-        expect(parseToken(given, HERE)).toMatch(/^[!-~]+$/);
-      } catch (error) {
-        expect(error).toBeInstanceOf(CredentialsError);
-        if (given.trim() !== '') expect(String(error)).not.toContain(given);
-      }
-    }),
-  );
+it('a token is printable ASCII, or the error does not contain it', () => {
+  expect(parseToken(' pat_0123456 \n', HERE)).toBe('pat_0123456');
+  for (const given of ['', ' \n', 'two words', 'pat_\u200b0123456', 'pat_0123456\r\nx-evil: 1']) {
+    expect(() => parseToken(given, HERE)).toThrow(CredentialsError);
+    expect(() => parseToken(given, HERE)).not.toThrow(/words|0123456|evil/);
+  }
 });
 
 it('reads the first line of a file or of standard input that is not blank, without waiting for the end', async () => {
