@@ -35,7 +35,7 @@ const CREATIONS: readonly Creation[] = [
     answer: { file_attachment_id: 'att_1' },
     ids: ['att_1'],
     record: 'upload.created',
-    advice: /^Keep the id\. The reservation of the file stays open, so that no run sends it again/,
+    advice: /^Keep the id\. No run sends the file again without --retry-unknown/,
   },
   {
     command: 'provision',
