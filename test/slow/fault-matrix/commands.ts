@@ -136,8 +136,7 @@ export const COMMANDS: readonly MatrixCommand[] = [
   },
   {
     name: 'cron reconcile',
-    // The list was read before.
-    exceptions: { 'first read': { ...NEEDS_LIST, 'not found': 8 } },
+    exceptions: { 'first read': NEEDS_LIST },
     words: 'cron reconcile',
     afterLost: CREATE_JOB,
     adds: [DAILY],
