@@ -30,6 +30,8 @@ export class PromptLine {
   private readonly line: Interface;
   private isTyping = true;
   private pasted: string | undefined;
+  /** The row of the cursor below the prompt, as last drawn. */
+  private cursorRow = 0;
 
   constructor({ io, terminal, redact }: Context, label: string) {
     this.terminal = terminal;
@@ -48,7 +50,10 @@ export class PromptLine {
     this.input.once('end', () => this.line.close());
     this.line.on('line', () => this.redraw());
     this.line.on('SIGINT', () => this.handleInterrupt());
+    // While the program is suspended, the shell turns it off.
+    this.line.on('SIGCONT', () => terminal.write(BRACKETED_PASTE_ON));
     this.line.on('close', () => this.stopTyping());
+    terminal.prependListener('resize', this.handleResize);
     terminal.write(BRACKETED_PASTE_ON);
   }
 
@@ -60,7 +65,7 @@ export class PromptLine {
 
   /** Writes complete lines above the prompt. Preserves the typed text and the cursor position. */
   printAbove(text: string): void {
-    const rows = this.isTyping ? this.line.getCursorPos().rows : 0;
+    const rows = this.isTyping ? this.cursorRow : 0;
     if (this.isTyping) {
       moveCursor(this.terminal, 0, -rows);
       cursorTo(this.terminal, 0);
@@ -83,22 +88,37 @@ export class PromptLine {
   }
 
   private redraw(): void {
-    if (this.isTyping) this.line.prompt(true);
+    if (!this.isTyping) return;
+    this.line.prompt(true);
+    this.cursorRow = this.line.getCursorPos().rows;
   }
+
+  private write(text: string, key?: Key): void {
+    this.line.write(text, key);
+    this.cursorRow = this.line.getCursorPos().rows;
+  }
+
+  /** Runs before readline redraws, and moves the cursor to where readline expects it: a resize rewraps the line. */
+  private readonly handleResize = (): void => {
+    const before = this.cursorRow;
+    this.cursorRow = this.line.getCursorPos().rows;
+    if (this.cursorRow > before) moveCursor(this.terminal, 0, before - this.cursorRow);
+    else this.terminal.write('\n'.repeat(before - this.cursorRow));
+  };
 
   /** Passes on pasted text all at once, because readline measures the whole line for every key. */
   private readonly handleKey = (text: string | undefined, key: Key): void => {
     if (key.name === 'paste-start') {
       this.pasted = '';
     } else if (key.name === 'paste-end') {
-      this.line.write(toSingleLine(this.pasted ?? ''));
+      this.write(toSingleLine(this.pasted ?? ''));
       this.pasted = undefined;
     } else if (this.pasted !== undefined) {
       this.pasted += key.sequence ?? text ?? '';
     } else if (key.meta && (key.name === 'return' || key.name === 'enter')) {
-      this.line.write(LINE_BREAK);
+      this.write(LINE_BREAK);
     } else {
-      this.line.write(text ?? '', key);
+      this.write(text ?? '', key);
     }
   };
 
@@ -114,6 +134,7 @@ export class PromptLine {
   private stopTyping(): void {
     this.isTyping = false;
     this.input.off('keypress', this.handleKey);
+    this.terminal.off('resize', this.handleResize);
     this.input.pause();
     this.terminal.write(`\n${BRACKETED_PASTE_OFF}`);
   }

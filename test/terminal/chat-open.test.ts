@@ -59,15 +59,40 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(await title()).not.toBe('title');
   });
 
-  test('a reply keeps a line that wraps', async () => {
-    const { keys, screen, reply } = await talk(directly);
+  test('a reply and a resize keep a line that wraps', async () => {
+    const { keys, screen, reply, resize } = await talk(directly);
     const typed = 'a line that is long enough to go on over the edge of the terminal, and further';
     await keys(typed, 'Left', 'Left');
     await screen(/further$/m);
     await reply('meanwhile');
     expect((await screen(/meanwhile[\s\S]*further$/)).match(/a line that/g)).toHaveLength(1);
+    await resize(40);
+    await screen(/go on ov\ner the edge of the terminal, and further$/);
     await keys('!');
-    await screen(/furth!er$/);
+    // Once: a terminal may show the old and the new line for a moment.
+    await screen(/^(?![\s\S]*a line that[\s\S]*a line that)[\s\S]*f\n?u\n?r\n?t\n?h\n?!\n?e\n?r$/);
+    await resize(90);
+    // The terminal rewraps its lines itself. Only what the program writes afterwards shows that it knows the new size.
+    await reply('later');
+    await screen(/later\n[^\n]*over the edge of the terminal, and furth!er$/);
+    await keys('?');
+    const wide = await screen(/furth!\?er$/);
+    expect(wide.match(/a line that/g)).toHaveLength(1);
+    expect(wide).toMatch(/meanwhile/);
+  });
+
+  test('after Ctrl-Z and fg a pasted text is not sent, although the shell turned bracketed paste off', async () => {
+    const { keys, screen, paste, chat } = await talk(directly);
+    await keys('half');
+    await screen(/^› half$/m);
+    await keys('C-z');
+    await screen(/ended with \d+$/);
+    await keys('printf \\033[?2004l', 'Enter');
+    await keys('fg', 'Enter');
+    await screen(/\n› half$/);
+    await paste('one\ntwo');
+    await screen(new RegExp(`\n› halfone${LINE_BREAK}two$`));
+    expect(await chat.history({ session_id: 't1' })).toEqual([]);
   });
 
   test('leaving waits for a message that is being sent, and prints the command that sends a refused one again', async () => {
