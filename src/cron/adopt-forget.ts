@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure } from '../api/list-failure.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
-import { InputError, NotFoundError, UsageError } from '../errors.ts';
+import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
@@ -65,7 +65,10 @@ async function identify(
 async function fetchListed(context: CronContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
   context.progress.start('Reading the jobs');
   const list = await readJobList(listNamedJobs(http)).catch(async (error: unknown) => {
-    if (!(error instanceof ListUnavailable)) throw nameListFailure(error, JOB_LIST, 'Nothing was changed.');
+    const reason = error instanceof ListUnavailable ? error.reason : error;
+    if (!(error instanceof ListUnavailable) || isTokenRejected(reason)) {
+      throw nameListFailure(reason, JOB_LIST, 'Nothing was changed.');
+    }
     await context.warn(`Cannot check whether the service has ${cronJobId}: ${error.message}`);
     return undefined;
   });

@@ -47,6 +47,14 @@ describe('cron adopt', () => {
     expect(await service.records()).toEqual([]);
   });
 
+  test('adopts nothing with a token that the service rejects', async () => {
+    const service = await schedules();
+    await service.faults({ kind: 'status', status: 401, on: 'GET' });
+    const ran = await service.cron(['adopt', 'cron_x', '--agent', service.agent, '--name', 'daily', '--yes']);
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was changed.') });
+    expect(await service.records()).toEqual([]);
+  });
+
   test('adopts an unverified job with a warning if the list is forbidden', async () => {
     const service = await schedules();
     await service.faults({ kind: 'status', status: 403, on: 'GET' });
