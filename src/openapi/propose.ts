@@ -146,8 +146,11 @@ export async function proposeFromOpenApi(parsed: unknown): Promise<DocumentPropo
   const proposer = new Proposer();
   const endpoints = OPERATION_NAMES.map((leaf) => [leaf, findEndpoint(document, leaf)] as const);
   const missing = endpoints.flatMap(([leaf, endpoint]) => (endpoint === undefined ? [leaf] : []));
-  if (missing.length > 0)
-    proposer.questions.push(`the document has no operation for ${missing.join(', ')}, or several`);
+  if (missing.length > 0) {
+    proposer.questions.push(
+      `the document does not describe these operations, or more than once: ${missing.join(', ')}`,
+    );
+  }
   for (const [, endpoint] of endpoints) if (endpoint) proposer.addEndpoint(endpoint);
   return {
     proposals: LEAF_NAMES.flatMap((name) => proposer.proposals.get(name) ?? []),

@@ -24,7 +24,7 @@ async function read(paths: Data, schemas: Data = {}) {
   const changed = proposals.filter(({ leaf, value }) => value !== DEFAULTS[leaf]);
   return {
     changes: Object.fromEntries(changed.map(({ leaf, value }) => [leaf, value])),
-    questions: questions.filter((each) => !each.startsWith('the document has no operation')),
+    questions: questions.filter((each) => !each.startsWith('the document does not describe these operations')),
   };
 }
 
