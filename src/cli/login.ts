@@ -1,9 +1,11 @@
+import type { Http } from '../api/http.ts';
 import { verifyToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { type Profile, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
 import { resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
+import { openHttp } from './clients.ts';
 import type { Context } from './context.ts';
 import { askSecret, askText } from './prompts.ts';
 
@@ -52,8 +54,7 @@ async function findBaseUrl(context: Context, stored: Profile = {}): Promise<stri
  * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
  * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
-async function verify(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
-  const http = await context.httpTo(baseUrl, token, source);
+async function verify(context: Context, http: Http): Promise<string> {
   context.progress.start('Verifying the token');
   const { status, verified_by, error } = await verifyToken(http);
   if (status === 'forbidden') {
@@ -79,7 +80,9 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   if (flags.state !== undefined) await context.stateLocation();
   const token = await readToken(source, { stdin: () => io.stdin, signal });
   context.addSecret(token);
-  const verified_by = options.verify ? await verify(context, base_url, token, source) : null;
+  const verified_by = options.verify
+    ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))
+    : null;
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   await config.update((latest) => {
     const isProtected = options.protect || latest.profiles[name]?.protected;

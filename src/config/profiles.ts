@@ -45,7 +45,7 @@ export function profilesPath(directory: string): string {
 
 const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
-/** @throws InputError if it is not what `updateProfiles` writes */
+/** @throws InputError if it is not what `ProfileStore` writes */
 function parseProfile(path: string, name: string, profile: unknown): Profile {
   if (!isJsonObject(profile)) throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
   const texts = TEXTS.flatMap((key) => (typeof profile[key] === 'string' ? [[key, profile[key]]] : []));
@@ -69,18 +69,36 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   };
 }
 
-/** Changes the profiles. Pure. */
-export type ProfilesChange = (profiles: Profiles) => Profiles;
+/** The profiles in a directory, read once. */
+export class ProfileStore {
+  readonly directory: string;
+  private readonly onToken: (token: string) => void;
+  private stored: Promise<Profiles> | undefined;
 
-/**
- * Changes the profiles in a directory.
- * @returns the new profiles
- * @throws as `readProfiles` and `writeJson`; what `change` throws
- */
-export async function updateProfiles(directory: string, change: ProfilesChange): Promise<Profiles> {
-  const changed = change(await readProfiles(directory));
-  await writeJson(profilesPath(directory), changed);
-  return changed;
+  /** @param onToken called with each token that is read */
+  constructor(directory: string, onToken: (token: string) => void) {
+    this.directory = directory;
+    this.onToken = onToken;
+  }
+
+  /** @throws as `readProfiles` */
+  read(): Promise<Profiles> {
+    this.stored ??= this.readTokens();
+    return this.stored;
+  }
+
+  /** Changes the profiles on disk. @throws as `readProfiles` and `writeJson`; what `change` throws */
+  async update(change: (profiles: Profiles) => Profiles): Promise<void> {
+    const changed = change(await readProfiles(this.directory));
+    await writeJson(profilesPath(this.directory), changed);
+    this.stored = Promise.resolve(changed);
+  }
+
+  private async readTokens(): Promise<Profiles> {
+    const stored = await readProfiles(this.directory);
+    for (const { token } of Object.values(stored.profiles)) if (token !== undefined) this.onToken(token);
+    return stored;
+  }
 }
 
 /** Whether other users can access the profiles file. False on Windows, which has no POSIX file modes. */

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { configDirectory, readProfiles, updateProfiles } from '../../../src/config/profiles.ts';
+import { configDirectory, ProfileStore, readProfiles } from '../../../src/config/profiles.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 it('reads back what was written, whatever the names', async () => {
   const directory = tempDirectory();
   const profile = { base_url: 'https://api.test/v1', token: 'pat_secret' };
   const profiles = Object.fromEntries(['a.b', '__proto__', 'constructor'].map((name) => [name, profile]));
-  await updateProfiles(directory, () => ({ current: 'a.b', profiles }));
+  await new ProfileStore(directory, () => undefined).update(() => ({ current: 'a.b', profiles }));
   const read = await readProfiles(directory);
   expect(read.current).toBe('a.b');
   expect(Object.entries(read.profiles)).toEqual(Object.entries(profiles));
