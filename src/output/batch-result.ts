@@ -22,10 +22,11 @@ export function countByStatus<Status extends string>(
   return counts;
 }
 
-/** Formats the counts that are not zero as a sentence: `2 created, 1 failed.` */
-export function formatCounts(counts: Readonly<Record<string, number>>): string {
+/** Formats the counts that are not zero as a sentence: `2 created, 1 not sent.` @returns '' if all are zero */
+function formatCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
-  return `${parts.map(([status, count]) => `${count} ${status}`).join(', ')}.`;
+  const text = parts.map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ');
+  return text && `${text}.`;
 }
 
 /** The status for people: `interrupted`, not `failed`, for an item that Ctrl-C stopped. */
@@ -41,32 +42,31 @@ interface BatchItem {
   readonly error?: unknown;
 }
 
-interface BatchMessages {
-  /** What to call the items, in the plural: `documents`. */
-  readonly noun: string;
-  /** Replaces the default message, which counts the failures. */
-  readonly message?: string | undefined;
-  /** The outcome of all items as text. */
-  readonly summary: string;
-  /** The outcome of all items for scripts. */
-  readonly details: unknown;
-  /** What to do next after an interruption. */
-  readonly resumeHint: string;
-  /** What to do next after failures. */
-  readonly fixHint: string;
-}
-
 /** How the results of a batch are shown, and what they mean for the command. */
 export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci'> {
+  /** What to call the items, in the plural: `documents`. */
+  readonly noun: string;
+  /** What to do if not all items are done. */
+  readonly again: string;
+  /** How many items have which outcome, in the order to show. */
+  readonly counts: (results: readonly Result[]) => Readonly<Record<string, number>>;
+  /** The outcome of all items as text; by default, the counts. */
+  readonly summary?: (results: readonly Result[]) => string;
+  readonly item: (result: Result) => BatchItem;
   readonly json: (result: Result) => unknown;
   /** The exit code if there is no failure. */
   readonly exitCode?: (results: readonly Result[]) => ExitCode;
-  readonly item: (result: Result) => BatchItem;
-  readonly messages: (results: readonly Result[]) => BatchMessages;
   /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
-  /** What people see instead of a table and the summary. Receives all results in input order. */
+  /** What people see instead of a table and the counts. Receives all results in input order. */
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
+}
+
+function summaryOf<Result>(
+  results: readonly Result[],
+  { summary, counts }: Pick<Batch<Result>, 'summary' | 'counts'>,
+): string {
+  return summary?.(results) ?? formatCounts(counts(results));
 }
 
 /**
@@ -80,7 +80,7 @@ export function batchResult<Result extends { readonly index: number }>(
   batch: Batch<Result>,
   { interrupt }: { readonly interrupt: AbortSignal },
 ): ListResult {
-  const { empty, ci, json, exitCode, messages, document, report } = batch;
+  const { empty, ci, json, exitCode, document, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -95,7 +95,7 @@ export function batchResult<Result extends { readonly index: number }>(
     json,
     sortIndex: ({ index }) => index,
     document: () => (document ? document(inOrder()) : inOrder().map(json)),
-    summary: () => messages(completed).summary,
+    summary: () => summaryOf(completed, batch),
     failure: () => failureOfBatch(inOrder(), batch, interrupt),
     ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),
@@ -109,44 +109,28 @@ export function batchResult<Result extends { readonly index: number }>(
  */
 export function failureOfBatch<Result>(
   results: readonly Result[],
-  batch: Pick<Batch<Result>, 'item' | 'messages'>,
-  interrupt: AbortSignal,
+  batch: Pick<Batch<Result>, 'item' | 'noun' | 'again' | 'counts' | 'summary'>,
+  { reason }: AbortSignal,
 ): PartnerctlError | undefined {
   const items = results.map(batch.item);
-  const messages = batch.messages(results);
   const failed = items.filter(({ outcome }) => outcome === 'failed');
   const [first] = failed;
-  const isInterrupted = first?.error instanceof InterruptedError;
-  // The error of a single item is more specific than "Interrupted".
-  if (items.length === 1 && first?.error instanceof PartnerctlError && !isInterrupted) return first.error;
-  const { reason } = interrupt;
+  // The error of a single item is more specific than the message below.
+  const isSpecific = first?.error instanceof PartnerctlError && !(first.error instanceof InterruptedError);
+  if (items.length === 1 && isSpecific) return first.error;
+  const hint = nextSteps(batch.again, failed);
   if (reason instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
-    const hint = nextSteps(messages.resumeHint, failed);
-    return new InterruptedError(`Interrupted. ${messages.summary}`, reason.exitCode, { hint });
+    return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }
-  return first && combineFailures(items, failed, messages);
-}
-
-/** The failure of several items. An unknown outcome needs action even after a top-up of the balance: it comes first. */
-function combineFailures(
-  items: readonly BatchItem[],
-  failed: readonly BatchItem[],
-  { noun, details, fixHint, message = `${failed.length} of ${items.length} ${noun} failed.` }: BatchMessages,
-): PartnerctlError {
+  if (!first) return undefined;
+  const message = `${failed.length} of ${items.length} ${batch.noun} failed.`;
+  const info = { why: formatFailures(failed), hint, details: batch.counts(results) };
+  // An unknown outcome needs action even after a top-up of the balance: it comes first.
   const unknown = failed.find(isOutcomeUnknown)?.error;
   const balance = failed.map(({ error }) => error).find(isBalanceTooLow);
-  const canRunAgain = items.some(({ outcome }) => outcome === 'skipped') || !failed.every(isOutcomeUnknown);
-  const times = failed.flatMap(({ error }) => (error instanceof PartnerctlError ? (error.info.retryAt ?? []) : []));
-  const info = {
-    why: formatFailures(failed),
-    hint: nextSteps(canRunAgain ? fixHint : undefined, failed),
-    details,
-    // When all of them can be retried.
-    retryAt: times.sort().at(-1),
-  };
   const isAnyDone = items.some(({ outcome }) => outcome === 'done');
   if (isAnyDone && (unknown || !balance)) return new PartialFailure(message, info);
-  const decisive = unknown ?? balance ?? failed[0]?.error;
+  const decisive = unknown ?? balance ?? first.error;
   const isExpected = decisive instanceof PartnerctlError;
   return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
 }
@@ -166,15 +150,11 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
   return error instanceof OutcomeUnknownError;
 }
 
-/**
- * Combines hints: the one that all failures share, then `advice`, then those for unknown outcomes, which another run
- * does not resolve.
- * @param advice undefined if only unknown outcomes remain
- */
-function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {
+/** The hint that all failures share, then `again`, then the hints for unknown outcomes, which no other run resolves. */
+function nextSteps(again: string, failed: readonly BatchItem[]): string {
   const hintsOf = (items: readonly BatchItem[]) =>
     new Set(items.map(({ error }) => (error instanceof PartnerctlError ? error.info.hint : undefined)));
   const shared = hintsOf(failed.filter((item) => !isOutcomeUnknown(item)));
-  const steps = [...(shared.size === 1 ? shared : []), advice, ...hintsOf(failed.filter(isOutcomeUnknown))];
+  const steps = [...(shared.size === 1 ? shared : []), again, ...hintsOf(failed.filter(isOutcomeUnknown))];
   return steps.filter((step) => step !== undefined).join('\n');
 }

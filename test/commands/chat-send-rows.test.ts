@@ -180,7 +180,7 @@ describe('rows that fail', () => {
     expect(held?.error?.message).toBe('Not sent, because line 2 failed.');
     expect(ran.error()).toMatchObject({
       type: 'partial_failure',
-      message: 'Not all messages were sent: 2 sent, 1 failed, 1 not sent.',
+      message: '1 of 4 messages failed.',
       hint: expect.stringContaining('Run the same command again: it sends only what is left.'),
       details: { sent: 2, skipped: 0, failed: 1, not_sent: 1 },
     });

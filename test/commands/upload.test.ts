@@ -184,7 +184,7 @@ describe('an upload, when something fails,', () => {
     expect(several.code).toBe(10);
     expect(statusesOf(several)).toEqual(['failed', 'unknown', 'uploaded']);
     expect(several.error()).toMatchObject({
-      message: 'The upload is not complete: 1 uploaded, 1 unknown, 1 failed.',
+      message: '2 of 3 files failed.',
       details: { uploaded: 1, skipped: 0, planned: 0, unknown: 1, failed: 1 },
       hint: expect.stringContaining('--retry-unknown'),
     });
@@ -267,6 +267,6 @@ describe('an upload, when something fails,', () => {
     expect(ran.code).toBe(130);
     expect(await at.kept()).toHaveLength(1);
     expect(statusesOf(ran)[0]).toBe('uploaded');
-    expect(ran.error().hint).toContain('To continue, run it again');
+    expect(ran.error().hint).toContain('Run it again');
   });
 });

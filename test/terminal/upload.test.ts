@@ -17,12 +17,12 @@ describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
     for (const name of names) truncateSync(write(name, '', directory), 16_000_000);
     const args = ['upload', '-r', directory, '--state', join(tempDirectory(), 'state.jsonl')];
     const terminal = await inTmux(args, { ...env, PAGER: 'cat' });
-    const shown = await terminal.screen(/█+░+ 0 of 3 files, [\d.]+ MB of 48 MB/);
+    const shown = await terminal.screen(/█+░+ [\d.]+ MB of 48 MB/);
     expect(shown.split('\n')).toHaveLength(1);
     release();
     expect(await terminal.screen(/ended with 0/)).not.toMatch(/ of 48 MB/);
     const all = await terminal.everything();
-    expect(all).not.toMatch(/ of \d+ files|░/);
+    expect(all).not.toContain('░');
     expect(all.replaceAll(/\n */g, '')).toContain('1b[2J\\x1b]0;stolen\\x07.bin');
     expect(all).toContain('3 uploaded.');
     expect(await terminal.title()).not.toContain('stolen');

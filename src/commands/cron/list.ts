@@ -1,4 +1,3 @@
-import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -23,29 +22,10 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
 ];
 
-/** What to do about jobs that need attention, a line each. */
-function formatAdvice(states: ReadonlySet<JobRow['state']>, { command }: Context): string {
-  const lines = [
-    states.has('unknown') &&
-      `The outcome of a job is unknown. Find out whether it exists: ${command(['cron', 'reconcile'])}`,
-    states.has('gone') &&
-      `A job is gone from the service. To let it be created again: ${command(['cron', 'forget', '<cron_job_id>'])}`,
-  ];
-  return lines.filter((line) => line !== false).join('\n');
-}
-
-/** Notes the states of the rows as they are read. */
-async function* noteStates(rows: AsyncIterable<JobRow>, states: Set<JobRow['state']>): AsyncGenerator<JobRow> {
-  for await (const row of rows) {
-    states.add(row.state);
-    yield row;
-  }
-}
-
 export const list = () =>
   leaf('list', 'List scheduled jobs, and what the state knows about them', {
     description:
-      'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
+      'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service (`cron forget` lets one be created again), not listed yet, or with an unknown outcome (`cron reconcile` finds out whether one exists).',
     scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
     exits: SERVICE_EXITS,
     examples: [
@@ -62,12 +42,10 @@ export const list = () =>
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
-        const states = new Set<JobRow['state']>();
         const toId = ({ cron_job_id: id, name }: JobRow) => ({ id, name });
-        return listResult(rememberIds(context, 'job', noteStates(rows, states), toId), COLUMNS, {
+        return listResult(rememberIds(context, 'job', rows, toId), COLUMNS, {
           empty: 'There are no jobs to list.',
           json: ({ json }) => json,
-          summary: () => formatAdvice(states, context),
         });
       }),
     );

@@ -154,7 +154,6 @@ function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
 
 /** How plan and provision show documents, and what they mean for the exit code. */
 function batchOf(tense: Tense) {
-  const isPlan = tense === 'planned';
   return {
     empty: 'There are no documents.',
     report: (plans) => reportOf(plans, tense),
@@ -171,17 +170,10 @@ function batchOf(tense: Tense) {
       const label = `${document.source} (${document.manifest.external_space_id})`;
       return { label, outcome: error === undefined ? ended : 'failed', error };
     },
-    messages(plans) {
-      const blocked = plans.filter(({ error }) => error !== undefined).length;
-      return {
-        noun: 'documents',
-        ...(isPlan && { message: `${blocked} of ${plans.length} documents cannot be carried out.` }),
-        summary: totalOf(plans, tense),
-        details: isPlan ? planSummary(plans) : resultSummary(plans),
-        resumeHint: 'Run it again to continue: it reads what exists before it writes.',
-        fixHint: 'Fix the cause and run it again: finished documents are not changed.',
-      };
-    },
+    noun: 'documents',
+    again: 'Run it again: finished documents are not changed.',
+    counts: tense === 'planned' ? planSummary : resultSummary,
+    summary: (plans) => totalOf(plans, tense),
   } satisfies Omit<Batch<SpacePlan>, 'json'>;
 }
 

@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Batch, batchResult, countByStatus, formatCounts } from '../../output/batch-result.ts';
+import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
 import type { Column } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { ReplayResult } from '../../webhook/replay.ts';
@@ -23,11 +23,9 @@ const BATCH: Batch<ReplayResult> = {
     return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
   },
   item: ({ file, status, error }) => ({ label: file, outcome: STATUSES[status].outcome, error }),
-  messages(results) {
-    const details = countByStatus(results, { sent: 0, failed: 0, skipped: 0 });
-    const hint = 'Run the command again with the files that were not sent.';
-    return { noun: 'deliveries', summary: formatCounts(details), details, resumeHint: hint, fixHint: hint };
-  },
+  noun: 'deliveries',
+  again: 'Run the command again with the files that were not sent.',
+  counts: (results) => countByStatus(results, { sent: 0, failed: 0, skipped: 0 }),
 };
 
 export const replay = () =>

@@ -4,13 +4,9 @@ import { failureOfBatch } from '../../../src/output/batch-result.ts';
 
 const BATCH = {
   item: (error: unknown) => ({ label: 'b.yaml:1', outcome: error ? ('failed' as const) : ('done' as const), error }),
-  messages: () => ({
-    noun: 'documents',
-    summary: '1 failed.',
-    details: {},
-    resumeHint: 'Run it again to continue.',
-    fixHint: 'Fix the cause.',
-  }),
+  noun: 'documents',
+  again: 'Run it again.',
+  counts: () => ({ failed: 1 }),
 };
 
 it('The failure of a batch names each failed item and its reason, and what to do', () => {
@@ -18,12 +14,12 @@ it('The failure of a batch names each failed item and its reason, and what to do
   expect(failureOfBatch([undefined, error], BATCH, new AbortController().signal)).toMatchObject({
     exitCode: 10,
     message: '1 of 2 documents failed.',
-    info: { why: 'b.yaml:1: The service refused the call. The connection was reset', hint: 'Fix the cause.' },
+    info: { why: 'b.yaml:1: The service refused the call. The connection was reset', hint: 'Run it again.' },
   });
 });
 
 it('An interruption says how to continue, even of a single item', () => {
   const error = new InterruptedError('Interrupted.', 130);
   const failure = failureOfBatch([error], BATCH, AbortSignal.abort(error));
-  expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again to continue.' } });
+  expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again.' } });
 });

@@ -2,7 +2,7 @@ import { prepareRows, type RowResult, type RowsInput } from '../../../chat/send-
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
 import { PartnerctlError } from '../../../errors.ts';
-import { type Batch, batchResult, countByStatus, formatCounts } from '../../../output/batch-result.ts';
+import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
 import type { Column } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { withReason } from '../../../output/sentences.ts';
@@ -42,14 +42,9 @@ function rowBatch(name: string): Batch<RowResult> {
     empty: 'No messages to send.',
     json: ({ error, index: _, ...result }) => ({ ...result, error: error === undefined ? null : toErrorObject(error) }),
     item: ({ line, status, error }) => ({ label: `${name}:${line}`, outcome: STATUSES[status].outcome, error }),
-    messages(results) {
-      const { not_sent, ...others } = countByStatus(results, NONE);
-      const again = 'Run the same command again: it sends only what is left.';
-      const summary = results.length === 0 ? '' : formatCounts({ ...others, 'not sent': not_sent });
-      const message = `Not all messages were sent: ${summary}`;
-      const details = { ...others, not_sent };
-      return { noun: 'messages', message, summary, details, resumeHint: again, fixHint: again };
-    },
+    noun: 'messages',
+    again: 'Run the same command again: it sends only what is left.',
+    counts: (results) => countByStatus(results, NONE),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CronResult } from '../../../cron/create-wanted.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
-import { type Batch, countByStatus, endedAs, formatCounts } from '../../../output/batch-result.ts';
+import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 
 /** A result as `cron create -o json` prints it. */
@@ -33,13 +33,9 @@ export const JOBS: Batch<CronResult> = {
     outcome: status === 'skipped' ? 'skipped' : error === undefined ? 'done' : 'failed',
     error,
   }),
-  messages: (results) => ({
-    noun: 'jobs',
-    summary: formatCounts(countByStatus(results, NONE)),
-    details: countByStatus(results, NONE),
-    resumeHint: 'Run it again with --ensure to continue: existing jobs are left as they are.',
-    fixHint: 'Fix the cause and run it again with --ensure: existing jobs are left as they are.',
-  }),
+  noun: 'jobs',
+  again: 'Run it again with --ensure: existing jobs are left as they are.',
+  counts: (results) => countByStatus(results, NONE),
   ci: ({ source, job, status, cron_job_id, error }) => ({
     name: job.name,
     detail: [source, endedAs(status, error), cron_job_id].filter((part) => typeof part === 'string').join(', '),

@@ -1,7 +1,7 @@
 import prettyBytes from 'pretty-bytes';
 import type { Context } from '../../../cli/context.ts';
 import { UsageError } from '../../../errors.ts';
-import { type Batch, countByStatus, endedAs, formatCounts } from '../../../output/batch-result.ts';
+import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import { readStdin } from '../../../platform/input.ts';
@@ -53,36 +53,21 @@ async function openFiles(context: Context, { paths, filename, ...options }: Sour
 
 const BAR_WIDTH = 20;
 
-/** One progress bar for all files, from the first byte that is sent: `█████░░░░░ 1 of 3 files, 10 MB of 40 MB` */
-class TransferProgress {
-  private readonly progress: Context['progress'];
-  private readonly files: readonly LocalFile[];
-  /** How much of each file the connection has accepted. */
-  private readonly sentOf = new Map<LocalFile, number>();
-  private readonly bytes: number;
-  private sentBytes = 0;
-  private finished = 0;
-
-  constructor(progress: Context['progress'], files: readonly LocalFile[]) {
-    this.progress = progress;
-    this.files = files;
-    this.bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  }
-
-  sent(file: LocalFile, bytes: number): void {
-    this.sentBytes += bytes - (this.sentOf.get(file) ?? 0);
-    this.sentOf.set(file, bytes);
-    const full = Math.floor(BAR_WIDTH * (this.bytes === 0 ? 1 : this.sentBytes / this.bytes));
+/**
+ * Creates one progress bar for all files: `█████░░░░░ 10 MB of 40 MB`.
+ * @returns shows how much of a file the connection has accepted
+ */
+function progressBar({ progress }: Context, files: readonly LocalFile[]): (file: LocalFile, bytes: number) => void {
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sentOf = new Map<LocalFile, number>();
+  let sent = 0;
+  return (file, bytes) => {
+    sent += bytes - (sentOf.get(file) ?? 0);
+    sentOf.set(file, bytes);
+    const full = Math.floor((BAR_WIDTH * sent) / Math.max(total, 1));
     const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
-    const bytesSent = `${prettyBytes(this.sentBytes)} of ${prettyBytes(this.bytes)}`;
-    this.progress.update(`${bar} ${this.finished} of ${this.files.length} files, ${bytesSent}`);
-  }
-
-  end({ index }: UploadResult): void {
-    const file = this.files[index];
-    this.finished += 1;
-    if (file) this.sent(file, file.bytes);
-  }
+    progress.update(`${bar} ${prettyBytes(sent)} of ${prettyBytes(total)}`);
+  };
 }
 
 /** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads them. */
@@ -96,13 +81,14 @@ export async function* transfer(
   const http = await context.http();
   const log = await context.log();
   const files = await openFiles(context, source);
-  const bar = new TransferProgress(progress, files);
-  const onSent = (file: LocalFile, bytes: number): void => bar.sent(file, bytes);
+  const onSent = progressBar(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
     yield* emitted<UploadResult>((emit) => {
       const onResult = (result: UploadResult): void => {
-        bar.end(result);
+        const file = files[result.index];
+        // What is skipped counts as sent.
+        if (file) onSent(file, file.bytes);
         emit(result);
       };
       return uploadFiles(files, options, { http, log, clock, signal, onSent, onWait, onResult });
@@ -115,8 +101,6 @@ export async function* transfer(
 
 const NONE = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
 
-const AGAIN = 'run it again: uploaded files are not sent again, except with --force.';
-
 /** Files as `upload` shows them. */
 export const FILE_BATCH: Batch<UploadResult> = {
   empty: 'Nothing to upload.',
@@ -126,18 +110,9 @@ export const FILE_BATCH: Batch<UploadResult> = {
     outcome: isUnfinished(result) ? 'skipped' : result.error === undefined ? 'done' : 'failed',
     error: result.error,
   }),
-  messages: (results) => {
-    const details = countByStatus(results, NONE);
-    const summary = formatCounts(details);
-    return {
-      noun: 'files',
-      message: `The upload is not complete: ${summary}`,
-      summary,
-      details,
-      resumeHint: `To continue, ${AGAIN}`,
-      fixHint: `Fix the cause and ${AGAIN}`,
-    };
-  },
+  noun: 'files',
+  again: 'Run it again: uploaded files are not sent again, except with --force.',
+  counts: (results) => countByStatus(results, NONE),
   ci: ({ file, id, status, error }) => ({
     name: file,
     detail: [endedAs(status, error), id].filter((part) => part !== null).join(', '),
