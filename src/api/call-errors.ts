@@ -1,7 +1,5 @@
-import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
-import { normalizeName } from '../contract/field-names.ts';
-import { type OperationLeaf, parametersOf } from '../contract/leaves.ts';
+import { parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/request.ts';
 import { type ContractFix, describeFix } from '../contract/unknown-shape.ts';
@@ -103,8 +101,11 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
           `${later}${operation.safety === 'once' ? '. The call was not processed.' : ', or allow more time with --timeout.'}`,
         ),
       );
-    default:
-      return new RefusedError(`The service refused the call (${status}).`, hinted(refusalHint(call, said, status)));
+    default: {
+      const fix = renamedField(call, said);
+      const hint = fix ? describeFix(fix) : contractHint(call, status);
+      return new RefusedError(`The service refused the call (${status}).`, hinted(hint));
+    }
   }
 }
 
@@ -162,50 +163,16 @@ function contractHint({ operation: { leaf }, baseUrl, url }: Call, status: numbe
   return (status === 404 || status === 405 ? lines : lines.slice(0, 2)).join('\n');
 }
 
-/** Returns the commands that settle a refusal, if they can: the one that it points at, or else those of `contractHint`. */
-function refusalHint(call: Call, { fields }: ErrorBody, status: number): string | undefined {
-  const { operation, contract, wire } = call;
-  const paths = fields.map(({ path }) => path);
-  const fix = operation.leaf && renamedParameter(operation.leaf, contract, paths);
-  if (fix) return describeFix(fix);
-  const isRefusedRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  const general = contractHint(call, status);
-  return isRefusedRead ? `${describePost(contract)}\n${general}` : general;
-}
-
 /**
- * Returns the setting for a parameter that the service calls otherwise: a refusal names a field that was not sent, and the
- * only parameter, or the only one that shares a part of its name (`session` for `session_id`), is probably meant.
- * @param paths the fields that the refusal names: `body.upload`, `agents[0].name`
+ * Returns the setting for an upload's form field that the service calls otherwise (spec §4, endpoints 7 and 8): the first
+ * field that the refusal names. Other operations have several parameters, so that nothing tells which one is meant.
  */
-function renamedParameter(
-  operation: OperationLeaf,
-  contract: Contract,
-  paths: readonly string[],
-): ContractFix | undefined {
-  const sent = parametersOf(operation).flatMap((leaf) => {
-    const name = contract.parameter(leaf)?.path.at(-1);
-    return name === undefined ? [] : [{ leaf, name }];
-  });
-  const named = paths.flatMap((path) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
-  const missing = named.find((name) => !sent.some((each) => each.name === name));
-  if (missing === undefined) return undefined;
-  const isPart = (name: string, of: string) => normalizeName(of).includes(normalizeName(name));
-  const near = sent.filter(({ name }) => sent.length === 1 || isPart(name, missing) || isPart(missing, name));
-  const [only, ...others] = near;
-  if (!only || others.length > 0) return undefined;
-  const { value } = contract.leaf(only.leaf);
-  return { leaf: only.leaf, value: value.slice(0, value.length - only.name.length) + missing };
-}
-
-/** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
-function describePost(contract: Contract): string {
-  const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
-  const inBody = parametersOf('messages.history').flatMap((leaf) => {
-    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
-    return place === 'query' ? `${leaf} body:${steps.join('.')}` : [];
-  });
-  return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
+function renamedField({ operation, contract }: Call, { fields }: ErrorBody): ContractFix | undefined {
+  const [leaf, ...others] = operation.leaf ? parametersOf(operation.leaf) : [];
+  const [name] = fields.flatMap(({ path }) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
+  if (leaf === undefined || others.length > 0 || name === undefined) return undefined;
+  const known = contract.parameter(leaf)?.path.at(-1);
+  return known === undefined || known === name ? undefined : { leaf, value: `form:${name}` };
 }
 
 /**

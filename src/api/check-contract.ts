@@ -1,9 +1,13 @@
-import { checkFields, type LeafCheck, type LeafFinding } from '../contract/check-fields.ts';
-import { RESOURCE_OF } from '../contract/field-names.ts';
+import type { Contract, Leaf } from '../contract/contract.ts';
+import { readCronJob } from '../contract/cron.ts';
+import { ESSENTIAL, type ListedResource, RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import { describeFields, isJsonObject, type JsonObject } from '../contract/json.ts';
+import { fieldsOfResource, isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import { readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { readAgent, readSpace } from '../contract/resources.ts';
+import { UnknownShape } from '../contract/unknown-shape.ts';
 import {
   InterruptedError,
   isBalanceTooLow,
@@ -16,7 +20,19 @@ import {
 import { HistoryReader, missingIn404 } from './history.ts';
 import type { Http } from './http.ts';
 import { listItems } from './list.ts';
-import { probeSession, type SessionProbe } from './session-probe.ts';
+import { probeSession } from './session-probe.ts';
+
+/** Whether responses of the service confirm a leaf. */
+interface LeafFinding {
+  /** `unobservable` if no read shows it: only writes use it, or there was nothing to read. */
+  readonly result: 'confirmed' | 'contradicted' | 'unobservable';
+  /** What was seen: counts, keys, and types, never the values of fields. */
+  readonly detail: string;
+}
+
+export type LeafCheck = Leaf & LeafFinding;
+
+type Findings = Map<LeafName, LeafFinding>;
 
 /** The session whose history is read. */
 export interface CheckedSession {
@@ -27,7 +43,43 @@ export interface CheckedSession {
 /** Enough to see every field and to follow pages, without reading a whole service. */
 const MAX_ITEMS = 500;
 
-type Findings = Map<LeafName, LeafFinding>;
+const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => unknown>> = {
+  space: readSpace,
+  agent: readAgent,
+  message: readMessage,
+  cron_job: readCronJob,
+};
+
+/** Adds what the items of a list say of their fields. */
+function checkFields(
+  findings: Findings,
+  [first, ...others]: readonly JsonObject[],
+  resource: ListedResource,
+  contract: Contract,
+): void {
+  if (first === undefined) return;
+  const items = [first, ...others];
+  for (const leaf of fieldsOfResource(resource)) {
+    const isSent = (item: JsonObject) =>
+      fieldsOf(item, resource, contract)
+        .all(leaf)
+        .some(({ value }) => value !== null);
+    const count = items.filter(isSent).length;
+    const isExpected = ESSENTIAL.has(leaf) || contract.isChosen(leaf);
+    const none = `in none of ${items.length}; the first is ${describeFields(first)}`;
+    if (count > 0) findings.set(leaf, { result: 'confirmed', detail: `in ${count} of ${items.length}` });
+    else findings.set(leaf, { result: isExpected ? 'contradicted' : 'unobservable', detail: none });
+  }
+  for (const item of items) {
+    try {
+      READERS[resource](item, contract);
+    } catch (error) {
+      if (!(error instanceof UnknownShape)) throw error;
+      const detail = `${error.message} It is ${error.seen}.`;
+      findings.set(error.fix?.leaf ?? `${resource}.id`, { result: 'contradicted', detail });
+    }
+  }
+}
 
 /** Whether an error says nothing of the contract: every call would get it, or it is an interruption. */
 function saysNothing(error: PartnerctlError): boolean {
@@ -58,7 +110,7 @@ async function checkList(
     if (!(error instanceof PartnerctlError) || saysNothing(error)) throw error;
     failure = error;
   }
-  for (const [leaf, finding] of checkFields(items, RESOURCE_OF[list], contract)) findings.set(leaf, finding);
+  checkFields(findings, items, RESOURCE_OF[list], contract);
   if (failure) {
     addFailure(findings, list, failure);
     return undefined;
@@ -88,12 +140,6 @@ function addFailure(findings: Findings, list: ListLeaf, error: PartnerctlError):
   findings.set(list, { result: status === 403 || isOfSession ? 'unobservable' : 'contradicted', detail });
 }
 
-const PROBED: Readonly<Record<SessionProbe, LeafFinding>> = {
-  heeded: { result: 'confirmed', detail: 'a session that does not exist has no messages' },
-  ignored: { result: 'contradicted', detail: 'a session that does not exist has messages' },
-  unknown: { result: 'unobservable', detail: 'the history of a session that does not exist could not be read' },
-};
-
 /** Checks the history of a session, and that of one that does not exist, which must not have the same messages. */
 async function checkHistory(findings: Findings, http: Http, session: CheckedSession): Promise<void> {
   async function* pages() {
@@ -103,7 +149,9 @@ async function checkHistory(findings: Findings, http: Http, session: CheckedSess
   const entries = (await checkList(findings, http, 'messages.history', pages())) ?? [];
   const leaf = 'messages.history.session_id';
   if (entries.length === 0 || http.contract.parameter(leaf) === undefined) return;
-  findings.set(leaf, PROBED[await probeSession(http, session.source_id)]);
+  const probed = await probeSession(http, session.source_id);
+  const result = { heeded: 'confirmed', ignored: 'contradicted', unknown: 'unobservable' } as const;
+  findings.set(leaf, { result: result[probed], detail: `with a session that does not exist, it is ${probed}` });
 }
 
 /**

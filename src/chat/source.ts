@@ -1,7 +1,6 @@
 import type { Http } from '../api/http.ts';
 import {
   type AgentReference,
-  findAgentAnywhere,
   parseAgentReference,
   parseReference,
   resolveAgent,
@@ -13,8 +12,8 @@ import { NotFoundError, UsageError } from '../errors.ts';
 /** How the command line names a source: by its id, or by the agent whose source it is. */
 export type SourceInput =
   | { readonly source_id: string }
-  /** `space` as typed; always set if the agent is given by name. */
-  | { readonly agent: AgentReference; readonly space: string | undefined };
+  /** `space` as typed. */
+  | { readonly agent: AgentReference; readonly space: string };
 
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
 export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
@@ -29,12 +28,10 @@ export interface SourceOptions {
 /** Reads --source, or --agent with --space. @throws UsageError if neither or both are given */
 export function parseSource({ source, agent: typed, space }: SourceOptions): SourceInput {
   if (source !== undefined && typed === undefined && space === undefined) return { source_id: source };
-  if (source !== undefined || !typed) {
+  if (source !== undefined || !typed || space === undefined) {
     throw new UsageError('Name the source with --source alone, or with --agent and --space.');
   }
-  const agent = parseAgentReference(typed);
-  if (agent.by === 'name' && space === undefined) throw new UsageError('--agent name:<name> needs --space.');
-  return { agent, space };
+  return { agent: parseAgentReference(typed), space };
 }
 
 /**
@@ -44,13 +41,11 @@ export function parseSource({ source, agent: typed, space }: SourceOptions): Sou
 export async function findSource(http: Http, input: SourceInput, toCommand: FormatCommand): Promise<string> {
   if ('source_id' in input) return input.source_id;
   const { agent, space } = input;
-  const { agent_id: id, source_id } =
-    space === undefined
-      ? await findAgentAnywhere(http, agent.value)
-      : await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
+  const spaceId = await resolveSpaceId(http, parseReference(space));
+  const { agent_id: id, source_id } = await resolveAgent(http, spaceId, agent);
   if (typeof source_id === 'string') return source_id;
   const typed = agent.by === 'name' ? `name:${agent.value}` : id;
-  const setUp = `Create it, or find it, with: ${toCommand(['chat', 'setup', space ?? '<space>', typed])}`;
+  const setUp = `Create it, or find it, with: ${toCommand(['chat', 'setup', space, typed])}`;
   const fix = `If the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`;
   throw new NotFoundError(`The service shows no API chat source for agent ${id}.`, {
     hint: source_id === null ? setUp : `${setUp}\n${fix}`,

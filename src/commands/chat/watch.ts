@@ -14,7 +14,7 @@ export const watch = () =>
     ],
   })
     .option('--space <space>', `only conversations in a space: ${SPACE_HELP}`)
-    .option('--agent <agent>', 'only conversations with an agent: an agent_id, or name:<name> with --space')
+    .option('--agent <agent>', 'only conversations with an agent, with --space: an agent_id, or name:<name>')
     .option('--source <source_id>', 'only conversations of an API chat source')
     .option('--no-follow', 'exit once the conversations are shown')
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)

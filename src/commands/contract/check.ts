@@ -1,5 +1,5 @@
+import type { LeafCheck } from '../../api/check-contract.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type ReportLine } from '../../output/command-result.ts';

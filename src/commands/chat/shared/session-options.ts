@@ -22,6 +22,6 @@ export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_
 export function sessionLeaf(name: string, summary: string, meta: Meta) {
   return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [SCOPE.chat], ...meta })
     .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
-    .option('--agent <agent>', 'in place of --source: an agent_id, or name:<name> with --space')
+    .option('--agent <agent>', 'in place of --source, with --space: an agent_id, or name:<name>')
     .option('--space <space>', SPACE_HELP);
 }
