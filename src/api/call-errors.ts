@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import { parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
@@ -103,7 +104,9 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
       );
     default: {
       const fix = renamedField(call, said);
-      const hint = fix ? describeFix(fix) : contractHint(call, status);
+      const isRead = status === 405 && operation.leaf === 'messages.history' && call.wire.method === 'GET';
+      const settings = [isRead && describePost(call.contract), contractHint(call, status)].filter(Boolean).join('\n');
+      const hint = fix ? describeFix(fix) : settings || undefined;
       return new RefusedError(`The service refused the call (${status}).`, hinted(hint));
     }
   }
@@ -173,6 +176,16 @@ function renamedField({ operation, contract }: Call, { fields }: ErrorBody): Con
   if (leaf === undefined || others.length > 0 || name === undefined) return undefined;
   const known = contract.parameter(leaf)?.path.at(-1);
   return known === undefined || known === name ? undefined : { leaf, value: `form:${name}` };
+}
+
+/** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
+function describePost(contract: Contract): string {
+  const path = contract.leaf('messages.history').value.replace(/^GET /, 'POST ');
+  const inBody = parametersOf('messages.history').flatMap((leaf) => {
+    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
+    return place === 'query' ? `${leaf} body:${steps.join('.')}` : [];
+  });
+  return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
 }
 
 /**

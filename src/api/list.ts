@@ -2,7 +2,6 @@ import type { Contract } from '../contract/contract.ts';
 import { itemId, RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
-import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
@@ -35,21 +34,11 @@ export function listAll<Item>(
   );
 }
 
-/** Lists every item as the service sends it, even if it cannot be read. Reading it throws as `listAll`. */
+/** Lists every item as the service sends it, even if only its id can be read. Reading it throws as `listAll`. */
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
-  const { contract } = http;
   const { leaf } = operation;
-  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], contract).id(itemId(leaf)) ?? jsonText(item);
-  const idOf = (item: JsonObject): string => {
-    // The next page is requested with the id of the last item.
-    if (contract.next(leaf).kind === 'after') return readItem(operation, () => read(item));
-    try {
-      return read(item);
-    } catch (error) {
-      if (error instanceof UnknownShape) return jsonText(item);
-      throw error;
-    }
-  };
+  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(itemId(leaf));
+  const idOf = (item: JsonObject) => readItem(operation, () => read(item)) ?? jsonText(item);
   return listAll(http, operation, { read: (item) => item, idOf }, options);
 }
 

@@ -1,5 +1,3 @@
-import { normalizeName } from '../contract/field-names.ts';
-import { PAGE_PARAMETERS } from '../contract/page-signs.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { Http } from './http.ts';
 
@@ -57,12 +55,8 @@ export function pathOfLink({ baseUrl, basePath }: Base, current: string, link: s
   if (basePath + target.pathname === from.pathname) target.pathname = from.pathname;
   const isBelow = target.pathname === from.pathname || target.pathname.startsWith(`${basePath}/`);
   if (!/^https?:$/.test(target.protocol) || !isBelow) return undefined;
-  // Laravel leaves out the parameters of the request beside the number of the page. A token may stand for them.
-  const names = [...target.searchParams.keys()].map(normalizeName);
-  const hasNumbers = names.length > 0 && names.every((name) => NUMBERED.some((pattern) => pattern.test(name)));
-  const missing = [...from.searchParams].filter(([name]) => hasNumbers && !target.searchParams.has(name));
+  // Laravel leaves out the parameters of the request beside the number of the page.
+  const missing = [...from.searchParams].filter(([name]) => !target.searchParams.has(name));
   for (const [name, value] of missing) target.searchParams.append(name, value);
   return target.pathname + target.search;
 }
-
-const NUMBERED = [PAGE_PARAMETERS.page, PAGE_PARAMETERS.offset, PAGE_PARAMETERS.size];

@@ -99,7 +99,6 @@ class PageReader<Item> {
     this.isList = list.extent === 'list';
     this.rule = {
       next: contract.next(leaf),
-      isOverride: contract.leaf(`${leaf}.next`).source === 'override',
       extent: list.extent,
       takesMessage:
         leaf === 'messages.history' && contract.parameter('messages.history.after_message_id') !== undefined,

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContractLayers, LeafValues } from '../contract/contract.ts';
+import { type ContractLayers, checkLeaf, LeafValueError, type LeafValues } from '../contract/contract.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { damagedFile, readJson, writeJson } from './json-file.ts';
 

@@ -1,5 +1,4 @@
-import { Contract, type Leaf } from '../contract/contract.ts';
-import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
+import { Contract, checkLeaf, type Leaf, LeafValueError } from '../contract/contract.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';

@@ -1,4 +1,4 @@
-import type { NextValue } from './leaf-value.ts';
+import type { NextValue } from './contract.ts';
 import { isNext, type PageResponse, readSigns, type Sign, valueAt } from './page-signs.ts';
 import { isTextOrNumber } from './values.ts';
 
@@ -23,8 +23,6 @@ export interface Progress {
 
 export interface PagingRule {
   readonly next: NextValue;
-  /** Whether the user set `next`, and not a document. */
-  readonly isOverride: boolean;
   /** A list, a session from its first message on, or what comes after a message, for which totals are meaningless. */
   readonly extent: 'list' | 'session' | 'rest of a session';
   /** Whether what comes after an item can be requested by its id alone. */
@@ -66,7 +64,7 @@ export function formatStep(step: PageStep): string {
  * @param lastId the id of the last item
  */
 export function decideNext(page: PageResponse, progress: Progress, rule: PagingRule, lastId?: string): Verdict {
-  const { next, extent, isOverride, takesMessage } = rule;
+  const { next, extent, takesMessage } = rule;
   if (next.kind === 'none') return { kind: 'whole', isStated: true, mayContinue: false };
   const found = decideBySigns(readSigns(page), page.itemCount, progress, extent);
   if (next.kind === 'auto')
@@ -74,7 +72,7 @@ export function decideNext(page: PageResponse, progress: Progress, rule: PagingR
   const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
   const steps = stepsBy(next, page, progress, lastId);
   if (steps.length > 0) return { kind: 'next', steps, isCertain, signs: found.kind === 'whole' ? [] : found.signs };
-  if (isCertain && !(isOverride && progress.step !== undefined)) return { kind: 'unexplained', signs: found.signs };
+  if (isCertain) return { kind: 'unexplained', signs: found.signs };
   return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
 }
 
@@ -229,9 +227,7 @@ export function isEnd(
   { isCertain }: Extract<Verdict, { kind: 'next' }>,
   failures: readonly Failure[],
   { step }: Progress,
-  { next, isOverride }: PagingRule,
+  { next }: PagingRule,
 ): boolean {
-  const isProved = step !== undefined;
-  if (next.kind !== 'auto') return !isCertain || (isOverride && isProved);
-  return !isCertain && (isProved || failures.every((failure) => failure === 'empty'));
+  return !isCertain && (next.kind !== 'auto' || step !== undefined || failures.every((failure) => failure === 'empty'));
 }

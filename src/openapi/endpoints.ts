@@ -1,5 +1,5 @@
+import { type OperationValue, parseOperation } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { type OperationValue, parseOperation } from '../contract/leaf-value.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
 import { type Shape, shapeOf } from './schema.ts';
 

@@ -1,8 +1,7 @@
 import { pathOfList, readList } from '../contract/body.ts';
-import { Contract } from '../contract/contract.ts';
+import { Contract, checkLeaf, LeafValueError } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
-import { checkLeaf, LeafValueError } from '../contract/leaf-value.ts';
 import {
   DEFAULTS,
   isListLeaf,

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseNext } from '../../../src/contract/leaf-value.ts';
+import { parseNext } from '../../../src/contract/contract.ts';
 import type { PageResponse } from '../../../src/contract/page-signs.ts';
 import { decideNext, formatStep, type PagingRule, type Progress } from '../../../src/contract/paging.ts';
 
 const FIRST: Progress = { items: 2, pages: 1, emptyPages: 0, step: undefined };
-const LIST: PagingRule = { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false };
+const LIST: PagingRule = { next: { kind: 'auto' }, extent: 'list', takesMessage: false };
 
 interface Given {
   readonly page?: Partial<PageResponse>;
