@@ -16,13 +16,10 @@ export interface CronContext {
     countdown(ms: number, format: (left: string) => string): void;
     stop(): void;
   };
-  /** Aborts at Ctrl-C. */
-  readonly signals: { readonly interrupt: AbortSignal };
   http(): Promise<Http>;
   log(): Promise<Log>;
   /** The base URL of the service; undefined if none is configured. */
   baseUrl(): Promise<string | undefined>;
-  notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
   confirm(question: string): Promise<boolean>;
   /** Returns the command line to type, with the global flags that this command was given. */

@@ -12,29 +12,15 @@ import type { CronJob } from './job.ts';
 import { outcome } from './outcomes.ts';
 import { JobLists, listNamedJobs } from './service-jobs.ts';
 
-/** The result of one job of a command. */
+/** The result of one job of a command. Its agent has no id, and the job no key, until the agent is installed. */
 export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
-  /** Its agent has no id until it is installed. */
   readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
-  /** Null if the agent has no id yet. */
   readonly key: string | null;
 }
 
 /** The result of a job before the command acts on it: `skipped`. */
 export async function initialCronResult(job: CronResult['job'], describe: DescribeSchedule): Promise<CronResult> {
   return { index: 0, source: undefined, key: null, job, ...outcome('skipped'), ...(await describe(job.schedule)) };
-}
-
-/** Explains what Ctrl-C waits for while a request is in flight. */
-function explainInterrupt({ signals: { interrupt }, notice, command }: CronContext, posting: Promise<string>): void {
-  const explain = (): void => {
-    void notice(
-      `The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, find out whether the job exists with: ${command(['cron', 'reconcile'])}`,
-    );
-  };
-  interrupt.addEventListener('abort', explain, { once: true });
-  const end = (): void => interrupt.removeEventListener('abort', explain);
-  posting.then(end, end);
 }
 
 /** The warning about a job whose schedule could not be compared. */
@@ -68,11 +54,7 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
   });
   const deps = {
     ...{ origin: http.baseUrl, log, clock, signal, lists, command },
-    async post(job: CronJob, { timeoutMs, maySend }: SendOptions) {
-      const posting = createJob(http, job, { timeoutMs, maySend });
-      explainInterrupt(context, posting);
-      return await posting;
-    },
+    post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
       warnOnce('list', `Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),

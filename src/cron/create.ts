@@ -5,7 +5,6 @@ import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { Result, SendOptions } from '../state/once.ts';
-import { standingOf, standings } from '../state/standing.ts';
 import { decide } from './decide.ts';
 import {
   type CronJob,
@@ -13,12 +12,11 @@ import {
   JOBS,
   type JobData,
   type JobReservation,
-  type JobStanding,
-  openReservations,
-  recordedIds,
+  type JobsInLog,
+  jobsInLog,
   toJobData,
 } from './job.ts';
-import { failed, type JobOutcome, outcome, type Subject, unknown, unrecorded } from './outcomes.ts';
+import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -64,13 +62,6 @@ export interface CreatedJob extends WantedJob, JobOutcome {
 
 type Wanted = WantedJob & Subject;
 
-/** What the log says, once it has been read. */
-interface LogView {
-  readonly all: ReadonlyMap<string, JobStanding>;
-  readonly recorded: ReadonlySet<string>;
-  readonly open: readonly JobReservation[];
-}
-
 class CreateRun {
   private readonly deps: CreateDeps;
   private readonly options: CreateOptions;
@@ -103,17 +94,13 @@ class CreateRun {
       if (!(error instanceof PartnerctlError)) throw error;
       const isTold = this.stop.signal.aborted;
       for (const [at, each] of [...this.pending.values()].entries()) {
-        if (at > 0 || isTold) this.settle(each, outcome('skipped'));
-        else this.settleFailed(each, error);
+        this.settle(each, at > 0 || isTold ? outcome('skipped') : failed(each, error));
       }
     }
   }
 
-  private async readLog(): Promise<LogView> {
-    const { log, origin } = this.deps;
-    const records = await log.read();
-    const all = standings(records, JOBS);
-    return { all, recorded: recordedIds(records, origin), open: openReservations(all, origin) };
+  private async readLog(): Promise<JobsInLog> {
+    return jobsInLog(await this.deps.log.read(), this.deps.origin);
   }
 
   private settle({ index, source, job, key }: Wanted, ended: JobOutcome): void {
@@ -121,12 +108,7 @@ class CreateRun {
     this.emit({ index, source, job, key, ...ended });
   }
 
-  private settleFailed(wanted: Wanted, error: PartnerctlError): void {
-    const isSkipped = error instanceof InterruptedError;
-    this.settle(wanted, isSkipped ? outcome('skipped') : failed(wanted, error));
-  }
-
-  private async createAll(wanted: readonly Wanted[], view: LogView): Promise<void> {
+  private async createAll(wanted: readonly Wanted[], view: JobsInLog): Promise<void> {
     const { deps, stop } = this;
     const left = await this.decideAll(wanted, view, undefined);
     if (this.options.dryRun) {
@@ -148,22 +130,30 @@ class CreateRun {
           throw error;
         }
       },
-      settled: (each, result) => this.record(each, result),
+      settled: async (each, result) => {
+        const ended = await this.outcomeOf(each, result);
+        if (ended) this.settle(each, ended);
+      },
     });
   }
 
   /** @param list undefined to decide by the log alone @returns the jobs to create, or to read the list for */
   private async decideAll<Each extends Wanted>(
     wanted: readonly Each[],
-    { all, recorded, open }: LogView,
+    view: JobsInLog,
     list: JobList | 'closed' | undefined,
   ): Promise<readonly Each[]> {
     const { ensure, dryRun } = this.options;
     const left: Each[] = [];
     for (const each of wanted) {
-      const standing = standingOf(all, each.key);
-      const now = this.deps.clock.now();
-      const decision = decide({ ...each, standing, recorded, open, list, ensure, canWait: ensure && !dryRun, now });
+      const decision = decide({
+        ...each,
+        ...view,
+        list,
+        ensure,
+        canWait: ensure && !dryRun,
+        now: this.deps.clock.now(),
+      });
       if (decision.kind === 'list') left.push(each);
       else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
       else if (decision.kind === 'wait') this.awaited.set(each, decision.reservation);
@@ -176,7 +166,7 @@ class CreateRun {
   }
 
   /** Reads the list for jobs, and decides. @returns those to create */
-  private async decideByList<Each extends Wanted>(wanted: readonly Each[], view: LogView): Promise<readonly Each[]> {
+  private async decideByList<Each extends Wanted>(wanted: readonly Each[], view: JobsInLog): Promise<readonly Each[]> {
     if (wanted.length === 0) return [];
     const list = await this.deps.lists.recent().catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
@@ -185,7 +175,7 @@ class CreateRun {
     if (list instanceof PartnerctlError) {
       if (stopsRun(list)) this.stop.abort(list);
       // That a recorded job exists is known without the list.
-      for (const each of await this.decideAll(wanted, view, 'closed')) this.settleFailed(each, list);
+      for (const each of await this.decideAll(wanted, view, 'closed')) this.settle(each, failed(each, list));
       return [];
     }
     if (list instanceof ListUnavailable) {
@@ -200,14 +190,11 @@ class CreateRun {
     return await this.decideAll(wanted, wanted.some(isListed) ? await this.readLog() : view, list);
   }
 
-  private async adopt(
-    { key, job }: Wanted,
-    { cron_job_id: object, instructions, schedule }: ListedCronJob,
-  ): Promise<void> {
+  private async adopt({ key, job }: Wanted, listed: ListedCronJob): Promise<void> {
     if (this.options.dryRun) return;
     const { log, origin } = this.deps;
-    const data = toJobData({ ...job, origin }, { instructions, schedule: completeSchedule(schedule) });
-    await log.append([log.newRecord('cron.created', { key, object, data })]);
+    const data = toJobData({ ...job, origin }, { ...listed, schedule: completeSchedule(listed.schedule) });
+    await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
   }
 
   /** Waits for the jobs that others are creating. Those that end are to be decided about again. */
@@ -222,26 +209,14 @@ class CreateRun {
     awaited.clear();
   }
 
-  private async record(wanted: Wanted, result: Result<JobData>): Promise<void> {
-    switch (result.kind) {
-      case 'created': {
-        const { id, unrecorded: why } = result;
-        return this.settle(
-          wanted,
-          why === undefined ? outcome('created', { cron_job_id: id }) : unrecorded(wanted, id, why),
-        );
-      }
-      case 'failed':
-        return this.settleFailed(wanted, result.error);
-      case 'unknown': {
-        const { error, reservation } = result;
-        const { findLostJob } = await import('./reconcile.ts');
-        const found = await findLostJob(this.deps, reservation, error);
-        return this.settle(wanted, found ?? unknown(wanted, reservation.at, error));
-      }
-      case 'taken':
-      // It stays pending, and is decided about again.
-    }
+  /** @returns undefined if another process was faster: the job stays pending, and is decided about again */
+  private async outcomeOf(wanted: Wanted, result: Result<JobData>): Promise<JobOutcome | undefined> {
+    if (result.kind === 'created') return created(wanted, result.id, result.unrecorded);
+    if (result.kind === 'failed') return failed(wanted, result.error);
+    if (result.kind === 'taken') return undefined;
+    const { error, reservation } = result;
+    const { findLostJob } = await import('./reconcile.ts');
+    return (await findLostJob(this.deps, reservation, error)) ?? unknown(wanted, reservation.at, error);
   }
 }
 

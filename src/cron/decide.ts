@@ -1,14 +1,8 @@
 import type { ListedCronJob } from '../contract/cron.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import {
-  type CronJob,
-  findDifferences,
-  type JobReservation,
-  type JobStanding,
-  type RecordedJob,
-  toNfc,
-} from './job.ts';
-import { type Block, blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
+import { standingOf } from '../state/standing.ts';
+import { type CronJob, findDifferences, type JobReservation, type JobsInLog, type RecordedJob, toNfc } from './job.ts';
+import { blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 
@@ -21,13 +15,8 @@ import { findInList, type JobList } from './service-jobs.ts';
 export const LISTED_WITHIN_MS = 60_000;
 
 /** What is known about a job to create. */
-export interface Knowledge extends Subject {
+export interface Knowledge extends Subject, JobsInLog {
   readonly job: CronJob;
-  readonly standing: JobStanding;
-  /** The ids of all jobs of this service that the state has ever recorded. */
-  readonly recorded: ReadonlySet<string>;
-  /** The open reservations of this service, of all keys. */
-  readonly open: readonly JobReservation[];
   /** Undefined if it has not been read yet; `closed` if it cannot be read. */
   readonly list: JobList | 'closed' | undefined;
   /** Whether an existing job counts as success. */
@@ -49,26 +38,26 @@ export type Decision =
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
   | { readonly kind: 'create'; readonly seen: readonly string[] | undefined };
 
-function block(known: Knowledge, why: Block): Decision {
-  return { kind: 'settled', outcome: blocked(known, why) };
+function block(...why: Parameters<typeof blocked>): Decision {
+  return { kind: 'settled', outcome: blocked(...why) };
 }
 
 function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: RecordedJob): Decision {
   const { job, list, ensure, now } = known;
   const differences = findDifferences(data, job);
-  if (differences.length > 0) return block(known, { reason: 'different', cron_job_id, differences });
+  if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
   // A service may take a while to list a new job.
   const mayBeGone = ensure && now >= Date.parse(at) + LISTED_WITHIN_MS;
   const isUnknown = data.schedule === null;
   if (!list && (mayBeGone || isUnknown)) return { kind: 'list' };
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
-  if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, { reason: 'gone', cron_job_id });
+  if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, 'gone', { cron_job_id });
   const listed = isUnknown ? jobs?.get(cron_job_id) : undefined;
   const shown = listed ? findDifferences(listed, job) : [];
-  if (shown.length > 0) return block(known, { reason: 'different', cron_job_id, differences: shown });
+  if (shown.length > 0) return block(known, 'different', { cron_job_id, differences: shown });
   const isScheduleUnknown = isUnknown && !completeSchedule(listed?.schedule);
-  if (!ensure) return block(known, { reason: 'same', cron_job_id, isScheduleUnknown });
+  if (!ensure) return block(known, 'same', { cron_job_id, isScheduleUnknown });
   return { kind: 'settled', outcome: outcome('exists', { cron_job_id, isScheduleUnknown }) };
 }
 
@@ -84,29 +73,28 @@ function decideListed(known: Knowledge, list: JobList): Decision {
   const { same, maybe } = findInList(list, known.job);
   const [listed, ...others] = same;
   if (others.length > 0) {
-    return block(known, { reason: 'several', candidates: same.map(({ cron_job_id }) => cron_job_id) });
+    return block(known, 'several', { candidates: same.map(({ cron_job_id }) => cron_job_id) });
   }
   if (listed) {
     const { cron_job_id } = listed;
     const differences = findDifferences(listed, known.job);
     const adopted = outcome('adopted', { cron_job_id, isScheduleUnknown: !completeSchedule(listed.schedule) });
     const isOther = differences.length > 0;
-    const after = isOther ? blocked(known, { reason: 'different', cron_job_id, differences }) : adopted;
+    const after = isOther ? blocked(known, 'different', { cron_job_id, differences }) : adopted;
     return { kind: 'adopt', listed, outcome: after };
   }
   const candidates = unexplained(known, maybe);
-  if (candidates.length > 0) return block(known, { reason: 'ambiguous', candidates });
+  if (candidates.length > 0) return block(known, 'ambiguous', { candidates });
   return { kind: 'create', seen: maybe.map(({ cron_job_id }) => cron_job_id) };
 }
 
-function decideUnrecorded(known: Knowledge): Decision {
-  const { standing, list, canWait, now } = known;
-  const [first] = standing.open;
+function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
+  const { list, canWait, now } = known;
   if (first) {
     if (canWait && !first.isUnknown) return { kind: 'wait', reservation: first };
     // Its age chooses the words: whether it has ended is decided by watching it.
     const isOld = first.isUnknown || now >= Date.parse(first.at) + LEASE_MS;
-    return isOld ? { kind: 'settled', outcome: unknown(known, first.at) } : block(known, { reason: 'in_progress' });
+    return isOld ? { kind: 'settled', outcome: unknown(known, first.at) } : block(known, 'in_progress');
   }
   if (!list) return { kind: 'list' };
   return list === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, list);
@@ -114,8 +102,8 @@ function decideUnrecorded(known: Knowledge): Decision {
 
 /** Decides what to do about a job. */
 export function decide(known: Knowledge): Decision {
-  const { objects } = known.standing;
+  const { objects, open } = standingOf(known.all, known.key);
   // Merged copies of the state may have left several.
   const recorded = objects.findLast(({ data }) => findDifferences(data, known.job).length === 0) ?? objects.at(-1);
-  return recorded ? decideRecorded(known, recorded) : decideUnrecorded(known);
+  return recorded ? decideRecorded(known, recorded) : decideUnrecorded(known, open);
 }

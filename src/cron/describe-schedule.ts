@@ -2,7 +2,6 @@ import type { Clock } from '../platform/clock.ts';
 import { type CronSchedule, formatExpression, normalizeFields } from './schedule.ts';
 
 const SHOWN_RUNS = 3;
-const MINUTE_MS = 60_000;
 
 /** Formats times as local times of a zone with their offsets: `2026-03-29T09:00:00+02:00`. */
 function createTimeFormat(timeZone: string): (time: Date) => string {
@@ -49,17 +48,14 @@ export type DescribeSchedule = (schedule: CronSchedule) => Promise<ScheduleTexts
 
 /** Returns a function that describes each schedule once: jobs share schedules, and finding the next runs takes long. */
 export function createScheduleDescriber(clock: Pick<Clock, 'now'>): DescribeSchedule {
-  const known = new Map<string, Promise<ScheduleTexts>>();
-  const describe = async (schedule: CronSchedule, now: number): Promise<ScheduleTexts> => ({
-    description: await describeSchedule(schedule),
-    next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
-  });
-  return (schedule) => {
-    const now = clock.now();
-    // Jobs run at full minutes.
-    const key = JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]);
-    const described = known.get(key) ?? describe(schedule, now);
-    known.set(key, described);
-    return described;
+  const known = new Map<string, ScheduleTexts>();
+  return async (schedule) => {
+    const key = `${formatExpression(schedule)} ${schedule.timezone}`;
+    const texts = known.get(key) ?? {
+      description: await describeSchedule(schedule),
+      next_runs: await nextRuns(schedule, clock.now(), SHOWN_RUNS),
+    };
+    known.set(key, texts);
+    return texts;
   };
 }

@@ -9,9 +9,8 @@ import { choice, identifier, mapping } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
-import { findAgent } from './find-agent.ts';
 import type { CronJob } from './job.ts';
-import type { AgentInput } from './job-flags.ts';
+import { type AgentInput, findAgent } from './job-flags.ts';
 import { checkUniqueName, jobEntries, timezone } from './job-schema.ts';
 
 const owner = {

@@ -1,6 +1,15 @@
-import { type AgentReference, parseAgentReference } from '../api/references.ts';
+import { listAgents } from '../api/calls.ts';
+import {
+  type AgentReference,
+  parseAgentReference,
+  parseReference,
+  resolveAgentId,
+  resolveSpaceId,
+} from '../api/references.ts';
+import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/identifier.ts';
+import type { CronContext } from './context.ts';
 import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */
@@ -10,14 +19,13 @@ export interface AgentInput {
   readonly space: string | undefined;
 }
 
-/** The values of --agent and --space. */
-export interface AgentOptions {
-  readonly agent?: string | undefined;
-  readonly space?: string | undefined;
-}
+/** A job as the command line selects it. */
+export type NamedJob = AgentInput & { readonly name: string };
+
+type Options<Name extends string> = { readonly [Option in Name]?: string | undefined };
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
-export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
+function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
   if (agent.by === 'name' && space === undefined) {
@@ -29,20 +37,11 @@ export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput
   throw new UsageError('--space can only be used with --agent name:<name>.');
 }
 
-/** A job as the command line selects it: by its agent and name, or, where that is possible, by its key or id. */
-export type JobSelection = string | (AgentInput & { readonly name: string });
-
 /** Reads --agent and --name, which are given together or not at all. @throws UsageError */
-export function parseJobIdentity({ name, ...agent }: AgentOptions & { readonly name?: string | undefined }) {
+export function parseJobIdentity({ name, ...agent }: Options<'agent' | 'space' | 'name'>): NamedJob | undefined {
   if (agent.agent === undefined && name === undefined) return undefined;
   if (name === undefined) throw new UsageError('--name is missing.');
   return { ...parseJobAgent(agent), name };
-}
-
-/** One job as typed on the command line, without its instructions. */
-export interface TypedJob extends AgentInput {
-  readonly name: string;
-  readonly schedule: CronSchedule;
 }
 
 function parseOption<Value>(option: string, parse: (text: string) => Value, text: string): Value {
@@ -56,12 +55,43 @@ function parseOption<Value>(option: string, parse: (text: string) => Value, text
 
 /** Reads the options that describe one job. @throws UsageError that names the option and what it accepts */
 export function parseJobOptions(
-  options: AgentOptions & { readonly [Option in 'name' | 'schedule' | 'timezone']?: string | undefined },
-): TypedJob {
+  options: Options<'agent' | 'space' | 'name' | 'schedule' | 'timezone'>,
+): NamedJob & { readonly schedule: CronSchedule } {
   const { name = '', schedule: expression = '', timezone: zone = 'UTC' } = options;
-  const problem = name.trim() === '' ? 'is empty' : identifierProblem(name);
+  const problem = identifierProblem(name);
   if (problem !== undefined) throw new UsageError(`--name ${problem}.`);
   const fields = parseOption('--schedule', parseExpression, expression);
   const timezone = parseOption('--timezone', parseTimezone, zone);
   return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
+}
+
+type FinderContext = Pick<CronContext, 'http' | 'progress'>;
+
+/**
+ * The id of an agent. Calls the service only to look it up by name.
+ * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
+ */
+export async function findAgent(context: FinderContext, { agent, space = '' }: AgentInput): Promise<string> {
+  if (agent.by === 'id') return agent.value;
+  const http = await context.http();
+  context.progress.start('Looking up the agent');
+  return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
+}
+
+/**
+ * Finds the agents that --agent and --space name, in the form of `comparableAgent`; undefined if neither is given.
+ * @throws UsageError for invalid values; NotFoundError as `findAgent`
+ */
+export async function findOwnerAgents(
+  context: FinderContext,
+  { agent, space }: Options<'agent' | 'space'>,
+): Promise<ReadonlySet<string> | undefined> {
+  if (agent !== undefined) return new Set([comparableAgent(await findAgent(context, parseJobAgent({ agent, space })))]);
+  if (space === undefined) return undefined;
+  const http = await context.http();
+  context.progress.start('Looking up the agents');
+  const ids = new Set<string>();
+  const spaceId = await resolveSpaceId(http, parseReference(space));
+  for await (const { agent_id } of listAgents(http, spaceId)) ids.add(comparableAgent(agent_id));
+  return ids;
 }

@@ -4,7 +4,7 @@ import type { ListedCronJob } from '../contract/cron.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
-import type { OnceKind, RecordedObject, Reservation, Standing } from '../state/standing.ts';
+import { type OnceKind, type RecordedObject, type Reservation, type Standing, standings } from '../state/standing.ts';
 import {
   type CronSchedule,
   formatExpression,
@@ -86,17 +86,24 @@ export const JOBS: OnceKind<JobData> = {
   keyOf: cronKey,
 };
 
-/** The reservations of a service that have not ended. @param origin its base URL */
-export function openReservations(all: ReadonlyMap<string, JobStanding>, origin: string): readonly JobReservation[] {
-  return [...all.values()].flatMap(({ open }) => open).filter(({ data }) => data.origin === origin);
+/** What the log says about the jobs of one service. */
+export interface JobsInLog {
+  /** By key, of all services. */
+  readonly all: ReadonlyMap<string, JobStanding>;
+  /** The ids of all jobs that were ever recorded, also of those that were forgotten. */
+  readonly recorded: ReadonlySet<unknown>;
+  /** The reservations of all keys that have not ended. */
+  readonly open: readonly JobReservation[];
 }
 
-/** The ids of all jobs ever recorded for one service, also of those that were forgotten. */
-export function recordedIds(records: readonly LogRecord[], origin: string): ReadonlySet<string> {
+/** @param origin the base URL of the service @throws as `standings` */
+export function jobsInLog(records: readonly LogRecord[], origin: string): JobsInLog {
+  const all = standings(records, JOBS);
   const created = records.filter(
     ({ type, data }) => type === 'cron.created' && isJsonObject(data) && data.origin === origin,
   );
-  return new Set(created.flatMap(({ object }) => (typeof object === 'string' ? [object] : [])));
+  const open = [...all.values()].flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
+  return { all, recorded: new Set(created.map(({ object }) => object)), open };
 }
 
 /** Whether the agent and the name of a listed job are these; `maybe` if the list does not say which agent runs it. */

@@ -2,12 +2,10 @@ import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
-import { standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
 import { createScheduleDescriber } from './describe-schedule.ts';
-import type { AgentIds } from './find-agent.ts';
-import { JOBS, type JobReservation, openReservations, type RecordedJob } from './job.ts';
+import { type JobReservation, jobsInLog, type RecordedJob } from './job.ts';
 import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
 import { readListedJob } from './service-jobs.ts';
 
@@ -51,7 +49,7 @@ function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']
 
 /** The jobs of the service's list, page after page, and then those that are only in the state. */
 async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Found> {
-  const all = standings(records, JOBS);
+  const { all, open } = jobsInLog(records, http.baseUrl);
   const objects = [...all.values()].flatMap((standing) => standing.objects);
   const jobs = new Map(objects.filter(({ data }) => data.origin === http.baseUrl).map((job) => [job.object, job]));
   const unseen = new Map(jobs);
@@ -70,18 +68,18 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
   for (const job of unseen.values()) {
     yield toStateRow(job, now < Date.parse(job.at) + LISTED_WITHIN_MS ? 'unlisted' : 'gone');
   }
-  for (const reservation of openReservations(all, http.baseUrl)) yield toStateRow(reservation, 'unknown');
+  for (const reservation of open) yield toStateRow(reservation, 'unknown');
 }
 
 /**
  * Lists the jobs of the service, joined with the state. Damage of the state is a warning here: nothing is written.
- * @param agents whose jobs are meant; all jobs without them
+ * @param agents whose jobs are meant, as `comparableAgent` gives them; all jobs without them
  * @param readSpaces returns the external id of the space of each agent, as the state knows it
  * @throws as `listJobs`, as the rows are read
  */
 export async function* listJobsOf(
   context: CronContext,
-  agents: AgentIds | undefined,
+  agents: ReadonlySet<string> | undefined,
   readSpaces: (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>,
 ): AsyncGenerator<JobRow> {
   const http = await context.http();

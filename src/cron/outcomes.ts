@@ -1,5 +1,6 @@
 import {
   DuplicateError,
+  InterruptedError,
   LocalError,
   OutcomeUnknownError,
   PartnerctlError,
@@ -52,54 +53,52 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
   return command(['cron', 'adopt', id, '--agent', job.agent_id, '--name', job.name, ...more]);
 }
 
-/** Why a job is not created. */
-export type Block =
-  /** It exists. */
-  | { readonly reason: 'same'; readonly cron_job_id: string; readonly isScheduleUnknown: boolean }
-  /** It exists with other content. */
-  | { readonly reason: 'different'; readonly cron_job_id: string; readonly differences: readonly CronDifference[] }
-  /** It was created, and the service no longer lists it. */
-  | { readonly reason: 'gone'; readonly cron_job_id: string }
-  /** The service has more than one with this agent and name. */
-  | { readonly reason: 'several'; readonly candidates: readonly string[] }
-  /** The service has one with this name whose agent cannot be read, and that the state has no record of. */
-  | { readonly reason: 'ambiguous'; readonly candidates: readonly string[] }
-  /** Another process is creating it. */
-  | { readonly reason: 'in_progress' };
+/**
+ * Why a job is not created. `same`: it exists. `different`: with other content. `gone`: it was created, and the service
+ * no longer lists it. `several`: the service has more than one with this agent and name. `ambiguous`: it has one of this
+ * name whose agent cannot be read, and that the state has no record of. `in_progress`: another process is creating it.
+ */
+type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress';
+
+/** What is known of the jobs that block another one. */
+type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'isScheduleUnknown'>> & {
+  readonly candidates?: readonly string[];
+};
 
 function explainBlock(
   subject: Subject,
-  block: Block,
+  reason: Reason,
+  { cron_job_id, differences = [], candidates = [] }: Evidence,
 ): { readonly message: string; readonly why?: string; readonly hint: string } {
-  const { key, command } = subject;
+  const { command } = subject;
   const job = describeJob(subject);
-  const forget = command(['cron', 'forget', key]);
-  switch (block.reason) {
+  const forget = command(['cron', 'forget', subject.key]);
+  switch (reason) {
     case 'same':
       return {
-        message: `${job} already exists: ${block.cron_job_id}.`,
+        message: `${job} already exists: ${cron_job_id}.`,
         hint: 'Add --ensure to accept a job that already exists.',
       };
     case 'different':
       return {
-        message: `${job} already exists with other content: ${block.cron_job_id}.`,
-        why: block.differences.map(describeDifference).join('\n'),
+        message: `${job} already exists with other content: ${cron_job_id}.`,
+        why: differences.map(describeDifference).join('\n'),
         hint: `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
       };
     case 'gone':
       return {
-        message: `${job} was created as ${block.cron_job_id}, but the service no longer lists it.`,
+        message: `${job} was created as ${cron_job_id}, but the service no longer lists it.`,
         hint: `If it was not deleted on purpose, let it be created again: ${forget}`,
       };
     case 'several':
       return {
-        message: `${job} exists more than once: ${block.candidates.join(', ')}.`,
+        message: `${job} exists more than once: ${candidates.join(', ')}.`,
         hint: `Say which one is yours: ${adoptLine(subject, '<cron_job_id>')}`,
       };
     case 'ambiguous':
       return {
-        message: `${job} may already exist: the list does not say which agent ${block.candidates.join(', ')} belongs to.`,
-        hint: `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, block.candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+        message: `${job} may already exist: the list does not say which agent ${candidates.join(', ')} belongs to.`,
+        hint: `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
       };
     case 'in_progress':
       return {
@@ -109,12 +108,11 @@ function explainBlock(
   }
 }
 
-export function blocked(subject: Subject, block: Block): JobOutcome {
-  const { message, ...info } = explainBlock(subject, block);
-  const known = { cron_job_id: null, differences: [], candidates: [], ...block };
-  const { cron_job_id, differences, candidates, reason } = known;
+/** A job that is not created, because of another one. */
+export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
+  const { cron_job_id = null, differences = [], isScheduleUnknown = false, candidates = [] } = evidence;
+  const { message, ...info } = explainBlock(subject, reason, evidence);
   const details = { cron_job_id, key: subject.key, reason, differences, candidates };
-  const isScheduleUnknown = block.reason === 'same' && block.isScheduleUnknown;
   const error = new DuplicateError(message, { ...info, details });
   return outcome('blocked', { cron_job_id, differences, isScheduleUnknown, error });
 }
@@ -141,8 +139,12 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
   });
 }
 
-/** A job that was created but not recorded: only this message knows its id. @param why the failure of the state */
-export function unrecorded(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
+/**
+ * A job that was created.
+ * @param why the failure of the state, if it could not be recorded: only the message knows its id then
+ */
+export function created(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
+  if (why === undefined) return outcome('created', { cron_job_id });
   const info = {
     why: why instanceof PartnerctlError ? [why.message, why.info.why].filter(Boolean).join('\n') : String(why),
     hint: `When the state can be written again, record the job: ${adoptLine(subject, cron_job_id, '--yes')}\nUntil then, no job of this name is created.`,
@@ -154,7 +156,8 @@ export function unrecorded(subject: Subject, cron_job_id: string, why: unknown):
   return outcome('created', { cron_job_id, error });
 }
 
-/** A job that was not created. */
+/** A job that was not created: it failed, or the run was interrupted before it. */
 export function failed({ key }: Subject, error: PartnerctlError): JobOutcome {
+  if (error instanceof InterruptedError) return outcome('skipped');
   return outcome('failed', { error: withHint(error, { hint: 'The job was not created.', details: { key } }) });
 }

@@ -3,8 +3,7 @@ import { isWithoutId, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { standings } from '../state/standing.ts';
-import { findDifferences, JOBS, type JobReservation, matchIdentity, openReservations, recordedIds } from './job.ts';
+import { findDifferences, JOBS, type JobReservation, jobsInLog, matchIdentity } from './job.ts';
 import { type JobOutcome, outcome } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
@@ -20,7 +19,7 @@ function findCreated(
   reservation: JobReservation,
   open: readonly JobReservation[],
   list: JobList,
-  recorded: ReadonlySet<string>,
+  recorded: ReadonlySet<unknown>,
 ): { readonly match?: string; readonly candidates: readonly string[] } {
   const { key, data, seen } = reservation;
   const { same, maybe } = findInList(list, data);
@@ -64,9 +63,8 @@ async function matchListed(
   reservations: readonly JobReservation[],
 ): Promise<readonly Reconciled[]> {
   const wanted = new Set(reservations.map(({ id }) => id));
-  const records = await log.read();
-  const recorded = new Set(recordedIds(records, origin));
-  const open = openReservations(standings(records, JOBS), origin);
+  const { open, recorded: before } = jobsInLog(await log.read(), origin);
+  const recorded = new Set(before);
   const results: Reconciled[] = [];
   for (const reservation of open.filter(({ id }) => wanted.has(id))) {
     const { match: object, candidates } = findCreated(reservation, open, list, recorded);
@@ -102,11 +100,11 @@ export interface ReconcileDeps extends StateDeps {
 export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Reconciled[]> {
   const { log, origin, readList, isNotCreated, onWait } = deps;
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
-  const wanted = openReservations(standings(await log.read(), JOBS), origin);
+  const { open: wanted } = jobsInLog(await log.read(), origin);
   const first = wanted.length === 0 ? [] : await matchListed(deps, await readList(), wanted);
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
-  const open = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
-  const second = open.length === 0 ? [] : await matchListed(deps, await readList(), open);
+  const left = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
+  const second = left.length === 0 ? [] : await matchListed(deps, await readList(), left);
   const results = first.filter((found) => !isMissing(found));
   for (const found of second) {
     const { key, id: of } = found.reservation;

@@ -59,18 +59,28 @@ export function findInList(
   return { same: matching('yes'), maybe: matching('maybe') };
 }
 
+/** A list, or why it cannot be read at all: only the state tells what exists. */
+type Reading = JobList | ListUnavailable;
+
 /**
  * Reads the service's list once.
+ * @param hint what to do if reading fails
  * @param wasRead whether it was read before: then the service has it
- * @throws as `toListFailure`
+ * @throws PartnerctlError if reading may succeed later
  */
-export async function readJobList(listed: AsyncIterable<ListedCronJob>, wasRead = false): Promise<JobList> {
+export async function readJobList(
+  listed: AsyncIterable<ListedCronJob>,
+  hint: (failure: unknown) => string,
+  wasRead = false,
+): Promise<Reading> {
   // A job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedCronJob>();
   try {
     for await (const job of listed) jobs.set(job.cron_job_id, job);
   } catch (error) {
-    throw toListFailure(error, JOB_LIST, wasRead || jobs.size > 0);
+    const failure = toListFailure(error, JOB_LIST, wasRead || jobs.size > 0);
+    if (failure instanceof ListUnavailable) return failure;
+    throw nameListFailure(failure, JOB_LIST, hint(failure));
   }
   const byName = new Map<string, ListedCronJob[]>();
   for (const job of jobs.values()) {
@@ -84,25 +94,21 @@ export async function readJobList(listed: AsyncIterable<ListedCronJob>, wasRead 
 
 /** Reads a list that must be readable. @param hint what to do if it is not @throws PartnerctlError */
 export async function readWholeList(listed: AsyncIterable<ListedCronJob>, hint: string): Promise<JobList> {
-  return await readJobList(listed).catch((error: unknown) => {
-    throw nameListFailure(error instanceof ListUnavailable ? error.reason : error, JOB_LIST, hint);
-  });
+  const list = await readJobList(listed, () => hint);
+  if (list instanceof ListUnavailable) throw nameListFailure(list.reason, JOB_LIST, hint);
+  return list;
 }
 
 interface ListDeps {
   readonly list: () => AsyncIterable<ListedCronJob>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** What to do if reading fails. */
   readonly hint: (failure: unknown) => string;
 }
-
-/** A list, or why it cannot be read at all: only the state tells what exists. */
-type Reading = JobList | ListUnavailable;
 
 /** The list that a command reads again and again. One that is not available is not asked for again. */
 export class JobLists {
   private readonly deps: ListDeps;
-  private latest: { readonly list: Promise<Reading>; isRecent: () => boolean } | undefined;
+  private latest: { readonly list: Promise<Reading>; readonly age: () => number; maxAgeMs: number } | undefined;
   private wasRead = false;
   private unavailable: ListUnavailable | undefined;
 
@@ -110,18 +116,18 @@ export class JobLists {
     this.deps = deps;
   }
 
-  /** Returns a recent reading, even one that failed. @throws PartnerctlError if reading may succeed later */
+  /** Returns a recent reading, even one that failed. @throws as `readJobList` */
   recent(): Promise<Reading> {
-    return this.latest?.isRecent() ? this.latest.list : this.anew();
+    const { latest } = this;
+    return latest && latest.age() <= latest.maxAgeMs ? latest.list : this.anew();
   }
 
-  /** Returns a reading that begins now. @throws as `recent` */
+  /** Returns a reading that begins now. @throws as `readJobList` */
   anew(): Promise<Reading> {
     const age = startStopwatch(this.deps.clock);
-    const reading = { list: this.read(), isRecent: () => true };
+    const reading = { list: this.read(), age, maxAgeMs: Number.POSITIVE_INFINITY };
     const letAge = (): void => {
-      const maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
-      reading.isRecent = () => age() <= maxAgeMs;
+      reading.maxAgeMs = Math.max(MAX_AGE_MS, MAX_AGE_FACTOR * age());
     };
     reading.list.then(letAge, letAge);
     this.latest = reading;
@@ -129,15 +135,11 @@ export class JobLists {
   }
 
   private async read(): Promise<Reading> {
+    const { list, hint } = this.deps;
     if (this.unavailable) return this.unavailable;
-    try {
-      const list = await readJobList(this.deps.list(), this.wasRead);
-      this.wasRead = true;
-      return list;
-    } catch (error) {
-      if (!(error instanceof ListUnavailable)) throw nameListFailure(error, JOB_LIST, this.deps.hint(error));
-      this.unavailable = error;
-      return error;
-    }
+    const reading = await readJobList(list(), hint, this.wasRead);
+    if (reading instanceof ListUnavailable) this.unavailable = reading;
+    else this.wasRead = true;
+    return reading;
   }
 }

@@ -4,7 +4,7 @@ import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summ
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
 import type { CronResult } from '../../cron/create-wanted.ts';
-import type { TypedJob } from '../../cron/job-flags.ts';
+import type { parseJobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -40,11 +40,11 @@ const COLUMNS: readonly Column<CronResult>[] = [
 /** The job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(
   context: Context,
-  { agent, space, ...job }: TypedJob,
+  { agent, space, ...job }: ReturnType<typeof parseJobOptions>,
   instructions: string,
 ): Promise<readonly WantedJob[]> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
-  const { findAgent } = await import('../../cron/find-agent.ts');
+  const { findAgent } = await import('../../cron/job-flags.ts');
   const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {

@@ -37,7 +37,7 @@ export const list = () =>
     .option('--space <space>', `only the jobs of this space: ${SPACE_HELP}`)
     .action(
       run(async (context, owner) => {
-        const { findOwnerAgents } = await import('../../cron/find-agent.ts');
+        const { findOwnerAgents } = await import('../../cron/job-flags.ts');
         const { listJobsOf } = await import('../../cron/list.ts');
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
