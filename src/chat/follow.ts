@@ -178,12 +178,15 @@ class FollowedSession {
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
     const pages = reader.readAfter(position, () => ({ retries: 0, timeoutMs: timeoutMs(), signal }));
     let fresh = 0;
-    for (let next = await limit(() => pages.next()); !next.done; next = await limit(() => pages.next())) {
+    for (let hasMore = true; hasMore; ) {
+      const next = await limit(() => pages.next());
+      if (next.done) break;
       const page = next.value;
+      hasMore = page.hasMore;
       this.wasRead = true;
       const added = this.shown.add(page.messages, clock.now(), {
         isBacklog,
-        holdsUnfinished: !options.once && !page.hasMore,
+        holdsUnfinished: !options.once && !hasMore,
       });
       if (added.length > 0) health.arrive(this.key, added.length, clock.now());
       yield* this.reportGap(page, added.length, isBacklog && cursor === undefined);

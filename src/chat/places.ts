@@ -7,7 +7,7 @@ import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import type { ChatContext } from './context.ts';
-import type { SessionRef } from './session.ts';
+import { type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
@@ -18,11 +18,11 @@ interface Place extends SessionRef {
   readonly ids: readonly string[];
 }
 
-/** Reads a line of a file. The last one may be torn. */
 function parseLine(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
+    // The last line may be torn.
     return undefined;
   }
 }
@@ -57,9 +57,10 @@ function readText(path: string): string {
 export class Places {
   private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
   private readonly directory: string;
+  private readonly sentPath: string;
   private readonly origin: string;
-  /** The files that this object has written. */
-  private readonly written = new Set<string>();
+  /** The files that this object has written, by session. A tail writes one for each message. */
+  private readonly written = new Map<string, string>();
   private sent: Map<string, string> | undefined;
   private isRecording = true;
 
@@ -67,6 +68,7 @@ export class Places {
   constructor(context: Pick<ChatContext, 'redact' | 'warn'>, directory: string, origin: string) {
     this.context = context;
     this.directory = join(directory, 'chat');
+    this.sentPath = join(this.directory, 'sent.log');
     this.origin = origin;
   }
 
@@ -94,13 +96,22 @@ export class Places {
    * Records that messages were shown. A crash leaves the place before or this one. The file is replaced at first, and
    * then appended to, which costs a tenth.
    */
-  async add({ source_id, session_id }: SessionRef, ids: readonly string[]): Promise<void> {
-    const path = this.pathOf({ source_id, session_id });
-    const isAppended = this.written.has(path);
-    await this.write(path, isAppended ? path : `${path}.${randomUUID()}.tmp`, () => {
-      if (isAppended) return ids.map((id) => `${JSON.stringify(id)}\n`).join('');
-      const known = this.read({ source_id, session_id });
-      return `${JSON.stringify({ origin: this.origin, source_id, session_id, ids: [...known, ...ids] })}\n`;
+  async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
+    const key = sessionKey(ref);
+    await this.attempt(() => {
+      const written = this.written.get(key);
+      if (written !== undefined) {
+        this.append(written, ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
+        return;
+      }
+      const { source_id, session_id } = ref;
+      const path = this.pathOf(ref);
+      const temporary = `${path}.${randomUUID()}.tmp`;
+      const place: Place = { origin: this.origin, source_id, session_id, ids: [...this.read(ref), ...ids] };
+      mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+      this.append(temporary, `${JSON.stringify(place)}\n`);
+      renameSync(temporary, path);
+      this.written.set(key, path);
     });
   }
 
@@ -119,31 +130,31 @@ export class Places {
   async addSent(message: NewMessage, messageId: string): Promise<void> {
     const key = this.keyOf(message);
     this.sent?.set(key, messageId);
-    // The newline comes first, too, so that a torn line before it does not spoil this one.
-    await this.write(this.sentPath, this.sentPath, () => `\n${key} ${messageId}\n`);
     await this.remember(message);
+    // The newline comes first, too, so that a torn line before it does not spoil this one.
+    await this.attempt(() => this.append(this.sentPath, `\n${key} ${messageId}\n`));
   }
 
-  /** Checks a session before anything is sent to it. @throws InputError if an id contains a secret */
+  /** Refuses a session before anything is sent to it. @throws InputError if an id contains a secret */
   check({ source_id, session_id }: SessionRef): void {
     this.refuseSecret(JSON.stringify([source_id, session_id]));
   }
 
-  /** Appends to a file, which then gets its name if it is temporary. Synchronous: it reaches only the page cache. */
-  private async write(path: string, temporary: string, toText: () => string): Promise<void> {
+  private async attempt(write: () => void): Promise<void> {
     if (!this.isRecording) return;
     try {
-      const text = toText();
-      this.refuseSecret(text);
-      if (!this.written.has(path)) mkdirSync(this.directory, { recursive: true, mode: 0o700 });
-      appendFileSync(temporary, text, { mode: 0o600 });
-      if (temporary !== path) renameSync(temporary, path);
-      this.written.add(path);
+      write();
     } catch (error) {
       this.isRecording = false;
       const consequence = 'What follows is not recorded: `chat watch` and --resume do not know it.';
       await this.context.warn(`${this.directory} cannot be written: ${describeFileError(error)}. ${consequence}`);
     }
+  }
+
+  /** Synchronous: it reaches only the page cache. */
+  private append(path: string, text: string): void {
+    this.refuseSecret(text);
+    appendFileSync(path, text, { mode: 0o600 });
   }
 
   private refuseSecret(text: string): void {
@@ -152,10 +163,6 @@ export class Places {
       why: 'An id in this command contains the token, or another secret.',
       hint: 'Use an id without it.',
     });
-  }
-
-  private get sentPath(): string {
-    return join(this.directory, 'sent.log');
   }
 
   private pathOf({ source_id, session_id }: SessionRef): string {

@@ -13,20 +13,15 @@ const MAX_IDS = 10_000;
 const MAX_UNCHANGED_MS = 30_000;
 
 const STATUS = /^(status|state)$/;
-const UNFINISHED = /^(inprogress|streaming|generating)$/;
-/** With a text, one of these may be about its delivery. */
-const WITHOUT_TEXT = /^(pending|queued|processing|running|thinking|incomplete|partial|draft|typing)$/;
-
-function isBlank({ text }: Message): boolean {
-  return (text ?? '').trim() === '';
-}
+const UNFINISHED = /^(inprogress|streaming|generating|pending|queued|processing|running|thinking|incomplete|partial)$/;
 
 /** Whether a message is a reply that the agent still writes, by its status. */
-export function isUnfinished(message: Message): boolean {
-  if (message.role !== 'assistant') return false;
-  const statuses = Object.entries(message.raw).filter(([key]) => STATUS.test(normalizeName(key)));
-  const names = statuses.flatMap(([, value]) => (typeof value === 'string' ? normalizeName(value) : []));
-  return names.some((name) => UNFINISHED.test(name) || (isBlank(message) && WITHOUT_TEXT.test(name)));
+export function isUnfinished({ role, raw }: Message): boolean {
+  if (role !== 'assistant') return false;
+  return Object.entries(raw).some(
+    ([key, value]) =>
+      STATUS.test(normalizeName(key)) && typeof value === 'string' && UNFINISHED.test(normalizeName(value)),
+  );
 }
 
 /** What was shown of a session, and after which message to read on. Times in milliseconds since the epoch. */
@@ -81,6 +76,7 @@ export class Shown {
       this.ids.add(message.message_id);
       fresh.push(message);
     }
+    if (fresh.length === 0) return fresh;
     const all = [...this.recent, ...fresh.map(({ message_id: id }) => ({ id, at: now }))];
     const first = all.findLastIndex(({ at }) => at <= now - LAG_MS);
     this.recent = all.slice(Math.max(first, 0)).slice(isBacklog ? -MAX_BACKLOG_LAG : -MAX_LAG);
@@ -101,6 +97,7 @@ export class Shown {
     if (!isUnfinished(message) || this.ids.has(message.message_id)) return false;
     const key = `${message.message_id} ${message.text}`;
     if (this.unfinished.key !== key) this.unfinished = { key, since: now };
-    return isBlank(message) || now - this.unfinished.since < MAX_UNCHANGED_MS;
+    const isBlank = (message.text ?? '').trim() === '';
+    return isBlank || now - this.unfinished.since < MAX_UNCHANGED_MS;
   }
 }

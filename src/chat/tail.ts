@@ -4,7 +4,7 @@ import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHi
 import type { ChatContext } from './context.ts';
 import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
 import { merge } from './merge.ts';
-import { openPlaces } from './places.ts';
+import { openPlaces, type Places } from './places.ts';
 import type { FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
@@ -28,9 +28,6 @@ interface TypedTail {
   readonly maxOutage?: number | undefined;
 }
 
-/** `no-place`: there is no earlier tail to continue, so the session is shown from its first message on. */
-export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
-
 const DEFAULT_TAIL = 10;
 
 function parseStart({ session, after, tail: count, fromStart, resume }: TypedTail): TailStart {
@@ -51,11 +48,11 @@ export function parseTail(typed: TypedTail): TailOptions {
   return { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
 }
 
-/** Where to start in a session. @param ids what the last tail showed */
-function resolveStart(start: TailStart, ids: readonly string[]): FollowStart {
-  if (start.from !== 'place') return start;
-  const message_id = ids.at(-1);
-  return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: ids.slice(0, -1) };
+/** Where the last tail of a session ended; the first message if there was none. */
+function startAt(places: Places, ref: SessionRef): FollowStart {
+  const recent = places.read(ref);
+  const message_id = recent.at(-1);
+  return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: recent.slice(0, -1) };
 }
 
 /** @throws InterruptedError if a signal other than Ctrl-C ended the following, which is its normal end */
@@ -83,16 +80,11 @@ export async function* tail(
   http: Http,
   sessions: readonly SessionRef[],
   { start, ...options }: TailOptions,
-): AsyncGenerator<TailEvent, void, void> {
+): AsyncGenerator<SessionEvent, void, void> {
   const { once } = options;
   const places = await openPlaces(context, http);
   const follower = new Follower(context, http, options);
-  const followed: AsyncGenerator<SessionEvent, void, void>[] = [];
-  for (const ref of sessions) {
-    const ids = places.read(ref);
-    if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
-    followed.push(follower.follow(ref, resolveStart(start, ids)));
-  }
+  const followed = sessions.map((ref) => follower.follow(ref, start.from === 'place' ? startAt(places, ref) : start));
   let unread = sessions.length;
   let wasRead = false;
   let incomplete: ShapeError | undefined;

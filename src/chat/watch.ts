@@ -1,6 +1,7 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
+import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ChatContext } from './context.ts';
@@ -11,10 +12,18 @@ import { type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
 import { checkInterrupt } from './tail.ts';
 
-/** The names of a source's customer and agent. */
-export interface SourceNames {
+/** The state of a watched session. */
+export interface Conversation extends SessionRef {
+  /** The names of the customer and the agent, once they are known. */
   readonly space: string | undefined;
   readonly agent: string | undefined;
+  readonly status: (typeof STATUSES)[number];
+  readonly last: Message | undefined;
+  /**
+   * When the first message of the customer after the last reply was created or, if the service does not say, first seen
+   * (milliseconds since the epoch).
+   */
+  readonly unansweredSince: number | undefined;
 }
 
 export type WatchEvent =
@@ -25,6 +34,9 @@ export type WatchEvent =
   /** A second has passed. */
   | { readonly kind: 'tick' };
 
+type SourceNames = Pick<Conversation, 'space' | 'agent'>;
+type Events = AsyncGenerator<WatchEvent, void, void>;
+
 interface WatchOptions {
   /** Watch only this source, or else the sources of this space (as typed). */
   readonly source: SourceInput | undefined;
@@ -33,6 +45,9 @@ interface WatchOptions {
   readonly once: boolean;
   readonly intervalMs: number | undefined;
 }
+
+/** From the most urgent to the least. */
+const STATUSES = ['unanswered', 'cannot_be_read', 'answered', 'empty'] as const;
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
 const EARLIER_MESSAGES = 20;
@@ -61,7 +76,7 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
 }
 
 /** Looks for the names of sources in the lists of spaces and agents, until none is missing. */
-async function* findNames(http: Http, missing: Set<string>): AsyncGenerator<WatchEvent, void, void> {
+async function* findNames(http: Http, missing: Set<string>): Events {
   try {
     for await (const { space_id, name } of listSpaces(http)) {
       for await (const agent of listAgents(http, space_id)) {
@@ -78,11 +93,7 @@ async function* findNames(http: Http, missing: Set<string>): AsyncGenerator<Watc
 }
 
 /** Follows a session; one that cannot be read does not end the watch of the others. */
-async function* watchSession(
-  follower: Follower,
-  ref: SessionRef,
-  clock: Clock,
-): AsyncGenerator<WatchEvent, void, void> {
+async function* watchSession(follower: Follower, ref: SessionRef, clock: Clock): Events {
   try {
     for await (const event of follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES })) {
       // Messages that are missing at the beginning of a history do not matter here.
@@ -96,43 +107,108 @@ async function* watchSession(
   }
 }
 
-/**
- * Watches the known sessions, and those that begin meanwhile.
- * @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once`
- */
-export async function* watch(
-  context: ChatContext,
-  http: Http,
-  { source, space, once, intervalMs }: WatchOptions,
-): AsyncGenerator<WatchEvent, void, void> {
-  const { clock, signals, command } = context;
-  const places = await openPlaces(context, http);
-  const ofSpace = source || space === undefined ? undefined : await sourcesOfSpace(context, http, space);
-  const wanted = source ? new Set([await findSource(http, source, command)]) : ofSpace;
-  const follower = new Follower(context, http, { once, intervalMs });
-  const watched = new Set<string>();
-  const events: AsyncGenerator<WatchEvent, void, void>[] = [];
+/** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
+function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
+  const { unansweredSince, status } = conversation;
+  if (message.isReply) return { ...conversation, last: message, unansweredSince: undefined, status: 'answered' };
+  if (message.role !== 'user')
+    return { ...conversation, last: message, status: status === 'empty' ? 'answered' : status };
+  const created = Date.parse(message.created_at ?? '');
+  // The clock of the service may be ahead.
+  const since = Number.isNaN(created) ? now : Math.min(created, now);
+  return { ...conversation, last: message, unansweredSince: unansweredSince ?? since, status: 'unanswered' };
+}
 
-  /** Starts to follow the sessions that are not followed yet. */
-  function findSessions(): void {
-    const found = places.list().filter((ref) => wanted?.has(ref.source_id) !== false && !watched.has(sessionKey(ref)));
-    for (const ref of found) {
-      watched.add(sessionKey(ref));
-      events.push(watchSession(follower, ref, clock));
-    }
-    if (found.length > 0) events.push(findNames(http, new Set(found.map(({ source_id }) => source_id))));
+/** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
+function compareUrgency(first: Conversation, second: Conversation): number {
+  const byStatus = STATUSES.indexOf(first.status) - STATUSES.indexOf(second.status);
+  const timeOf = ({ last }: Conversation): number => Date.parse(last?.created_at ?? '') || 0;
+  const bySilence = (first.unansweredSince ?? 0) - (second.unansweredSince ?? 0);
+  return byStatus || bySilence || timeOf(second) - timeOf(first);
+}
+
+/** Watches the known sessions, and those that begin meanwhile. */
+export class Watch {
+  private readonly context: ChatContext;
+  private readonly http: Http;
+  private readonly options: WatchOptions;
+  private readonly read = new Map<string, Conversation>();
+  private readonly names = new Map<string, SourceNames>();
+
+  constructor(context: ChatContext, http: Http, options: WatchOptions) {
+    this.context = context;
+    this.http = http;
+    this.options = options;
   }
 
-  async function* tick(): AsyncGenerator<WatchEvent, void, void> {
-    while (!follower.signal.aborted && follower.remainingMs() > 0) {
-      await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
-      findSessions();
-      yield { kind: 'tick' };
-    }
+  /** Returns the conversations that were read so far, the most urgent first. */
+  conversations(): readonly Conversation[] {
+    return [...this.read.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
   }
 
-  findSessions();
-  if (!once) events.push(tick());
-  yield* merge(events, () => follower.stop());
-  checkInterrupt(signals);
+  namesOf({ source_id }: SessionRef): SourceNames {
+    return this.names.get(source_id) ?? { space: undefined, agent: undefined };
+  }
+
+  /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
+  async *events(): Events {
+    const { context, http } = this;
+    const { once, intervalMs } = this.options;
+    const places = await openPlaces(context, http);
+    const wanted = await this.wantedSources();
+    const follower = new Follower(context, http, { once, intervalMs });
+    const watched = new Set<string>();
+    const events: Events[] = [];
+
+    /** Starts to follow the sessions that are not followed yet. */
+    function findSessions(): void {
+      const found = places
+        .list()
+        .filter((ref) => !watched.has(sessionKey(ref)) && (wanted?.has(ref.source_id) ?? true));
+      for (const ref of found) {
+        watched.add(sessionKey(ref));
+        events.push(watchSession(follower, ref, context.clock));
+      }
+      if (found.length > 0) events.push(findNames(http, new Set(found.map(({ source_id }) => source_id))));
+    }
+
+    async function* tick(): Events {
+      while (!follower.isOver()) {
+        await context.clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
+        findSessions();
+        yield { kind: 'tick' };
+      }
+    }
+
+    findSessions();
+    if (!once) events.push(tick());
+    for await (const event of merge(events, () => follower.stop())) {
+      this.apply(event);
+      yield event;
+    }
+    checkInterrupt(context.signals);
+  }
+
+  /** The sources to watch; undefined for all. */
+  private async wantedSources(): Promise<ReadonlySet<string> | undefined> {
+    const { source, space } = this.options;
+    if (source) return new Set([await findSource(this.http, source, this.context.command)]);
+    return space === undefined ? undefined : await sourcesOfSpace(this.context, this.http, space);
+  }
+
+  private apply(event: WatchEvent): void {
+    if (event.kind === 'named') this.names.set(event.source_id, event.names);
+    if (event.kind !== 'message' && event.kind !== 'caught-up' && event.kind !== 'unreadable') return;
+    const key = sessionKey(event.ref);
+    const status = event.kind === 'unreadable' ? 'cannot_be_read' : 'empty';
+    const unread = {
+      ...event.ref,
+      ...this.namesOf(event.ref),
+      status,
+      last: undefined,
+      unansweredSince: undefined,
+    } as const;
+    const before = this.read.get(key) ?? unread;
+    this.read.set(key, event.kind === 'message' ? addMessage(before, event.message, this.context.clock.now()) : before);
+  }
 }

@@ -3,22 +3,30 @@ import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
-import { createIntake, type HandledDelivery, type IntakeContext } from './intake.ts';
+import { type Delivery, deliveryIdOf } from './delivery.ts';
 import { type Payload, readPayload } from './payload.ts';
-import { startReceiver } from './receiver.ts';
-import { createDirectory } from './saved-delivery.ts';
+import { type ReceivedRequest, startReceiver } from './receiver.ts';
+import { createDirectory, removeDelivery, saveDelivery } from './saved-delivery.ts';
 import { idHeaderOf, parseScheme, type SchemeOptions } from './scheme.ts';
-import { openTarget, parseTarget } from './target.ts';
+import { openTarget, parseTarget, type Target } from './target.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
 /** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
-export interface ListenContext extends IntakeContext {
+export interface ListenContext {
+  readonly clock: Clock;
   readonly env: Environment;
+  readonly abortSignal: AbortSignal;
   readonly config: { readonly directory: string };
   baseUrl(): Promise<string | undefined>;
   contractKey(): Promise<ContractKey>;
   addSecret(text: string): void;
+  /** Changes a text that contains a secret of this tool. */
+  redact(text: string): string;
+  notice(text: string): Promise<void>;
+  warn(text: string): Promise<void>;
 }
 
 /** The options of `webhook listen` as typed. */
@@ -36,10 +44,28 @@ interface TypedListen extends SchemeOptions {
 
 export type ListenOptions = ReturnType<typeof parseListen>;
 
+/** A delivery, and what became of it. */
+export interface HandledDelivery {
+  readonly delivery: Delivery;
+  /** The status that the sender got. */
+  readonly status: number;
+  /** Whether the target accepted it; null if it was not forwarded. */
+  readonly forwarded: boolean | null;
+  /** The HTTP status of the target's response; null without one. */
+  readonly forwardStatus: number | null;
+  /** The path of the file with its bytes; null if it is not saved. */
+  readonly saved: string | null;
+}
+
 export type ListenEvent =
   /** The address to configure at the sender. */
   | { readonly kind: 'listening'; readonly url: string }
   | ({ readonly kind: 'delivery'; readonly payload: Payload } & HandledDelivery);
+
+/** How many deliveries are remembered. Then the oldest is forgotten, and a repeat of it is a delivery. */
+const MAX_REMEMBERED = 100_000;
+
+const NOT_FORWARDED = { forwarded: null, forwardStatus: null, saved: null };
 
 /** Reads the options of `webhook listen`. @throws UsageError if they are invalid or contradict each other */
 export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
@@ -76,6 +102,76 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
+/** Saves a delivery and forwards it once, if that is asked for. @throws whatever keeps it from being saved */
+async function take(
+  { abortSignal, warn }: ListenContext,
+  delivery: Delivery,
+  directory: string | undefined,
+  target: Target | undefined,
+): Promise<HandledDelivery> {
+  const saved = directory === undefined ? null : await saveDelivery(directory, delivery);
+  if (!target) return { delivery, ...NOT_FORWARDED, status: 200, saved };
+  const { isAccepted: forwarded, status: forwardStatus, outcome } = await target.send(delivery, abortSignal);
+  const handled = { delivery, status: forwardStatus ?? 502, forwarded, forwardStatus, saved };
+  if (forwarded) return handled;
+  // The sender's repeat is saved again.
+  if (saved !== null) await removeDelivery(saved);
+  await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${outcome}. The sender repeats it.`);
+  return { ...handled, saved: null };
+}
+
+/**
+ * Creates the function that handles each request: it verifies a delivery, drops repeats, takes it, and returns the
+ * status for the sender, whose repeats are the queue: what was not accepted comes again.
+ * @param onDelivery called for each delivery, but not for repeats of an accepted one
+ */
+function createHandler(
+  context: ListenContext,
+  { scheme, directory }: ListenOptions,
+  { verifier, target }: { readonly verifier: Verifier; readonly target: Target | undefined },
+  onDelivery: (handled: HandledDelivery) => void,
+): (request: ReceivedRequest) => Promise<number> {
+  const { clock, redact, notice, warn } = context;
+  /** The answers to deliveries that are being handled, or were accepted, by id. */
+  const answers = new Map<string, Promise<number>>();
+
+  async function accept(delivery: Delivery): Promise<number> {
+    try {
+      const handled = await take(context, delivery, directory, target);
+      onDelivery(handled);
+      return handled.status;
+    } catch (error) {
+      const why = errorMessage(error);
+      await warn(`Delivery ${delivery.delivery_id} could not be taken, so the sender got a 500: ${why}`);
+      return 500;
+    }
+  }
+
+  return async function handle({ headers: sent, body }) {
+    const now = clock.now();
+    const verdict = verifier({ headers: sent, body }, now);
+    const headers = sent.filter(([, value]) => redact(value) === value);
+    const delivery_id = deliveryIdOf(sent, body, idHeaderOf(scheme));
+    const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body };
+    if (verdict.verification === 'failed' || verdict.verification === 'unsigned') {
+      onDelivery({ delivery, status: 401, ...NOT_FORWARDED });
+      return 401;
+    }
+    const earlier = answers.get(delivery_id);
+    if (earlier) {
+      await notice(`Dropped a repeat of delivery ${delivery_id}.`);
+      return await earlier;
+    }
+    const answer = accept(delivery);
+    answers.set(delivery_id, answer);
+    const [oldest] = answers.keys();
+    if (answers.size > MAX_REMEMBERED && oldest !== undefined) answers.delete(oldest);
+    const status = await answer;
+    if (status >= 300) answers.delete(delivery_id);
+    return status;
+  };
+}
+
 /**
  * Receives webhooks. Yields where it listens, then each delivery; ends on the signal, and after `exitAfter` deliveries.
  * @throws UsageError for a secret that is missing or does not fit the scheme; LocalError for a port or a directory that
@@ -86,7 +182,7 @@ export async function* listen(
   listening: ListenOptions,
 ): AsyncGenerator<ListenEvent, void, void> {
   const { env, abortSignal, addSecret } = context;
-  const { port, path, directory, target: url, scheme, exitAfter } = listening;
+  const { port, path, directory, target: url, exitAfter } = listening;
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
   const verifier = await openVerifier(context, listening);
@@ -99,13 +195,12 @@ export async function* listen(
   const ignore = (): void => undefined;
   const full = new AbortController();
   let accepted = 0;
-  const onDelivery = (delivery: HandledDelivery): void => {
+  const onDelivery = createHandler(context, listening, { verifier, target }, (delivery) => {
     writer.write(delivery).catch(ignore);
     if (delivery.status < 300) accepted += 1;
     if (exitAfter !== undefined && accepted >= exitAfter) full.abort();
-  };
-  const options = { verifier, idHeader: idHeaderOf(scheme), directory, target, onDelivery };
-  const receiver = await startReceiver({ port, path, onDelivery: createIntake(context, options) });
+  });
+  const receiver = await startReceiver({ port, path, onDelivery });
   const end = async (): Promise<void> => {
     await receiver.close();
     await writer.close().catch(ignore);

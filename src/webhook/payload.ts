@@ -36,25 +36,22 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
   // Innermost first: the id of an envelope identifies the event, not the message.
   const layers = layersOf(value, 'message').toReversed();
   for (const layer of layers) {
-    const message = attempt(() => readDelivered(layer, layers, contract));
-    if (message) return message;
+    try {
+      const message = readDelivered(layer, layers, contract);
+      if (message) return message;
+    } catch {}
   }
   return undefined;
-}
-
-function attempt<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Decodes the body of a delivery. Never throws: a body may be anything. */
 export function readPayload(body: Buffer, contract: Contract): Payload {
   if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
   const text = body.toString('utf8');
-  const json = attempt(() => ({ value: parseJson(text) }));
-  if (!json) return { body: text, message: undefined };
-  return { body: json.value, message: attempt(() => findMessage(json.value, contract)) };
+  try {
+    const value = parseJson(text);
+    return { body: value, message: findMessage(value, contract) };
+  } catch {
+    return { body: text, message: undefined };
+  }
 }

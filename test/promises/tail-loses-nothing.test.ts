@@ -199,7 +199,7 @@ test('An outage is reported once, and its end once, with the number of messages 
   const { code, shown, stderr } = await followThrough(Object.values(IMMEDIATE));
   expect({ code, shown }).toEqual({ code: 0, shown: ALL });
   expect(stderr).toMatch(
-    /^note: .*\nwarning: connection lost: .*\nwarning: connection restored after .*; 2 messages arrived meanwhile\.\n$/,
+    /^warning: connection lost: .*\nwarning: connection restored after .*; 2 messages arrived meanwhile\.\n$/,
   );
 });
 

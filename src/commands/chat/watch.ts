@@ -20,13 +20,13 @@ export const watch = () =>
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .action(
       run(async (context, options) => {
-        const { parseWatch, watch } = await import('../../chat/watch.ts');
+        const { parseWatch, Watch } = await import('../../chat/watch.ts');
         const { readOnce, toScreens, toStreamEvents } = await import('./shared/watch-output.ts');
         const parsed = parseWatch(options);
         const http = await context.http();
         context.progress.start('Reading the conversations');
-        const events = watch(context, http, parsed);
-        if (parsed.once) return await readOnce(context, events);
-        return { kind: 'stream', events: toStreamEvents(context, events), screens: toScreens(context, events) };
+        const watch = new Watch(context, http, parsed);
+        if (parsed.once) return await readOnce(context, watch);
+        return { kind: 'stream', events: toStreamEvents(context, watch), screens: toScreens(context, watch) };
       }),
     );

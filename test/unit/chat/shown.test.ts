@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isUnfinished, Shown } from '../../../src/chat/shown.ts';
+import { Shown } from '../../../src/chat/shown.ts';
 import type { Message } from '../../../src/contract/messages.ts';
 
 const LIVE = { isBacklog: false, holdsUnfinished: true };
@@ -63,10 +63,5 @@ describe('a reply that the agent still writes', () => {
     expect([isShown('', 0), isShown('', 9_999_999), isShown('Let', 10_000_000)]).toEqual([false, false, false]);
     expect([isShown('Let me', 10_029_999), isShown('Let me', 10_059_998)]).toEqual([false, false]);
     expect(isShown('Let me', 10_059_999)).toBe(true);
-  });
-
-  it('is one without a text by more statuses than one with a text, which may be about its delivery', () => {
-    expect(isUnfinished(writing(' ', 'Pending'))).toBe(true);
-    expect(isUnfinished(writing('Let me see.', 'pending'))).toBe(false);
   });
 });

@@ -1,6 +1,5 @@
 import ms from 'ms';
 import type { SessionRef } from '../../../chat/session.ts';
-import type { TailEvent } from '../../../chat/tail.ts';
 import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
@@ -51,7 +50,7 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
 }
 
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
-export function formatNotice(event: TailEvent | WatchEvent): string | undefined {
+export function formatNotice(event: WatchEvent): string | undefined {
   const because = (error: PartnerctlError) => withReason(error.message, error.info.why);
   switch (event.kind) {
     case 'outage':
@@ -62,8 +61,6 @@ export function formatNotice(event: TailEvent | WatchEvent): string | undefined 
       return `the service does not know session ${event.ref.session_id} yet; it is treated as empty.`;
     case 'gap':
       return `the history of ${event.ref.session_id} may be incomplete: ${event.evidence}.`;
-    case 'no-place':
-      return `no earlier tail of ${event.ref.session_id} is recorded; starting with the first message.`;
     case 'unreadable':
       return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${because(event.error)}`;
     default:
@@ -71,13 +68,9 @@ export function formatNotice(event: TailEvent | WatchEvent): string | undefined 
   }
 }
 
-/** Writes the notice of an event to stderr, if it has one. --quiet hides those that are no warnings. */
-export async function writeNotice(
-  context: Pick<Context, 'warn' | 'notice'>,
-  event: TailEvent | WatchEvent,
-): Promise<void> {
+/** Writes the notice of an event to stderr, if it has one. --quiet hides the one that is no warning. */
+export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, event: WatchEvent): Promise<void> {
   const text = formatNotice(event);
   if (text === undefined) return;
-  const isNote = event.kind === 'unknown-session' || event.kind === 'no-place';
-  await (isNote ? context.notice(`note: ${text}`) : context.warn(text));
+  await (event.kind === 'unknown-session' ? context.notice(`note: ${text}`) : context.warn(text));
 }

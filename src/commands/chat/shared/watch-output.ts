@@ -1,5 +1,4 @@
-import { type Conversation, Conversations, statusOf } from '../../../chat/conversations.ts';
-import type { WatchEvent } from '../../../chat/watch.ts';
+import type { Conversation, Watch } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import {
   type Column,
@@ -22,22 +21,21 @@ const COLUMNS: readonly Column<Conversation>[] = [
   // The id of its source, where the service does not tell its name.
   { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
   { header: 'SESSION', value: ({ session_id }) => session_id },
-  { header: 'STATUS', value: (each) => statusOf(each).replaceAll('_', ' '), tone: (each) => TONES[statusOf(each)] },
+  { header: 'STATUS', value: ({ status }) => status.replaceAll('_', ' '), tone: ({ status }) => TONES[status] },
   { header: 'SINCE', value: (each) => sinceOf(each) ?? each.last?.created_at, isTime: true },
   { header: 'MESSAGE', value: ({ last }) => last?.text?.trim().replace(/\s+/g, ' '), fit: 'end', isOptional: true },
 ];
 
 function toJson(conversation: Conversation) {
-  const { source_id, session_id, last, space = null, agent = null } = conversation;
-  const status = statusOf(conversation);
+  const { source_id, session_id, status, last, space = null, agent = null } = conversation;
   const last_message = last ? toMessageJson(conversation, last) : null;
   const times = { unanswered_since: sinceOf(conversation), last_message_at: last?.created_at ?? null };
   return { source_id, session_id, space, agent, status, ...times, last_message };
 }
 
 /** @param note is shown below */
-function toList(conversations: Conversations, note = ''): ListResult {
-  return listResult(conversations.list(), COLUMNS, {
+function toList(watch: Watch, note = ''): ListResult {
+  return listResult(watch.conversations(), COLUMNS, {
     empty: 'No conversation matches.',
     json: toJson,
     summary: () => note,
@@ -45,46 +43,32 @@ function toList(conversations: Conversations, note = ''): ListResult {
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
-export async function* toStreamEvents(
-  context: Context,
-  events: AsyncIterable<WatchEvent>,
-): AsyncGenerator<StreamEvent, void, void> {
+export async function* toStreamEvents(context: Context, watch: Watch): AsyncGenerator<StreamEvent, void, void> {
   const startedAt = context.clock.now();
-  const conversations = new Conversations();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
+  for await (const event of watch.events()) {
     await writeNotice(context, event);
     if (event.kind !== 'message') continue;
     if (event.isBacklog && !(Date.parse(event.message.created_at ?? '') >= startedAt)) continue;
-    const { space } = conversations.namesOf(event.ref);
+    const { space } = watch.namesOf(event.ref);
     const label = space === undefined ? event.ref.session_id : `${space}, ${event.ref.session_id}`;
     yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
   }
 }
 
 /** The table, once a second. What a notice says is below it until the next one. */
-export async function* toScreens(
-  { clock, progress }: Context,
-  events: AsyncIterable<WatchEvent>,
-): AsyncGenerator<Screen, void, void> {
-  const conversations = new Conversations();
+export async function* toScreens({ clock, progress }: Context, watch: Watch): AsyncGenerator<Screen, void, void> {
   let note: string | undefined;
-  for await (const event of events) {
-    conversations.apply(event, clock.now());
+  for await (const event of watch.events()) {
     note = formatNotice(event) ?? note;
     if (event.kind !== 'tick') continue;
     progress.stop();
-    yield { list: toList(conversations, note), now: clock.now() };
+    yield { list: toList(watch, note), now: clock.now() };
   }
 }
 
 /** The table, or the list for a script, once everything was read. */
-export async function readOnce(context: Context, events: AsyncIterable<WatchEvent>): Promise<CommandResult> {
-  const conversations = new Conversations();
-  for await (const event of events) {
-    conversations.apply(event, context.clock.now());
-    await writeNotice(context, event);
-  }
+export async function readOnce(context: Context, watch: Watch): Promise<CommandResult> {
+  for await (const event of watch.events()) await writeNotice(context, event);
   context.progress.stop();
-  return toList(conversations);
+  return toList(watch);
 }

@@ -3,8 +3,7 @@ import { stringifyJson } from '../../../output/json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { Verification } from '../../../webhook/delivery.ts';
-import type { HandledDelivery } from '../../../webhook/intake.ts';
-import type { ListenEvent } from '../../../webhook/listen.ts';
+import type { HandledDelivery, ListenEvent } from '../../../webhook/listen.ts';
 import { formatMessageLines } from '../../chat/shared/messages.ts';
 
 const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
