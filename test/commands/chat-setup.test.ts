@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
@@ -61,16 +60,4 @@ describe('chat setup', () => {
       expect(await setUp(it, args)).toMatchObject({ code, stderr: expect.stringContaining(message) });
     expect(await it.posts()).toEqual([]);
   });
-});
-
-test.each([
-  [{ id: 's-7', extra: [1] }, 200, { id: 's-7', extra: [1], source_id: 's-7' }, 'unknown'],
-  [{ source_id: 's-7' }, 201, { source_id: 's-7' }, 'created'],
-  [{ source: { source_id: 's-7' }, created: false }, 201, { source_id: 's-7' }, 'reused'],
-])('chat setup prints %j with status %i as %j, which is %s', async (body, status, printed, word) => {
-  const { baseUrl } = await startFakeService(json(body, status));
-  const ask = (format: string) =>
-    run(['chat', 'setup', 's1', 'a1', '-o', format], { env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x' } });
-  expect((await ask('json')).json()).toEqual(printed);
-  expect((await ask('tsv')).stdout).toBe(`s-7\t\t\t${word}\t\n`);
 });

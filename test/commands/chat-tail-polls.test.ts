@@ -1,33 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  type HistoryRequest,
-  historyServer,
-  idsFrom,
-  nextPath,
-  readAll,
-  tailUntil,
-} from '../support/history-server.ts';
-
-test('A single failure between good responses is not reported', async () => {
-  const server = await historyServer();
-  const faults: ((request: HistoryRequest) => void)[] = [
-    ({ request }) => request.socket.destroy(),
-    ({ json }) => json(503, { detail: 'later' }),
-    ({ response }) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    ({ json }) => json(429, {}, { 'retry-after': '1' }),
-  ];
-  server.behave((request, wellBehaved) => {
-    const polls = server.requests.length - 1;
-    const fault = polls % 2 === 0 ? faults[(polls / 2) % faults.length] : undefined;
-    server.add('s', 1);
-    if (fault) fault(request);
-    else request.json(200, wellBehaved());
-  });
-  const flags = ['--from-start', '--interval', '200ms'];
-  const { code, ids, stderr } = await tailUntil(server, flags, (shown) => shown.ids.length >= 20);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(ids).toEqual(idsFrom(0, ids.length - 1));
-});
+import { historyServer, idsFrom, nextPath, readAll, tailUntil } from '../support/history-server.ts';
 
 test('A 404 page of a gateway is an outage, not a session that does not exist yet', async () => {
   const server = await historyServer();
