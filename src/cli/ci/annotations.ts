@@ -26,14 +26,9 @@ export function escapeWorkflowCommands(text: string): string {
   return text.replace(/^([^\S\r\n]*):(?=:)/gm, '$1\\x3a').replace(/#(?=#\[)/g, '\\x23');
 }
 
-function withHintBelow(message: unknown, hint: unknown): string {
+/** Says a failure and what to do, without the reason, which may quote data that was sent to the service. */
+function messageOf({ message, hint }: { readonly message?: unknown; readonly hint?: unknown }): string {
   return typeof hint === 'string' ? `${message}\nhint: ${hint}` : String(message);
-}
-
-/** Formats an error without its reason, which may quote data that was sent to the service. The log has it. */
-function findingText(error: unknown): string {
-  const { message, hint } = toErrorObject(error);
-  return withHintBelow(message, hint);
 }
 
 /** The findings of an item, at the line that describes it. */
@@ -42,24 +37,23 @@ export function itemFindings({ name, source = '', failures }: CiItem): readonly 
   const place = file === undefined ? {} : { file, line: Number(line) };
   return failures
     .filter((error) => error !== undefined && !(error instanceof InterruptedError))
-    .map((error) => ({ ...place, message: `${name}: ${findingText(error)}` }));
-}
-
-/** One entry of `details.problems` of an InputError. */
-function problemFinding(problem: unknown): Finding[] {
-  if (!isJsonObject(problem)) return [];
-  const { source: file, line, column, message, hint } = problem;
-  if (typeof file !== 'string' || typeof line !== 'number' || typeof column !== 'number') return [];
-  return [{ file, line, column, message: withHintBelow(message, hint) }];
+    .map((error) => ({ ...place, message: `${name}: ${messageOf(toErrorObject(error))}` }));
 }
 
 /** The findings of the error that ended a command, if any: one for each mistake in its input, or one for the error. */
 export function failureFindings(error: unknown): readonly Finding[] {
   if (error === undefined || error instanceof InterruptedError) return [];
-  const { details } = toErrorObject(error);
+  const object = toErrorObject(error);
+  const { details } = object;
+  // Those of an InputError about YAML.
   const problems = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
-  const found = problems.flatMap(problemFinding);
-  return found.length > 0 ? found : [{ message: findingText(error) }];
+  const found = problems.filter(isJsonObject).map(({ source, line, column, ...problem }) => ({
+    file: typeof source === 'string' ? source : undefined,
+    line: typeof line === 'number' ? line : undefined,
+    column: typeof column === 'number' ? column : undefined,
+    message: messageOf(problem),
+  }));
+  return found.length > 0 ? found : [{ message: messageOf(object) }];
 }
 
 /** Escapes the message of a workflow command. */
@@ -67,14 +61,10 @@ function escapeData(text: string): string {
   return sanitizeText(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-function annotation({ file, line, column, message }: Finding, title: string): string {
+/** Formats a finding as an annotation. GitHub shows the first ten of a step. */
+export function formatAnnotation({ file, line, column, message }: Finding, title: string): string {
   const properties = Object.entries({ file, line, col: column, title })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
   return `::error ${properties.join(',')}::${escapeData(message)}\n`;
-}
-
-/** Formats findings as annotations, one per line. GitHub shows the first ten of a step. */
-export function formatAnnotations(findings: readonly Finding[], title: string): string {
-  return findings.map((finding) => annotation(finding, title)).join('');
 }

@@ -1,11 +1,11 @@
 import { open, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { describeFileError, LocalError, UsageError } from '../../errors.ts';
-import type { CommandResult, ListResult, Row } from '../../output/command-result.ts';
+import type { CiItem, CommandResult, ListResult, ReportLine, Row } from '../../output/command-result.ts';
+import { formatReport } from '../../output/report.ts';
 import type { Environment } from '../../platform/io.ts';
 import type { Context } from '../context.ts';
-import { failureFindings, formatAnnotations, isGitHubActions, itemFindings } from './annotations.ts';
-import { formatSummary } from './summary.ts';
+import { type Finding, failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
 
 /** What the options say about the summary. */
 export interface SummaryOptions {
@@ -43,6 +43,63 @@ function fromRepository(file: string | undefined, { GITHUB_WORKSPACE: root }: En
   if (!root || file === undefined) return file;
   const path = relative(root, resolve(file));
   return path.startsWith('..') || isAbsolute(path) ? file : path;
+}
+
+/** The lines of a text, which may have several. */
+function textLines(text: string, indent: number): readonly ReportLine[] {
+  return text.split('\n').map((line) => ({ indent, text: line }));
+}
+
+/** The lines of an item: its name, the reasons of its failures, and its own lines. */
+function itemLines({ name, detail, lines = [], ...item }: CiItem): readonly ReportLine[] {
+  const failures = itemFindings({ name, detail, ...item });
+  const head = `${failures.length > 0 ? '❌ ' : ''}${name}  ${detail}`;
+  return [{ indent: 0, text: head }, ...failures.flatMap(({ message }) => textLines(message, 4)), ...lines];
+}
+
+/** What a run did. All texts are raw. */
+interface RunSummary {
+  /** The command: `partnerctl plan`. */
+  readonly title: string;
+  /** The number of items by status: `2 created, 1 failed.` */
+  readonly counts: string;
+  /** The failures that are not those of items. */
+  readonly failures: readonly Finding[];
+  readonly items: readonly CiItem[];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/**
+ * Formats the summary of a run as Markdown: the counts, then the items, failed ones first. Escapes all texts.
+ * @param redact replaces secrets in a text
+ */
+export async function formatSummary(
+  { title, counts, failures, items }: RunSummary,
+  redact: (text: string) => string,
+): Promise<string> {
+  const toHtml = async (lines: readonly ReportLine[]): Promise<string> => {
+    const text = await formatReport(lines, { color: false, width: Number.POSITIVE_INFINITY, redact });
+    // A blank line would end the block.
+    const filled = text.split('\n').filter((line) => line.trim() !== '');
+    return filled.join('\n').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  };
+  const failed = items.filter((item) => itemFindings(item).length > 0);
+  const others = items.filter((item) => !failed.includes(item));
+  const reasons = failures.flatMap(({ file, line, message }) =>
+    textLines(`${file === undefined ? '' : `${file}:${line}: `}${message}`, 0),
+  );
+  const total = await toHtml([{ indent: 0, text: counts }]);
+  const text = await toHtml([...reasons, ...[...failed, ...others].flatMap(itemLines)]);
+  const heading = `### ${title}\n\n${total && `<p>${total}</p>\n\n`}`;
+  // GitHub and GitLab do not expand mentions in `<pre>`.
+  return text === '' ? heading : `${heading}<pre>${text}</pre>\n\n`;
 }
 
 /** Reports what a command did to a CI system. */
@@ -86,15 +143,13 @@ export async function openReport(
       const items = rows.toSorted((one, other) => one.sortIndex - other.sortIndex).flatMap(({ ci }) => ci ?? []);
       const ofItems = items.flatMap(itemFindings);
       // If items failed, the error only summarizes them.
-      const ofRun = ofItems.length > 0 ? [] : failureFindings(error);
-      const findings = [...ofItems, ...ofRun].map((each) => ({
-        ...each,
-        message: redact(each.message),
-        file: fromRepository(each.file, env),
-      }));
-      if (findings.length > 0) await annotate?.(formatAnnotations(findings, title));
+      const failures = ofItems.length > 0 ? [] : failureFindings(error);
+      const annotations = [...ofItems, ...failures].map(({ message, file, ...place }) =>
+        formatAnnotation({ ...place, message: redact(message), file: fromRepository(file, env) }, title),
+      );
+      if (annotations.length > 0) await annotate?.(annotations.join(''));
       if (!file) return;
-      const text = formatSummary({ title, counts: counts?.() ?? '', failures: ofRun, items }, redact);
+      const text = await formatSummary({ title, counts: counts?.() ?? '', failures, items }, redact);
       // The command's own outcome is more important.
       await writeFile(file.path, text, { flag: file.flag }).catch((failure: unknown) =>
         warn(`The summary ${file.path} cannot be written: ${describeFileError(failure)}`),

@@ -1,7 +1,7 @@
 import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
-import { escapeWorkflowCommands, formatAnnotations } from '../../../src/cli/ci/annotations.ts';
-import { formatSummary } from '../../../src/cli/ci/summary.ts';
+import { escapeWorkflowCommands, formatAnnotation } from '../../../src/cli/ci/annotations.ts';
+import { formatSummary } from '../../../src/cli/ci/report.ts';
 import { stringifyJson } from '../../../src/output/json.ts';
 import { stringifyYaml } from '../../../src/output/yaml.ts';
 
@@ -36,17 +36,19 @@ describe('text that the runner of GitHub Actions would read as a command', () =>
 
 test('annotations escape what would end a property or a line', () => {
   const finding = { file: 'a,b:c%.yaml', line: 3, column: 7, message: '100% wrong\n::error::injected' };
-  expect(formatAnnotations([finding], 'a plan')).toBe(
+  expect(formatAnnotation(finding, 'a plan')).toBe(
     '::error file=a%2Cb%3Ac%25.yaml,line=3,col=7,title=a plan::100%25 wrong%0A::error::injected\n',
   );
 });
 
 const RUN = { title: 'partnerctl plan', failures: [] };
 
-test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', () => {
+test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', async () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
   const items = [{ name: outside, detail: outside, failures: [], lines: [{ indent: 4, text: outside }] }];
-  const summary = formatSummary({ ...RUN, counts: outside, items }, (text) => text.replaceAll('evil', '[redacted]'));
+  const summary = await formatSummary({ ...RUN, counts: outside, items }, (text) =>
+    text.replaceAll('evil', '[redacted]'),
+  );
   const html = marked.parse(summary, { async: false });
   const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
   expect([...tags].sort()).toEqual(['h3', 'p', 'pre']);
