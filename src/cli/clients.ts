@@ -67,7 +67,7 @@ export async function openConfigured(context: Context): Promise<Http> {
       hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
     });
   }
-  const text = await readToken(token, { stdin: () => io.stdin, signal });
+  const text = await readToken(token, io, signal);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);
 }
 

@@ -78,7 +78,7 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   const source = await tokenSource(context, tokenCommand, base_url);
   // Checks the address.
   if (flags.state !== undefined) await context.stateLocation();
-  const token = await readToken(source, { stdin: () => io.stdin, signal });
+  const token = await readToken(source, io, signal);
   context.addSecret(token);
   const verified_by = options.verify
     ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))

@@ -64,21 +64,9 @@ export async function readContract(directory: string, key: ContractKey, warn?: W
   return contract;
 }
 
-/**
- * Changes the values that a profile has set or imported for a service.
- * @param warn as of `readContract` @returns the contract before the change and after it
- * @throws as `readContract` and `writeJson`
- */
-export async function updateContract(
-  directory: string,
-  key: ContractKey,
-  change: (contract: StoredContract) => StoredContract,
-  warn?: Warn,
-): Promise<{ readonly before: StoredContract; readonly after: StoredContract }> {
-  const before = await readContract(directory, key, warn);
-  const after = change(before);
-  const { override: overrides, imported } = after;
+/** Replaces the values that a profile has set or imported for a service. @throws as `writeJson` */
+export async function writeContract(directory: string, key: ContractKey, contract: StoredContract): Promise<void> {
+  const { override: overrides, imported } = contract;
   const content = { profile: key.profile, base_url: key.baseUrl, overrides, imported };
   await writeJson(await contractPath(directory, key), content);
-  return { before, after };
 }

@@ -1,8 +1,8 @@
-import { Contract, checkLeaf, type Leaf, LeafValueError } from '../contract/contract.ts';
+import { Contract, checkLeaf, LeafValueError } from '../contract/contract.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/suggest.ts';
-import { type ContractKey, readContract, type StoredContract, updateContract } from './contract-file.ts';
+import { type ContractKey, readContract, writeContract } from './contract-file.ts';
 
 /** What reading and changing the contract needs of a command. */
 export interface ContractContext {
@@ -46,36 +46,23 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
 }
 
 /**
- * Returns the leaves whose names start with a prefix.
- * @param key undefined for the contract without the settings of a profile
- * @throws UsageError if no leaf starts with the prefix; as `readContract`
- */
-export async function readLeaves(
-  { config, warn }: ContractContext,
-  key: ContractKey | undefined,
-  prefix: string,
-): Promise<readonly Leaf[]> {
-  if (!LEAF_NAMES.some((name) => name.startsWith(prefix))) findLeaf(prefix);
-  const contract = new Contract(key && (await readContract(config.directory, key, warn)));
-  return contract.leaves().filter(({ name }) => name.startsWith(prefix));
-}
-
-/**
  * Overrides values, all together, or removes overrides.
  * @param settings undefined removes an override
- * @returns the previous and the new values @throws as `updateContract`
+ * @returns the previous and the new values @throws as `readContract` and `writeContract`
  */
-export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
-  const key = await context.contractKey();
-  const change = (stored: StoredContract): StoredContract => {
-    const override = { ...stored.override };
-    for (const [leaf, value] of settings) {
-      if (value === undefined) delete override[leaf];
-      else override[leaf] = value;
-    }
-    return { ...stored, override };
-  };
-  const { before, after } = await updateContract(context.config.directory, key, change, context.warn);
+export async function setLeaves(
+  { config, contractKey, warn }: ContractContext,
+  settings: ReadonlyMap<LeafName, string | undefined>,
+) {
+  const key = await contractKey();
+  const before = await readContract(config.directory, key, warn);
+  const override = { ...before.override };
+  for (const [leaf, value] of settings) {
+    if (value === undefined) delete override[leaf];
+    else override[leaf] = value;
+  }
+  const after = { ...before, override };
+  await writeContract(config.directory, key, after);
   const [old, current] = [new Contract(before), new Contract(after)];
   return [...settings.keys()].map((leaf) => {
     const { value, source } = current.leaf(leaf);

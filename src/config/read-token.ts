@@ -1,17 +1,12 @@
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
 import { CredentialsError, describeFileError } from '../errors.ts';
 import { readFileChunks, readStdin } from '../platform/input.ts';
+import type { Io } from '../platform/io.ts';
 import { toSentenceCase } from '../platform/to-sentence-case.ts';
 import type { TokenSource } from './settings.ts';
 
-/** What tokens are read from. */
-export interface TokenReaders {
-  /** A function, because reading `io.stdin` opens it. */
-  readonly stdin: () => Readable;
-  /** Cancels reading. */
-  readonly signal: AbortSignal;
-}
+/** Standard input is opened where it is read. */
+type Stdin = Pick<Io, 'stdin'>;
 
 /** Reads the first line that is not blank, without waiting for the end of the stream. @returns '' if there is none */
 async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<string> {
@@ -25,10 +20,13 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<st
 }
 
 /** Reads the first line of a token file, or of standard input. @throws CredentialsError; the signal's reason */
-async function readTokenFile({ value: path, replaceHint }: TokenSource, readers: TokenReaders): Promise<string> {
-  const { stdin, signal } = readers;
+async function readTokenFile(
+  { value: path, replaceHint }: TokenSource,
+  io: Stdin,
+  signal: AbortSignal,
+): Promise<string> {
   try {
-    return await readFirstLine(path === '-' ? readStdin(stdin(), signal) : readFileChunks(path, signal));
+    return await readFirstLine(path === '-' ? readStdin(io.stdin, signal) : readFileChunks(path, signal));
   } catch (error) {
     signal.throwIfAborted();
     const why = describeFileError(error);
@@ -86,9 +84,9 @@ export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource
 }
 
 /** Reads the token. @throws CredentialsError (never with it) if it is invalid or cannot be read; the signal's reason */
-export async function readToken(source: TokenSource, readers: TokenReaders): Promise<string> {
+export async function readToken(source: TokenSource, io: Stdin, signal: AbortSignal): Promise<string> {
   const { kind, value, from } = source;
   if (kind === 'text') return parseToken(value, source);
-  const line = kind === 'file' ? readTokenFile(source, readers) : runTokenCommand(value, from, readers.signal);
+  const line = kind === 'file' ? readTokenFile(source, io, signal) : runTokenCommand(value, from, signal);
   return parseToken(await line, source);
 }

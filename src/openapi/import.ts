@@ -1,4 +1,4 @@
-import { readContract, updateContract } from '../config/contract-file.ts';
+import { readContract, writeContract } from '../config/contract-file.ts';
 import type { ContractContext } from '../config/contract-settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
@@ -53,8 +53,6 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
-    async write() {
-      await updateContract(directory, key, (stored) => ({ ...stored, imported }));
-    },
+    write: () => writeContract(directory, key, { ...before, imported }),
   };
 }

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
@@ -85,27 +84,6 @@ test('Jobs of a file, and their list', async () => {
   writeFileSync(join(scene.directory, 'jobs.yaml'), `jobs:\n${jobs.join('')}`);
   await expectScreen('cron-create', await scene.screen(['cron', 'create', '-f', 'jobs.yaml']));
   await expectScreen('cron-list', await scene.screen(['cron', 'list']));
-});
-
-test('The state', async () => {
-  const scene = await openScene();
-  const job = ['--agent', await createAgent(scene), '--name', 'Morning report', '--schedule', '0 9 * * 1-5'];
-  await scene.screen(['cron', 'create', ...job, '--instructions', 'Report.'], NOW - 7_500_000);
-  // The column is as wide as the name of the machine.
-  const by = `${userInfo().username}@${hostname()}`;
-  const state = (await scene.screen(['state', 'show'])).replaceAll(by, 'ada@laptop'.padEnd(by.length));
-  await expectScreen('state-show', state.replaceAll(/ +$/gm, ''));
-});
-
-test('An upload of a folder', async () => {
-  const scene = await openScene();
-  const folder = join(scene.directory, 'uploads');
-  mkdirSync(join(folder, 'contracts', 'signed'), { recursive: true });
-  for (let number = 1; number <= 6; number += 1) {
-    const place = number % 3 === 0 ? 'contracts/signed' : number % 3 === 1 ? 'contracts' : '.';
-    writeFileSync(join(folder, place, `Agreement ${number} with Acme.pdf`), 'x'.repeat(number ** 5));
-  }
-  await expectScreen('upload', await scene.screen(['upload', 'uploads', '--recursive']));
 });
 
 test('Two conversations in a tail, and in the list of all conversations, where another source has the same name', async () => {

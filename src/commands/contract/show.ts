@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Leaf, SOURCES, type Source } from '../../contract/contract.ts';
+import { Contract, type Leaf, SOURCES, type Source } from '../../contract/contract.ts';
 import { kindOf } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
@@ -30,9 +30,14 @@ export const show = () =>
     .addOption(new Option('--source <source>', 'only the values from this source').choices(SOURCES))
     .action(
       run(async (context, prefix = '', { source: wanted }) => {
-        const { readLeaves } = await import('../../config/contract-settings.ts');
-        const key = (await context.baseUrl()) === undefined ? undefined : await context.contractKey();
-        const leaves = await readLeaves(context, key, prefix);
+        const { findLeaf } = await import('../../config/contract-settings.ts');
+        const { readContract } = await import('../../config/contract-file.ts');
+        const hasService = (await context.baseUrl()) !== undefined;
+        const stored = hasService
+          ? await readContract(context.config.directory, await context.contractKey(), context.warn)
+          : undefined;
+        const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));
+        if (leaves.length === 0) findLeaf(prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);
         return listResult(shown, columnsFor(shown.length), {
           json: ({ name, value, source }) => ({ leaf: name, value, source, kind: kindOf(name) }),

@@ -12,7 +12,7 @@ const HERE = { from: 'here', replaceHint: 'Mend it.' };
 
 /** Reads a token from a source. */
 function read(kind: TokenSource['kind'], value: string, stdin: Readable = Readable.from([]), signal = NEVER) {
-  return readToken({ kind, value, ...HERE }, { stdin: () => stdin, signal });
+  return readToken({ kind, value, ...HERE }, { stdin }, signal);
 }
 
 it('a token is printable ASCII, or the error does not contain it', () => {
