@@ -65,55 +65,39 @@ type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'isSche
   readonly candidates?: readonly string[];
 };
 
-function explainBlock(
-  subject: Subject,
-  reason: Reason,
-  { cron_job_id, differences = [], candidates = [] }: Evidence,
-): { readonly message: string; readonly why?: string; readonly hint: string } {
-  const { command } = subject;
-  const job = describeJob(subject);
-  const forget = command(['cron', 'forget', subject.key]);
-  switch (reason) {
-    case 'same':
-      return {
-        message: `${job} already exists: ${cron_job_id}.`,
-        hint: 'Add --ensure to accept a job that already exists.',
-      };
-    case 'different':
-      return {
-        message: `${job} already exists with other content: ${cron_job_id}.`,
-        why: differences.map(describeDifference).join('\n'),
-        hint: `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
-      };
-    case 'gone':
-      return {
-        message: `${job} was created as ${cron_job_id}, but the service no longer lists it.`,
-        hint: `If it was not deleted on purpose, let it be created again: ${forget}`,
-      };
-    case 'several':
-      return {
-        message: `${job} exists more than once: ${candidates.join(', ')}.`,
-        hint: `Say which one is yours: ${adoptLine(subject, '<cron_job_id>')}`,
-      };
-    case 'ambiguous':
-      return {
-        message: `${job} may already exist: the list does not say which agent ${candidates.join(', ')} belongs to.`,
-        hint: `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
-      };
-    case 'in_progress':
-      return {
-        message: `${job} is being created by another process.`,
-        hint: `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
-      };
-  }
-}
-
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
+  const { key, command } = subject;
   const { cron_job_id = null, differences = [], isScheduleUnknown = false, candidates = [] } = evidence;
-  const { message, ...info } = explainBlock(subject, reason, evidence);
-  const details = { cron_job_id, key: subject.key, reason, differences, candidates };
-  const error = new DuplicateError(message, { ...info, details });
+  const job = describeJob(subject);
+  const forget = command(['cron', 'forget', key]);
+  const explanations: Readonly<Record<Reason, readonly [message: string, hint: string]>> = {
+    same: [`${job} already exists: ${cron_job_id}.`, 'Add --ensure to accept a job that already exists.'],
+    different: [
+      `${job} already exists with other content: ${cron_job_id}.`,
+      `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
+    ],
+    gone: [
+      `${job} was created as ${cron_job_id}, but the service no longer lists it.`,
+      `If it was not deleted on purpose, let it be created again: ${forget}`,
+    ],
+    several: [
+      `${job} exists more than once: ${candidates.join(', ')}.`,
+      `Say which one is yours: ${adoptLine(subject, '<cron_job_id>')}`,
+    ],
+    ambiguous: [
+      `${job} may already exist: the list does not say which agent ${candidates.join(', ')} belongs to.`,
+      `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+    ],
+    in_progress: [
+      `${job} is being created by another process.`,
+      `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
+    ],
+  };
+  const [message, hint] = explanations[reason];
+  const why = differences.length > 0 ? differences.map(describeDifference).join('\n') : undefined;
+  const details = { cron_job_id, key, reason, differences, candidates };
+  const error = new DuplicateError(message, { why, hint, details });
   return outcome('blocked', { cron_job_id, differences, isScheduleUnknown, error });
 }
 

@@ -1,7 +1,7 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { LocalError } from '../errors.ts';
 import { shellQuote } from '../platform/shell-quote.ts';
-import { repairHint } from '../state/log.ts';
+import { REPAIR_HINT } from '../state/log.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';
 
@@ -48,7 +48,7 @@ export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   const { kind, address, from } = location;
   if (damage) {
     const what = `A line of the state cannot be used: ${address}:${damage.line}: ${damage.why}.`;
-    const hint = `List the lines with: partnerctl state verify. ${repairHint(damage.why)}`;
+    const hint = `List the lines with: partnerctl state verify. ${REPAIR_HINT}`;
     return failed('state', new LocalError(what, { hint }));
   }
   const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';

@@ -4,7 +4,7 @@ import { InputError, LocalError, NotFoundError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from './location.ts';
-import { CONFLICT_MARKER, decode, encode, type LogRecord } from './record.ts';
+import { decode, encode, type LogRecord } from './record.ts';
 
 /**
  * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see
@@ -78,12 +78,9 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
 }
 
-/** Says how to repair a line that cannot be used. */
-export function repairHint(why: string): string {
-  if (why === CONFLICT_MARKER) return 'Remove the conflict markers and keep the records of both sides.';
-  if (why.startsWith('written by a newer version')) return 'Update partnerctl.';
-  return 'Restore the line from a backup or from git. Without one, see: partnerctl help state.';
-}
+/** How to repair lines that cannot be used. */
+export const REPAIR_HINT =
+  'In a merge conflict, remove only the conflict markers. After a newer version wrote a line, update partnerctl. Else restore the line from a backup or from git. See: partnerctl help state';
 
 /** An append-only log of records. Records that are appended during a write share the next one. */
 export class Log {
@@ -194,7 +191,7 @@ export class Log {
     if (!first) return content;
     throw new LocalError(`${this.describe(first)}.`, {
       why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
-      hint: `${repairHint(first.why)} To check: partnerctl state verify`,
+      hint: `${REPAIR_HINT}\nTo check: partnerctl state verify`,
       details: { path: this.label, ...first },
     });
   }

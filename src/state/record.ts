@@ -28,8 +28,6 @@ export type Line =
   | { readonly kind: 'torn' }
   | { readonly kind: 'damaged'; readonly why: string };
 
-export const CONFLICT_MARKER = 'a merge conflict marker';
-
 const VERSION = 2;
 const HEAD = `{"v":${VERSION},"bytes":`;
 const SUM = /,"sum":"([0-9a-f]{16})"\}$/;
@@ -61,7 +59,7 @@ function damaged(why: string): Line {
 export function decode(line: string): Line {
   const [end, sum] = SUM.exec(line) ?? [];
   if (end === undefined) {
-    if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line)) return damaged(CONFLICT_MARKER);
+    if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line)) return damaged('a merge conflict marker');
     return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
   }
   if (sum !== checksum(line.slice(0, -end.length))) return damaged('changed after it was written');

@@ -27,7 +27,7 @@ export const verify = () =>
     ],
   }).action(
     run(async (context) => {
-      const { repairHint } = await import('../../state/log.ts');
+      const { REPAIR_HINT } = await import('../../state/log.ts');
       const { textResult } = await import('./shared/text-result.ts');
       const log = await context.log();
       const { label: path } = log;
@@ -39,7 +39,7 @@ export const verify = () =>
       if (sound) return report;
       const failure = new LocalError(`The state has lines that cannot be used: ${path}`, {
         why: `Lines: ${damaged.length}. Nothing is created until they are repaired.`,
-        hint: [...new Set(damaged.map(({ why }) => repairHint(why)))].join('\n'),
+        hint: REPAIR_HINT,
         details: { damaged },
       });
       return { ...report, failure };

@@ -44,8 +44,3 @@ const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Austra
 export const writtenSchedule: fc.Arbitrary<CronSchedule> = fc
   .tuple(writtenFields, zone)
   .map(([fields, timezone]) => ({ ...fields, timezone }));
-
-/** Any UTF-16 text, including lone surrogates. */
-export function anyText(maxLength: number): fc.Arbitrary<string> {
-  return fc.array(fc.nat(0xffff), { maxLength }).map((codes) => String.fromCharCode(...codes));
-}

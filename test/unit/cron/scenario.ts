@@ -178,7 +178,7 @@ export async function playMerged(
   picks: readonly boolean[],
   twice: boolean,
 ): Promise<readonly string[]> {
-  const world = new World(scheduler, { agents: true, names: true, contents: true });
+  const world = new World(scheduler, { agents: true, contents: true });
   const go = async (waves: Waves) => {
     for (const wave of waves) await scheduler.waitFor(Promise.all(wave.map((event) => happen(world, event))));
     await scheduler.waitIdle();
@@ -186,19 +186,19 @@ export async function playMerged(
     world.now += 60_000;
   };
   await go(base);
-  const before = world.file.text;
+  const before = world.file;
   await go(ours);
-  const copies = [world.file.lines(), [] as string[]];
-  world.file.text = before;
+  const copies = [world.lines(), [] as string[]];
+  world.file = before;
   await go(theirs);
-  copies[1] = world.file.lines();
+  copies[1] = world.lines();
   const merged: string[] = [];
   for (let at = 0; copies.some((copy) => copy.length > 0); at += 1) {
     const [one = [], other = []] = picks[at % Math.max(1, picks.length)] ? copies : copies.toReversed();
     const line = one.shift() ?? other.shift();
     if (line !== undefined && (twice || !merged.includes(line))) merged.push(line);
   }
-  world.file.text = merged.map((line) => `${line}\n`).join('');
+  world.file = merged.map((line) => `${line}\n`).join('');
   await go(after);
   checkIds(world);
   await scheduler.waitFor(checkWaysOut(world));
@@ -248,7 +248,6 @@ function wavesOf(list: Fate['list'][], maxLength: number): fc.Arbitrary<Waves> {
 
 export const anySays: fc.Arbitrary<ListSays> = fc.record({
   agents: mostly<boolean>(true, false),
-  names: fc.constant(true),
   contents: mostly<boolean>(true, false),
 });
 

@@ -42,7 +42,6 @@ export interface Fate {
 /** The fields in the service's list besides the id. */
 export interface ListSays {
   readonly agents: boolean;
-  readonly names: boolean;
   readonly contents: boolean;
 }
 
@@ -52,26 +51,14 @@ interface MadeJob extends CronJob {
   removed: boolean;
 }
 
-/** A file that several processes append to. */
-class SharedFile {
-  text: string;
-
-  constructor(text = '') {
-    this.text = text;
-  }
-
-  lines(): string[] {
-    return this.text.split('\n').filter((line) => line !== '');
-  }
-}
-
 /**
  * A service that creates a job for each POST, processes that share files and a clock, and everything that can go wrong
  * between them. The scheduler decides which process runs next.
  */
 export class World {
   now = Date.parse('2026-03-02T09:00:00Z');
-  file = new SharedFile();
+  /** The text of the state file, to which all processes append. */
+  file = '';
   readonly jobs: MadeJob[] = [];
   readonly violations: string[] = [];
   /** The ids that processes received from the service while they were alive. */
@@ -99,8 +86,12 @@ export class World {
     return process;
   }
 
+  lines(): string[] {
+    return this.file.split('\n').filter((line) => line !== '');
+  }
+
   records(): readonly LogRecord[] {
-    return recordsIn(this.file.lines());
+    return recordsIn(this.lines());
   }
 
   standing(key: string): ReturnType<typeof standingIn> {
@@ -137,13 +128,13 @@ export class World {
   }
 
   listed(): ListedJob[] {
-    const { agents, names, contents } = this.says;
+    const { agents, contents } = this.says;
     return this.jobs
       .filter(({ removed, madeAt }) => !removed && (madeAt === 0 || this.now >= madeAt + UNLISTED_MS))
       .map(({ cron_job_id, agent_id, name, instructions, schedule }) => ({
         cron_job_id,
         agent_id: agents ? agent_id : undefined,
-        name: names ? name : undefined,
+        name,
         instructions: contents ? instructions : undefined,
         schedule: contents ? schedule : undefined,
       }));
@@ -207,7 +198,7 @@ export class Process {
     const fate = this.fate.appends?.[this.appends] ?? 'ok';
     this.appends += 1;
     if (fate === 'out') throw failures.unwritable();
-    this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
+    this.world.file += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
     await this.step('appended');
     if (fate !== 'ok') throw failures.unwritable();
   }
@@ -264,7 +255,7 @@ export class Process {
       append: (bytes) => this.append(bytes),
       read: async () => {
         await this.step('read');
-        return world.file.text;
+        return world.file;
       },
       list: () => this.list(),
       lookUp: (jobId) => world.listed().find(({ cron_job_id }) => cron_job_id === jobId),
