@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createGate, type Handler, json } from '../support/fake-service.ts';
 import { fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
@@ -8,39 +8,6 @@ import { withSum } from '../support/state-file.ts';
 import { accept, completed, sendId, sha256, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
 
 /* What the state records of uploads guards them between runs, and between processes. */
-
-it('An id that cannot be recorded is in the error, and only --retry-unknown sends the file again', async () => {
-  let reserved = '';
-  const { service, upload, state, records } = await startUploads([
-    (_, response) => {
-      reserved = readFileSync(state, 'utf8');
-      rmSync(state);
-      mkdirSync(state);
-      sendId(response, 'att_1');
-    },
-    accept,
-  ]);
-  const path = smallFile();
-  const ran = await upload([path]);
-  expect(ran.code).toBe(1);
-  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
-  expect(ran.error()).toMatchObject({
-    message: `${path} was uploaded as att_1, but its id could not be recorded.`,
-    hint: expect.stringMatching(/No run sends the file again without --retry-unknown/),
-    details: { id: 'att_1' },
-  });
-  rmdirSync(state);
-  writeFileSync(state, reserved);
-  for (const flags of [[], ['--force']]) {
-    const again = await upload([path, ...flags]);
-    expect({ code: again.code, statuses: statusesOf(again) }).toEqual({ code: 9, statuses: ['unknown'] });
-    expect(again.error().hint).toContain('--retry-unknown');
-  }
-  expect(service.requests).toHaveLength(1);
-  expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
-  expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
-  expect(await records()).toEqual(['reserved', 'reserved', 'created']);
-});
 
 it('The record of an upload stands until --force has made another, whatever becomes of that', async () => {
   let during = '';

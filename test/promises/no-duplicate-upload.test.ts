@@ -8,7 +8,6 @@ import { findClosedPort, listen, startRawService, UNRESOLVABLE_HOST } from '../s
 import {
   accept,
   completed,
-  createUploader,
   LARGE,
   largeFile,
   MB,
@@ -18,6 +17,7 @@ import {
   smallFile,
   startUploads,
   statusesOf,
+  uploadsTo,
 } from '../support/uploads.ts';
 
 /* The specification does not call uploads safe to repeat: a file that the service may have is never sent again on its own. */
@@ -44,7 +44,7 @@ function expectUnknown(ran: Ran): void {
 describe('A file of which nothing left this machine has failed, and is not unknown:', () => {
   /** Uploads a file to a URL at which no request can arrive. */
   async function uploadTo(baseUrl: string, options: RunOptions = {}, ...flags: string[]) {
-    const { upload, records } = createUploader(baseUrl);
+    const { upload, records } = uploadsTo(baseUrl);
     const clock = fastClock();
     const ran = await upload([smallFile(), ...flags], { clock, ...options });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
@@ -168,8 +168,10 @@ describe('A file that the service received completely', () => {
     if (fault === toLogin) expect(lost.stderr).toContain('Check the base URL');
     expect(await records()).toEqual(['reserved', 'unknown']);
 
-    const still = await upload([path]);
-    expect({ code: still.code, statuses: statusesOf(still) }).toEqual({ code: 9, statuses: ['unknown'] });
+    for (const flags of [[], ['--force']]) {
+      const still = await upload([path, ...flags]);
+      expect({ code: still.code, statuses: statusesOf(still) }).toEqual({ code: 9, statuses: ['unknown'] });
+    }
     expect(service.requests).toHaveLength(1);
 
     const again = await upload([path, '--retry-unknown']);

@@ -1,10 +1,11 @@
-import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createArgs } from '../support/cron.ts';
 import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
-import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { readState, recordTypes } from '../support/state-file.ts';
+import { bareRepository, prepared } from '../support/stores.ts';
 
 /* What a response says is recorded or printed, whatever happens while it arrives. */
 
@@ -18,6 +19,9 @@ interface Creation {
   readonly record: string;
   /** What the error says about the id. */
   readonly advice: RegExp;
+  /** The exit code if a shared state is lost meanwhile, and that of the next run once it is back. */
+  readonly lost: number;
+  readonly next: number;
 }
 
 const CREATIONS: readonly Creation[] = [
@@ -28,6 +32,8 @@ const CREATIONS: readonly Creation[] = [
     ids: ['cron_1'],
     record: 'cron.created',
     advice: /^When the state can be written again, record the job: partnerctl cron adopt cron_1 .*--name daily/,
+    lost: 9,
+    next: 5,
   },
   {
     command: 'upload',
@@ -36,6 +42,8 @@ const CREATIONS: readonly Creation[] = [
     ids: ['att_1'],
     record: 'upload.created',
     advice: /^Keep the id\. No run sends the file again without --retry-unknown/,
+    lost: 9,
+    next: 9,
   },
   {
     command: 'provision',
@@ -49,8 +57,35 @@ const CREATIONS: readonly Creation[] = [
     ids: ['sp_1', 'agt_1'],
     record: 'space',
     advice: /^Run it again when the state can be written/,
+    lost: 8,
+    next: 0,
   },
 ];
+
+interface Place {
+  readonly state: string;
+  /** Makes the state unreachable. */
+  away(): void;
+  back(): void;
+}
+
+async function place(kind: 'a file' | 'git'): Promise<Place> {
+  const path = kind === 'git' ? bareRepository() : write('state.jsonl', '');
+  return {
+    state: kind === 'git' ? await prepared(`git+file://${path}#state`) : path,
+    away() {
+      if (kind === 'git') return renameSync(path, `${path}.away`);
+      // A writer that has it open must not reach it, either.
+      copyFileSync(path, `${path}.away`);
+      rmSync(path);
+      mkdirSync(path);
+    },
+    back() {
+      if (kind === 'a file') rmdirSync(path);
+      renameSync(`${path}.away`, path);
+    },
+  };
+}
 
 interface Machine {
   readonly service: FakeService;
@@ -58,17 +93,21 @@ interface Machine {
   run(args: readonly string[], options?: Parameters<typeof run>[1]): Promise<Ran>;
 }
 
-/** A machine whose token may read nothing. @param onPost called once a POST has arrived, before its response */
-async function machine(answer: object, onPost: (state: string) => unknown): Promise<Machine> {
-  const state = write('state.jsonl', '');
+/** A machine whose token may read nothing. @param onPost called once the first POST has arrived, before its response */
+async function machine(
+  answer: object,
+  onPost: (state: string) => unknown,
+  state = write('state.jsonl', ''),
+): Promise<Machine> {
   const service = await startFakeService({
-    'POST *': async (_, response) => {
-      await onPost(state);
+    'POST *': async (_, response, count) => {
+      if (count === 1) await onPost(state);
       sendJson(response, answer, 201);
     },
     'GET *': json({ detail: 'missing scope' }, 403),
   });
   const env = {
+    PATH: process.env.PATH,
     PARTNER_BASE_URL: service.baseUrl,
     PARTNER_TOKEN: 'secret-token',
     PARTNER_STATE: state,
@@ -77,25 +116,45 @@ async function machine(answer: object, onPost: (state: string) => unknown): Prom
   return {
     service,
     state,
-    run: (args, options = {}) => run(args, { random: tinyRandom, env: { ...env, HOME: tempDirectory() }, ...options }),
+    run: (args, options = {}) =>
+      run(args, { random: tinyRandom, clock: fasterClock(60), env: { ...env, HOME: tempDirectory() }, ...options }),
   };
 }
 
-describe.each(CREATIONS)('An id that $command got', ({ args, answer, ids, record, advice }) => {
-  it('is printed with the error, and with what to do, if it cannot be recorded', async () => {
-    const { run } = await machine(answer, (path) => {
-      renameSync(path, `${path}.aside`);
-      mkdirSync(path);
-    });
+describe.each(CREATIONS)('An id that $command got', ({ command, args, answer, ids, record, advice, lost, next }) => {
+  it.each(['a file', 'git'] as const)(
+    'is printed with the error if it cannot be recorded, and no run creates it again: a state in %s',
+    async (kind) => {
+      const { state, away, back } = await place(kind);
+      const { run, service } = await machine(answer, away, state);
+      const sent = args();
+      const ran = await run(sent);
+      expect(ran.code, ran.stderr).toBe(kind === 'git' ? lost : 1);
+      for (const id of ids) expect(ran.stdout).toContain(id);
+      expect(ran.stderr).toContain(ids[0]);
+      if (kind === 'a file') {
+        expect(ran.error()).toMatchObject({
+          type: 'local',
+          message: expect.stringContaining(ids[0] ?? ''),
+          hint: expect.stringMatching(advice),
+          details: { why: expect.stringContaining('It is a directory.') },
+        });
+      }
+      back();
+      expect(await recordTypes(state)).not.toContain(record);
+      for (const _ of [1, 2]) expect((await run(sent)).code).toBe(next);
+      // The spec makes only provisioning safe to repeat.
+      expect(service.posts()).toHaveLength(command === 'provision' ? 2 : 1);
+    },
+  );
+
+  it('is not asked for if a shared state cannot be reached: exit 8', async () => {
+    const { state, away } = await place('git');
+    const { run, service } = await machine(answer, () => undefined, state);
+    away();
     const ran = await run(args());
-    expect(ran.code).toBe(1);
-    for (const id of ids) expect(ran.stdout).toContain(id);
-    expect(ran.error()).toMatchObject({
-      type: 'local',
-      message: expect.stringContaining(ids[0] ?? ''),
-      hint: expect.stringMatching(advice),
-      details: { why: expect.stringContaining('It is a directory.') },
-    });
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'state_unavailable' });
+    expect(service.posts()).toEqual([]);
   });
 
   it('is recorded if the run is interrupted while the service responds', async () => {

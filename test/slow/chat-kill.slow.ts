@@ -1,95 +1,115 @@
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createChat, parseLines } from '../support/chat.ts';
-import { IS_SAMPLE, type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
-import { run, tempDirectory } from '../support/run.ts';
-import { service as startService } from '../support/service.ts';
+import { type KilledRun, testKills } from '../support/kill.ts';
+import { type Ran, run } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
-const WAYS = killWays();
-
-async function setUp() {
-  const service = await startService();
-  const chat = await createChat(service);
-  return { service, chat, directory: tempDirectory(), baseUrl: service.env.PARTNER_BASE_URL ?? '' };
+async function finished(args: readonly string[], env: Record<string, string>): Promise<Ran> {
+  const ran = await run(args, { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran;
 }
 
 /** With an id of one's own, a send can be repeated whatever became of it. */
-describe.each([
-  ['chat send', []],
-  ['chat send --wait', ['--wait']],
-])('kill -9 of %s --external-id, repeated', (name, more) => {
-  const reached = stageCounter<string>();
-
-  test.each(WAYS)('at each %s', async (_, way) => {
-    const { service, chat, directory, baseUrl } = await setUp();
-    const prepare: PrepareRun<string> = async (session, address) => {
-      const path = join(directory, `${session}.jsonl`);
-      const env = { ...service.env, PARTNER_BASE_URL: address };
-      const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`];
-      const args = ['chat', 'send', ...ids, ...more, 'Hello!', '-o', 'json', '--state', path];
-      const registered = async () =>
-        (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
-      const stageOf = async ({ stdout }: KilledRun) => {
-        if (stdout.endsWith('}\n')) return 'told';
-        return (await registered()) === 0 ? 'nothing yet' : 'registered';
+for (const wait of [[], ['--wait']]) {
+  testKills({
+    name: ['chat send --external-id', ...wait].join(' '),
+    title: 'sends the message once if it is repeated',
+    stages: ['nothing yet', 'registered', 'told'],
+    prepareOn: async (sandbox) => {
+      const chat = await createChat(sandbox);
+      return async (session, env) => {
+        const ids = ['--source', chat.source_id, '--session', session, '--external-id', `id-${session}`];
+        const args = ['chat', 'send', ...ids, ...wait, 'Hello!', '-o', 'json'];
+        const registered = async () =>
+          (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
+        const stageOf = async ({ stdout }: KilledRun) => {
+          if (stdout.endsWith('}\n')) return 'told';
+          return (await registered()) === 0 ? 'nothing yet' : 'registered';
+        };
+        const finish = async () => {
+          await finished(args, env);
+          return (await registered()) - 1;
+        };
+        return { args, env, stageOf, finish };
       };
-      const finish = async () => {
-        const ran = await run(args, { env });
-        expect(ran.code, ran.stderr).toBe(0);
-        return (await registered()) - 1;
-      };
-      return { args, env, path, stageOf, finish };
-    };
-    reached.add(await killEverywhere({ name, baseUrl, prepare }, way));
+    },
   });
-
-  test.skipIf(IS_SAMPLE)('covers every stage of sending', () => {
-    reached.expectEach('nothing yet', 'registered', 'told');
-  });
-});
+}
 
 const MESSAGES = 5;
 
-describe('kill -9 of chat tail --resume, resumed', () => {
-  const seen = new Set<string>();
-
-  test.each(WAYS)('at each %s, loses nothing and repeats at most the last line', async (_, way) => {
-    const { service, chat, directory, baseUrl } = await setUp();
-    const prepare: PrepareRun<string> = async (session_id, address) => {
-      const path = join(directory, `${session_id}.jsonl`);
-      const env = { ...service.env, PARTNER_BASE_URL: address };
+testKills({
+  name: 'chat tail --resume',
+  title: 'loses nothing and repeats at most the last line if it is resumed',
+  stages: ['before the lines', 'between the lines', 'after the lines'],
+  prepareOn: async (sandbox) => {
+    const chat = await createChat(sandbox);
+    return async (session_id, env) => {
       const ids = ['--source', chat.source_id, '--session', session_id];
-      const args = ['chat', 'tail', ...ids, '--resume', '--no-follow', '-o', 'json', '--state', path];
+      const args = ['chat', 'tail', ...ids, '--resume', '--no-follow', '-o', 'json'];
       const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'm{n}', count: MESSAGES };
-      expect((await service.admin('POST', '/messages', body)).status).toBe(201);
-      let first = '';
+      expect((await sandbox.admin('POST', '/messages', body)).status).toBe(201);
+      let shown: string[] = [];
+      const idsIn = (stdout: string): string[] => parseLines(stdout).map(({ message_id }) => message_id);
       const stageOf = async ({ stdout }: KilledRun) => {
-        first = stdout;
-        return `${parseLines(stdout).length} of ${MESSAGES} lines`;
+        shown = idsIn(stdout);
+        if (shown.length === 0) return 'before the lines';
+        return shown.length < MESSAGES ? 'between the lines' : 'after the lines';
       };
       const finish = async () => {
-        const rest = await run(args, { env });
-        expect(rest.code, rest.stderr).toBe(0);
-        const [shown = [], more = []] = [first, rest.stdout].map((out) =>
-          parseLines(out).map((line) => line.message_id),
-        );
+        const more = idsIn((await finished(args, env)).stdout);
         const existing = (await chat.history({ session_id })).map(({ message_id }) => message_id);
         // The killed run may not have saved its place after its last line.
         const isRepeated = shown.length > 0 && more[0] === shown.at(-1);
         expect([...shown, ...more.slice(isRepeated ? 1 : 0)]).toEqual(existing);
         return 0;
       };
-      return { args, env, path, stageOf, finish };
+      return { args, env, stageOf, finish };
     };
-    const stages = await killEverywhere({ name: 'chat tail --resume', baseUrl, prepare }, way);
-    for (const stage of stages.keys()) seen.add(stage);
-  });
+  },
+});
 
-  test('covers the points before, between, and after the lines', () => {
-    const [none, all] = [0, MESSAGES].map((count) => `${count} of ${MESSAGES} lines`);
-    expect(seen).toContain(none);
-    expect(seen).toContain(all);
-    // Which of the lines a kill comes between depends on how many of them a write contains.
-    expect(seen.size).toBeGreaterThan(2);
-  });
+/** Two sessions in turn; some rows have an id, and two of a session have the same text. */
+const ROWS = ['the same', 'row 1', 'the same', 'row 3', 'row 4', 'row 5'];
+
+testKills({
+  name: 'chat send --rows',
+  title: 'makes each row one message, in order per session, if it is repeated',
+  stages: ['nothing yet', 'some rows', 'all rows'],
+  prepareOn: async (sandbox) => {
+    const chat = await createChat(sandbox);
+    return async (label, env) => {
+      const rows = ROWS.map((text, index) => ({
+        session_id: `${label}-${index % 2}`,
+        text,
+        ...(index % 3 === 0 && { external_message_id: `${label}-own-${index}` }),
+      }));
+      const path = write('rows.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+      const args = ['chat', 'send', '--rows', path, '--source', chat.source_id, '-o', 'ndjson'];
+      const count = (stdout: string, status: string): number => stdout.split(`"status":"${status}"`).length - 1;
+      const sentTo = async (session_id: string) =>
+        (await chat.history({ session_id })).filter(({ role }) => role === 'user').map(({ text }) => text);
+      let told = 0;
+      const stageOf = async ({ stdout }: KilledRun) => {
+        told = count(stdout, 'sent');
+        if (told === ROWS.length) return 'all rows';
+        return (await sentTo(`${label}-0`)).length === 0 ? 'nothing yet' : 'some rows';
+      };
+      const finish = async () => {
+        const { stdout } = await finished(args, env);
+        // What a run said to be sent was recorded before.
+        expect(count(stdout, 'skipped')).toBeGreaterThanOrEqual(told);
+        expect(count(stdout, 'sent') + count(stdout, 'skipped')).toBe(ROWS.length);
+        expect(new Set(parseLines(stdout).map(({ message_id }) => message_id)).size).toBe(ROWS.length);
+        expect(count((await finished(args, env)).stdout, 'skipped')).toBe(ROWS.length);
+        for (const session of [`${label}-0`, `${label}-1`]) {
+          const wanted = rows.filter(({ session_id }) => session_id === session).map(({ text }) => text);
+          expect(await sentTo(session)).toEqual(wanted);
+        }
+        return 0;
+      };
+      return { args, env, stageOf, finish };
+    };
+  },
 });

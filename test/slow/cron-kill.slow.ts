@@ -11,17 +11,16 @@ import {
   canTrace,
   IS_SAMPLE,
   type KilledRun,
-  killEverywhere,
   killWays,
   type PrepareRun,
   processesUsing,
-  stageCounter,
+  testKills,
   type Way,
 } from '../support/kill.ts';
 import { start } from '../support/program.ts';
 import { fasterClock, run, tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
-import { readJobLog } from '../support/state-file.ts';
+import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
 import { prepared, type StoreKind, storeKinds } from '../support/stores.ts';
 
 /* Kills `cron create` and `cron reconcile` at one point after another, and then creates the job as people would. */
@@ -49,22 +48,14 @@ function expectReportedIdExists(stdout: string, ids: readonly string[]): void {
   if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
 }
 
-interface Setup {
-  readonly sandbox: Service;
-  readonly cron: Cron;
-  /** Empties a state for one run: a file, a table, or a branch. @returns its address */
-  stateFor(label: string): Promise<string>;
-}
-
-async function setUp(kind: StoreKind): Promise<Setup> {
-  const sandbox = await service();
-  const [cron, base] = [await createCronAgent(sandbox), await kind.fresh()];
-  const stateFor = async (label: string): Promise<string> => {
+/** Returns a function that empties a state for one run: a file, a table, or a branch. It returns the address. */
+async function statesOf(kind: StoreKind): Promise<(label: string) => Promise<string>> {
+  const base = await kind.fresh();
+  return async (label) => {
     const name = label.replaceAll('-', '_');
     if (kind.name === 'a file') return join(tempDirectory(), `${name}.jsonl`);
     return await prepared(kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`));
   };
-  return { sandbox, cron, stateFor };
 }
 
 /** Creates the job of a killed run: first on another machine, then on that of the run. @returns the duplicates */
@@ -100,10 +91,11 @@ async function settle(
 }
 
 /** Prepares the `cron create` of a machine that has not used the state before. */
-function createsOf({ sandbox, cron, stateFor }: Setup): PrepareRun<CreateStage> {
-  return async (name, baseUrl) => {
+async function createsOf(sandbox: Service, kind: StoreKind): Promise<PrepareRun<CreateStage>> {
+  const [cron, stateFor] = [await createCronAgent(sandbox), await statesOf(kind)];
+  return async (name, given) => {
     const path = await stateFor(name);
-    const env = { ...sandbox.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: path };
+    const env = { ...given, HOME: tempDirectory(), PARTNER_STATE: path };
     const stageOf = async ({ stdout }: KilledRun): Promise<CreateStage> => {
       const [{ records, ids }, made] = [await readJobLog(path), await cron.idsOf(name)];
       expectReportedIdExists(stdout, made);
@@ -117,7 +109,7 @@ function createsOf({ sandbox, cron, stateFor }: Setup): PrepareRun<CreateStage> 
       }
       return made.length === 0 ? 'reserved' : 'reserved, and made';
     };
-    return { args: cron.create(name), env, path, stageOf, finish: (stage) => settle(cron, name, env, stage) };
+    return { args: cron.create(name), env, stageOf, finish: (stage) => settle(cron, name, env, stage) };
   };
 }
 
@@ -130,22 +122,14 @@ function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
 }
 
 for (const kind of storeKinds()) {
-  describe.skipIf(kind.missing)(`A cron create that is killed, with the state in ${kind.name},`, () => {
+  describe.skipIf(kind.missing)(`With the state in ${kind.name},`, () => {
     afterAll(() => kind.stop());
-    const stages = stageCounter<CreateStage>();
-
-    test.each(waysOf(kind))(
-      'leaves no job twice, and none that the state does not explain: at each %s',
-      async (_, way) => {
-        const here = await setUp(kind);
-        const baseUrl = here.sandbox.env.PARTNER_BASE_URL ?? '';
-        const target = { name: `cron create (${kind.name})`, baseUrl, prepare: createsOf(here) };
-        stages.add(await killEverywhere(target, way));
-      },
-    );
-
-    test.skipIf(IS_SAMPLE)('is killed at every stage of a creation', () => {
-      stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
+    testKills({
+      name: 'cron create',
+      title: 'leaves no job twice, and none that the state does not explain',
+      stages: ['nothing yet', 'reserved', 'reserved, and made', 'made and recorded'],
+      ways: waysOf(kind),
+      prepareOn: (sandbox) => createsOf(sandbox, kind),
     });
   });
 }
@@ -213,29 +197,29 @@ const git = storeKinds().find(({ name }) => name === 'git');
 describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create whose machine fails', () => {
   test('leaves no job twice: at each call of git that changes something', async () => {
     if (!git) throw new Error('There is no git.');
-    const here = await setUp(git);
-    const baseUrl = here.sandbox.env.PARTNER_BASE_URL ?? '';
-    const reference = await createsOf(here)('reference', baseUrl);
+    const sandbox = await service();
+    const prepare = await createsOf(sandbox, git);
+    const reference = await prepare('reference', sandbox.env);
     const all = await findGitPoints(reference);
     expect(await reference.finish('made and recorded')).toBe(0);
     const every = Number(process.env.KILL_EVERY ?? 1);
     const points = all.filter((_, index) => index % every === 0);
-    const stages = stageCounter<CreateStage>();
+    const stages = new Set<CreateStage>();
     const killOne = async (point: GitPoint): Promise<void> => {
       const { command, call, nth } = point;
-      const run = await createsOf(here)(`git-${command}-${call}-${nth}`, baseUrl);
+      const run = await prepare(`git-${command}-${call}-${nth}`, sandbox.env);
       const { exitCode, signal, stdout, stderr } = await killGitAt(run, point);
       const isKilled = signal === 'SIGKILL';
       if (!isKilled) expect(exitCode, stderr).toBe(0);
       const stage = await run.stageOf({ isKilled, stdout, stderr });
       expect(await run.finish(stage)).toBe(0);
-      stages.add(new Map([[stage, 1]]));
+      stages.add(stage);
     };
     const lane = async (): Promise<void> => {
       for (let point = points.shift(); point; point = points.shift()) await killOne(point);
     };
     await Promise.all([lane(), lane()]);
-    if (every <= 4) stages.expectEach('nothing yet', 'made and recorded');
+    if (every <= 4) expect([...stages]).toEqual(expect.arrayContaining(['nothing yet', 'made and recorded']));
   });
 });
 
@@ -249,48 +233,40 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
   };
 }
 
-describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
-  const stages = stageCounter<ReconcileStage>();
-  const [file] = storeKinds();
+// With a job that the list does not show, each run takes a lease: only its requests and records are worth that, and not in a sample.
+const LOST_WAYS = killWays().filter(
+  ([, way]) => !IS_SAMPLE && ('wire' in way || (way.call === 'fsync' && way.of === 'file')),
+);
 
-  // A job that the list does not show takes each run a lease: only its requests and records are worth that, and not in a sample.
-  const hasRoomFor = (way: Way, made: boolean): boolean =>
-    made || (!IS_SAMPLE && ('wire' in way || (way.call === 'fsync' && way.of === 'file')));
-  const cases = killWays().flatMap(([at, way]) =>
-    [true, false]
-      .filter((made) => hasRoomFor(way, made))
-      .map((made) => [at, made ? 'made' : 'lost', way, made] as const),
-  );
-
-  test.each(cases)('at each %s, of a job that was %s', async (_, what, way, made) => {
-    if (!file) throw new Error('There is no kind of store.');
-    const { sandbox, cron, stateFor } = await setUp(file);
-    const alone = createTurns();
-    // With the list, the job would be adopted at once.
-    const blind = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
-    const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
-      const name = `${what}-${label}`;
-      const path = await stateFor(name);
-      const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl, PARTNER_STATE: path };
-      const lost = await alone(async () => {
-        await sandbox.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
-        const ran = await run(cron.create(name), { env: { ...env, PARTNER_TOKEN: blind } });
-        await sandbox.faults();
-        return ran;
-      });
-      expect(lost.code).toBe(9);
-      const stageOf = async (): Promise<ReconcileStage> => {
-        const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
-        if (kinds.includes('created')) return 'adopted';
-        return kinds.includes('released') ? 'released' : 'open';
+for (const [what, stage, ways] of [
+  ['made', 'after', killWays()],
+  ['lost', 'before', LOST_WAYS],
+] as const) {
+  testKills<ReconcileStage>({
+    name: `cron reconcile of a job that was ${what}`,
+    title: 'leaves a job that is created once',
+    stages: ['open', what === 'made' ? 'adopted' : 'released'],
+    ways,
+    prepareOn: async (sandbox) => {
+      const cron = await createCronAgent(sandbox);
+      const alone = createTurns();
+      // With the list, the job would be adopted at once.
+      const blind = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
+      return async (name, env) => {
+        const lost = await alone(async () => {
+          await sandbox.faults({ kind: 'reset', stage, on: `POST ${CRON_JOBS}` });
+          const ran = await run(cron.create(name), { env: { ...env, PARTNER_TOKEN: blind } });
+          await sandbox.faults();
+          return ran;
+        });
+        expect(lost.code).toBe(9);
+        const stageOf = async (): Promise<ReconcileStage> => {
+          const kinds = await jobRecordKinds(env.PARTNER_STATE ?? '');
+          if (kinds.includes('created')) return 'adopted';
+          return kinds.includes('released') ? 'released' : 'open';
+        };
+        return { args: RECONCILE, env, stageOf, finish: (reached) => alone(() => settle(cron, name, env, reached)) };
       };
-      return { args: RECONCILE, env, path, stageOf, finish: (stage) => alone(() => settle(cron, name, env, stage)) };
-    };
-    const target = { name: `cron reconcile, job ${what}`, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
-    stages.add(await killEverywhere(target, way));
+    },
   });
-
-  test.skipIf(IS_SAMPLE)('at every stage of a reconciliation', () => {
-    stages.expectEach('open', 'adopted', 'released');
-  });
-});
+}

@@ -1,17 +1,12 @@
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { IS_SAMPLE, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
-import { fastClock, type Ran, run, tempDirectory } from '../support/run.ts';
-import { type Service, service, write } from '../support/service.ts';
+import { expect } from 'vitest';
+import { testKills } from '../support/kill.ts';
+import { fastClock, type Ran, run } from '../support/run.ts';
+import { type Service, write } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
 import type { Kept, UploadAnswer } from '../support/uploads.ts';
 
-const WAYS = killWays();
-
 /** More than is read at a time. */
 const FILE_BYTES = 600_000;
-
-type Stage = 'nothing yet' | 'reserved' | 'reserved, and uploaded' | 'uploaded and recorded';
 
 /** The ids under which the service has a file. */
 async function idsOf(sandbox: Service, name: string): Promise<string[]> {
@@ -25,59 +20,44 @@ function expectReportedIdsExist(stdout: string, ids: readonly string[]): void {
   if (result?.id) expect(ids).toContain(result.id);
 }
 
-describe('An upload that is killed', () => {
-  const stages = stageCounter<Stage>();
+testKills({
+  name: 'upload',
+  title: 'leaves no file twice, and none that the next run neither skips nor calls unknown',
+  stages: ['nothing yet', 'reserved', 'reserved, and uploaded', 'uploaded and recorded'],
+  prepareOn: async (sandbox) => async (label, env) => {
+    const name = `${label}.bin`;
+    const args = ['upload', write(name, Buffer.alloc(FILE_BYTES, label)), '-o', 'json'];
 
-  test.each(WAYS)(
-    'leaves no file twice, and none that the next run neither skips nor calls unknown: at each %s',
-    async (_, way) => {
-      const sandbox = await service();
-      const directory = tempDirectory();
-      const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
-        const name = `${label}.bin`;
-        const file = write(name, Buffer.alloc(FILE_BYTES, label), directory);
-        const path = join(directory, `${label}.jsonl`);
-        const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl };
-        const args = ['upload', file, '-o', 'json', '--state', path];
+    const next = async (more: readonly string[], code: number): Promise<Ran> => {
+      // Waits for the lease of the run that was killed.
+      const ran = await run([...args, ...more], { env, clock: fastClock() });
+      expect(ran.code, ran.stderr).toBe(code);
+      expectReportedIdsExist(ran.stdout, await idsOf(sandbox, name));
+      return ran;
+    };
 
-        const next = async (more: readonly string[], code: number): Promise<Ran> => {
-          // Waits for the lease of the run that was killed.
-          const ran = await run([...args, ...more], { env, clock: fastClock() });
-          expect(ran.code, ran.stderr).toBe(code);
-          expectReportedIdsExist(ran.stdout, await idsOf(sandbox, name));
-          return ran;
-        };
+    /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
+    const finish = async (stage: string): Promise<number> => {
+      const isUnknown = stage.startsWith('reserved');
+      await next([], isUnknown ? 9 : 0);
+      expect((await idsOf(sandbox, name)).length).toBeLessThanOrEqual(1);
+      if (isUnknown) await next(['--retry-unknown'], 0);
+      expect((await next([], 0)).json()).toMatchObject([{ status: 'skipped' }]);
+      const copies = (await idsOf(sandbox, name)).length;
+      expect(copies).toBeGreaterThan(0);
+      return Math.max(0, copies - 1 - (isUnknown ? 1 : 0));
+    };
 
-        /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
-        const finish = async (stage: Stage): Promise<number> => {
-          const isUnknown = stage.startsWith('reserved');
-          await next([], isUnknown ? 9 : 0);
-          expect((await idsOf(sandbox, name)).length).toBeLessThanOrEqual(1);
-          if (isUnknown) await next(['--retry-unknown'], 0);
-          expect((await next([], 0)).json()).toMatchObject([{ status: 'skipped' }]);
-          const copies = (await idsOf(sandbox, name)).length;
-          expect(copies).toBeGreaterThan(0);
-          return Math.max(0, copies - 1 - (isUnknown ? 1 : 0));
-        };
-
-        const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
-          const ids = await idsOf(sandbox, name);
-          expectReportedIdsExist(stdout, ids);
-          const types = await recordTypes(path);
-          if (types.includes('upload.created')) return 'uploaded and recorded';
-          // A file that has arrived was reserved before.
-          if (types.length === 0) expect(ids).toEqual([]);
-          if (types.length === 0) return 'nothing yet';
-          return ids.length === 0 ? 'reserved' : 'reserved, and uploaded';
-        };
-        return { args, env, path, stageOf, finish };
-      };
-      const target = { name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
-      stages.add(await killEverywhere(target, way));
-    },
-  );
-
-  test.skipIf(IS_SAMPLE)('is killed at every stage of uploading', () => {
-    stages.expectEach('nothing yet', 'reserved', 'reserved, and uploaded', 'uploaded and recorded');
-  });
+    const stageOf = async ({ stdout }: { readonly stdout: string }) => {
+      const ids = await idsOf(sandbox, name);
+      expectReportedIdsExist(stdout, ids);
+      const types = await recordTypes(env.PARTNER_STATE ?? '');
+      if (types.includes('upload.created')) return 'uploaded and recorded';
+      // A file that has arrived was reserved before.
+      if (types.length === 0) expect(ids).toEqual([]);
+      if (types.length === 0) return 'nothing yet';
+      return ids.length === 0 ? 'reserved' : 'reserved, and uploaded';
+    };
+    return { args, env, stageOf, finish };
+  },
 });

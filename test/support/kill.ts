@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect } from 'vitest';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import { passOn, startFakeService } from './fake-service.ts';
 import { PROGRAM, type Running, start, startFile } from './program.ts';
+import { tempDirectory } from './run.ts';
+import { type Service, service } from './service.ts';
 
 /*
  * Kills a command with SIGKILL at one point after another, in one run per point, and then finishes every run as a person
@@ -60,12 +63,13 @@ export interface KilledRun {
   readonly stderr: string;
 }
 
+type Env = Record<string, string>;
+
 /** One run of the command, with its own objects and files. */
 interface KillRun<Stage extends string> {
   readonly args: readonly string[];
-  readonly env: Record<string, string>;
-  /** The file of `of: 'file'`: usually the state file. */
-  readonly path: string;
+  /** Its `PARTNER_STATE` is the file of `of: 'file'`. */
+  readonly env: Env;
   /** Checks what the run reported, and returns how far it had come. */
   readonly stageOf: (killed: KilledRun) => Promise<Stage>;
   /** Continues as a person would, checks the end, and removes what the run created. @returns the duplicates at the service */
@@ -75,37 +79,25 @@ interface KillRun<Stage extends string> {
 /**
  * Prepares the run that is killed at one point.
  * @param label unique among the runs of a way, and valid in file names
- * @param baseUrl the service's URL for this run and for those that finish it
+ * @param env reaches the service for this run and for those that finish it, with a state file of its own
  */
-export type PrepareRun<Stage extends string> = (label: string, baseUrl: string) => Promise<KillRun<Stage>>;
-
-/** Collects the stages at which the runs of several ways were killed, so that none of a command's stages is missing. */
-export function stageCounter<Stage extends string>() {
-  const all = new Set<Stage>();
-  return {
-    add(stages: ReadonlyMap<Stage, number>): void {
-      for (const stage of stages.keys()) all.add(stage);
-    },
-    expectEach: (...stages: readonly Stage[]): void => expect(stages.filter((stage) => !all.has(stage))).toEqual([]),
-  };
-}
+export type PrepareRun<Stage extends string> = (label: string, env: Env) => Promise<KillRun<Stage>>;
 
 /** Runs a command, and kills it at its N-th call or request. */
-type RunAt = (command: Pick<KillRun<string>, 'args' | 'env' | 'path'>, nth: number) => Running;
+type RunAt = (command: Pick<KillRun<string>, 'args' | 'env'>, nth: number) => Running;
 
 function killerAtCalls({ call, of }: CallWay): RunAt {
-  return ({ args, env, path }, nth) => {
-    const threads = { any: ['-f'], file: ['-f', '-P', path], main: [] }[of];
+  return ({ args, env }, nth) => {
+    const threads = { any: ['-f'], file: ['-f', '-P', env.PARTNER_STATE ?? ''], main: [] }[of];
     const inject = ['-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${nth}`];
     const traced = [...threads, ...inject, process.execPath, PROGRAM, ...args];
     return startFile('strace', traced, { env: { ...env, UV_THREADPOOL_SIZE: '1' } });
   };
 }
 
-/** The service behind a URL that kills the process which sends the request with a given number. */
-export async function startKillProxy(serviceUrl: string) {
+/** Starts the service behind a URL that kills the process which sends the request with a given number. */
+async function startKillProxy(serviceUrl: string, wire: WireWay['wire']): Promise<{ baseUrl: string; runAt: RunAt }> {
   let [child, count, nth]: [Running | undefined, number, number] = [undefined, 0, 0];
-  let wire: WireWay['wire'] = 'arrived';
   const kill = async (): Promise<void> => {
     child?.kill('SIGKILL');
     await child;
@@ -120,8 +112,8 @@ export async function startKillProxy(serviceUrl: string) {
     response.writeHead(passed.status, { 'content-type': 'application/json' }).end(passed.text);
     if (isPoint) response.once('finish', () => void kill());
   });
-  const runAt = ({ args, env }: Pick<KillRun<string>, 'args' | 'env'>, at: number, when: WireWay['wire']): Running => {
-    [count, nth, wire] = [0, at, when];
+  const runAt: RunAt = ({ args, env }, at) => {
+    [count, nth] = [0, at];
     child = start(args, { env });
     // The requests of those that finish the run are no points.
     void child.then(() => {
@@ -130,12 +122,6 @@ export async function startKillProxy(serviceUrl: string) {
     return child;
   };
   return { baseUrl, runAt };
-}
-
-async function startKiller(baseUrl: string, way: Way): Promise<{ baseUrl: string; runAt: RunAt }> {
-  if (!('wire' in way)) return { baseUrl, runAt: killerAtCalls(way) };
-  const proxy = await startKillProxy(baseUrl);
-  return { baseUrl: proxy.baseUrl, runAt: (run, nth) => proxy.runAt(run, nth, way.wire) };
 }
 
 /** All ways to kill a command, with their names. Without strace, only those at requests. */
@@ -152,15 +138,46 @@ function labelOf(way: Way, nth: number): string {
   return 'wire' in way ? `${way.wire}-${nth}` : `${way.call.split(',')[0]}-${way.of}-${nth}`;
 }
 
+/** A command that is killed, and what must be true of every run. */
+interface KillTests<Stage extends string> {
+  readonly name: string;
+  /** What a killed run leaves. */
+  readonly title: string;
+  /** Every stage at which some run must be killed. */
+  readonly stages: readonly Stage[];
+  readonly ways?: readonly (readonly [string, Way])[];
+  readonly prepareOn: (sandbox: Service) => Promise<PrepareRun<Stage>>;
+}
+
+/** Declares a test for each way to kill a command, each with a service of its own, and one that no stage was missed. */
+export function testKills<Stage extends string>(tests: KillTests<Stage>): void {
+  const { name, title, stages, ways = killWays(), prepareOn } = tests;
+  const reached = new Set<Stage>();
+  test.each(ways)(`${name} ${title}: at each %s`, async (_, way) => {
+    const sandbox = await service();
+    await killEverywhere(name, sandbox, await prepareOn(sandbox), way, reached);
+  });
+  test.skipIf(IS_SAMPLE)(`${name} is killed at every stage`, () => {
+    expect(stages.filter((stage) => !reached.has(stage))).toEqual([]);
+  });
+}
+
 /**
  * Kills a command at the first point of a way, the second, and so on, until it survives. Prints the points and duplicates.
- * Two runs are killed at a time at calls, one at requests. @returns how many were killed at each stage
+ * Two runs are killed at a time at calls, one at requests. Adds the stages at which runs were killed to `reached`.
  */
-export async function killEverywhere<Stage extends string>(
-  { name, baseUrl, prepare }: { readonly name: string; readonly baseUrl: string; readonly prepare: PrepareRun<Stage> },
+async function killEverywhere<Stage extends string>(
+  name: string,
+  { env, sandbox }: Service,
+  prepare: PrepareRun<Stage>,
   way: Way,
-): Promise<ReadonlyMap<Stage, number>> {
-  const killer = await startKiller(baseUrl, way);
+  reached: Set<Stage>,
+): Promise<void> {
+  const { baseUrl, runAt } =
+    'wire' in way
+      ? await startKillProxy(sandbox.baseUrl, way.wire)
+      : { baseUrl: sandbox.baseUrl, runAt: killerAtCalls(way) };
+  const directory = tempDirectory();
   const stages = new Map<Stage, number>();
   // Calls on the state file and requests are few, and each of them is a point, whatever KILL_EVERY says.
   const step = 'call' in way && way.of !== 'file' ? EVERY : 1;
@@ -172,14 +189,17 @@ export async function killEverywhere<Stage extends string>(
     while (survivors < enough) {
       nth += step;
       const mine = nth;
-      const run = await prepare(labelOf(way, mine), killer.baseUrl);
-      const { exitCode, signal, stdout, stderr } = await killer.runAt(run, mine);
+      const label = labelOf(way, mine);
+      const PARTNER_STATE = join(directory, `${label}.jsonl`);
+      const run = await prepare(label, { ...env, PARTNER_BASE_URL: baseUrl, PARTNER_STATE });
+      const { exitCode, signal, stdout, stderr } = await runAt(run, mine);
       const isKilled = signal === 'SIGKILL';
       expect({ exitCode, signal, stderr }).toMatchObject(isKilled ? {} : { exitCode: 0, signal: undefined });
       const stage = await run.stageOf({ isKilled, stdout: String(stdout), stderr: String(stderr) });
       duplicates += await run.finish(stage);
       if (isKilled) {
         points += 1;
+        reached.add(stage);
         stages.set(stage, (stages.get(stage) ?? 0) + 1);
       } else survivors += 1;
     }
@@ -190,7 +210,6 @@ export async function killEverywhere<Stage extends string>(
     `${name}: killed ${points} times at ${describeWay(way)}, ${duplicates} duplicates: ${counted}\n`,
   );
   expect(duplicates).toBe(0);
-  return stages;
 }
 
 /** The command lines of the processes that use a directory. */

@@ -13,7 +13,7 @@ import {
   sendJson,
   startFakeService,
 } from './fake-service.ts';
-import { partnerctl, type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
+import { fastClock, type Ran, type RunOptions, run, TOKEN, tempDirectory, tinyRandom, withDefaults } from './run.ts';
 import { type ApiResponse, type SandboxClient, service, write } from './service.ts';
 import { recordTypes } from './state-file.ts';
 
@@ -35,42 +35,44 @@ export interface Kept {
   readonly sha256: string;
 }
 
-/** A service to upload to, a directory for the test's files, and a state file. */
-export async function uploads() {
-  const sandbox = await service();
+/** A state file, and runs of `upload` with it, in which waits take no time unless a clock is given. */
+function createUploader(env: Readonly<Record<string, string>>) {
   const state = join(tempDirectory(), 'state.jsonl');
   return {
-    ...sandbox,
-    directory: tempDirectory(),
     state,
-    /** Runs `partnerctl upload …` with the state file. */
     upload: (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
       run(['upload', ...withDefaults(['--state', state], args)], {
         random: tinyRandom,
+        clock: fastClock(),
         ...options,
-        env: { ...sandbox.env, ...options.env },
+        env: { ...env, ...options.env },
       }),
-    /** What the service has stored, in order of arrival. */
-    kept: async (): Promise<readonly Kept[]> => (await sandbox.admin('GET', '/uploads')).json.uploads,
-  };
-}
-
-/** A state file, and runs of `upload -o json` with it, in which waits take no time unless a clock is given. */
-export function createUploader(baseUrl: string) {
-  const state = join(tempDirectory(), 'state.jsonl');
-  return {
-    state,
-    upload: (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
-      partnerctl(baseUrl, ['upload', ...args, '-o', 'json', '--state', state], { random: tinyRandom, ...options }),
     /** The types of the records in the state, in order, without `upload.`. */
     records: () => recordTypes(state, 'upload.'),
   };
 }
 
-/** Starts a fake service, and returns it with an uploader. */
+/** A sandbox to upload to, and a directory for the test's files. */
+export async function uploads() {
+  const sandbox = await service();
+  return {
+    ...sandbox,
+    ...createUploader(sandbox.env),
+    directory: tempDirectory(),
+    /** What the service has stored, in order of arrival. */
+    kept: async (): Promise<readonly Kept[]> => (await sandbox.admin('GET', '/uploads')).json.uploads,
+  };
+}
+
+/** Uploads with JSON output to a URL. */
+export function uploadsTo(baseUrl: string) {
+  return createUploader({ PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN, PARTNER_OUTPUT: 'json' });
+}
+
+/** Starts a fake service to upload to with JSON output. */
 export async function startUploads(script: Script) {
   const service = await startFakeService(script);
-  return { service, ...createUploader(service.baseUrl) };
+  return { service, ...uploadsTo(service.baseUrl) };
 }
 
 export const MB = 1024 * 1024;
