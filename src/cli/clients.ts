@@ -31,13 +31,13 @@ export async function openHttp(
   token: string,
   tokenOrigin: TokenOrigin,
 ): Promise<Http> {
-  const { config, flags, warn } = context;
+  const { flags, warn } = context;
   const { baseUrl } = service;
   context.addSecret(token);
   return new Http({
     ...commonOptions(context, new URL(baseUrl)),
     ...{ baseUrl, token, tokenOrigin },
-    contract: new Contract(await readContract(config.directory, service, warn)),
+    contract: new Contract(await readContract(context, service)),
     retries: flags.retries ?? DEFAULT_RETRIES,
     onWarning: (text) => void warn(text),
   });

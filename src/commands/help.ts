@@ -14,11 +14,10 @@ export const help = () =>
       run(async (context, words, _options, command) => {
         const { flags } = context;
         const program = programOf(command);
+        const { describeProgram, formatHelp } = await import('../cli/help-pages.ts');
         if (flags.query !== undefined || /^(?:(?:nd)?json|yaml)$/.test(flags.output ?? '')) {
-          const { describeProgram } = await import('../cli/help-json.ts');
           return objectResult(describeProgram(words, program), []);
         }
-        const { formatHelp } = await import('../cli/help-text.ts');
         return { kind: 'text', text: await formatHelp(words, program, context) };
       }),
     );

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ContractLayers, checkLeaf, LeafValueError, type LeafValues } from '../contract/contract.ts';
+import { Contract, type ContractLayers, checkLeaf, LeafValueError, type LeafValues } from '../contract/contract.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { isLeafName } from '../contract/leaves.ts';
+import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
+import { UsageError } from '../errors.ts';
+import { suggest } from '../platform/suggest.ts';
 import { damagedFile, readJson, writeJson } from './json-file.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
@@ -14,7 +16,12 @@ export interface ContractKey {
 /** The values that a profile has set or imported for a service. */
 export type StoredContract = Required<ContractLayers>;
 
-type Warn = (text: string) => Promise<void>;
+/** What reading and changing the contract needs of a command. */
+export interface ContractContext {
+  readonly config: { readonly directory: string };
+  contractKey(): Promise<ContractKey>;
+  warn(text: string): Promise<void>;
+}
 
 function contractsDirectory(directory: string): string {
   return join(directory, 'contracts');
@@ -47,12 +54,14 @@ function readValues(path: string, layer: unknown, onUnknown: (name: string) => v
 }
 
 /**
- * Reads the values that a profile has set or imported for a service.
- * @param directory the directory of the profiles
- * @param warn called if the file has leaves that this version does not have, which are ignored
+ * Reads the values that a profile has set or imported for a service. Warns of leaves that this version does not have,
+ * which are ignored.
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
-export async function readContract(directory: string, key: ContractKey, warn?: Warn): Promise<StoredContract> {
+export async function readContract(
+  { config: { directory }, warn }: Pick<ContractContext, 'config' | 'warn'>,
+  key: ContractKey,
+): Promise<StoredContract> {
   // Most users have set nothing, and loading the hash for the path takes long.
   if (!existsSync(contractsDirectory(directory))) return { override: {}, imported: {} };
   const path = await contractPath(directory, key);
@@ -60,7 +69,7 @@ export async function readContract(directory: string, key: ContractKey, warn?: W
   const valuesOf = (layer: unknown) => readValues(path, layer, (name) => unknown.push(name));
   const { overrides, imported } = readJson(path) ?? {};
   const contract = { override: valuesOf(overrides), imported: valuesOf(imported) };
-  if (unknown.length > 0) await warn?.(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
+  if (unknown.length > 0) await warn(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
   return contract;
 }
 
@@ -69,4 +78,60 @@ export async function writeContract(directory: string, key: ContractKey, contrac
   const { override: overrides, imported } = contract;
   const content = { profile: key.profile, base_url: key.baseUrl, overrides, imported };
   await writeJson(await contractPath(directory, key), content);
+}
+
+/** Returns the leaf with this name. @throws UsageError with a suggestion if there is none */
+export function findLeaf(name: string): LeafName {
+  if (isLeafName(name)) return name;
+  const close = suggest(name, LEAF_NAMES);
+  throw new UsageError(`The contract has no leaf ${JSON.stringify(name)}.`, {
+    hint: close ? `Did you mean ${close}?` : 'List the leaves with: partnerctl contract show',
+  });
+}
+
+/**
+ * Parses leaves, each followed by its value.
+ * @throws UsageError for a name without a value, an unknown leaf, and a value that the leaf cannot have
+ */
+export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, string> {
+  if (words.length % 2 !== 0) {
+    throw new UsageError(`${words.at(-1)} has no value. Each leaf must be followed by one.`, {
+      hint: 'Quote a value that contains spaces.',
+    });
+  }
+  const settings = new Map<LeafName, string>();
+  for (let at = 0; at < words.length; at += 2) {
+    const [name = '', value = ''] = words.slice(at, at + 2);
+    const leaf = findLeaf(name);
+    try {
+      checkLeaf(leaf, value);
+    } catch (error) {
+      if (!(error instanceof LeafValueError)) throw error;
+      throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${DEFAULTS[leaf]}` });
+    }
+    settings.set(leaf, value);
+  }
+  return settings;
+}
+
+/**
+ * Overrides values, all together, or removes overrides.
+ * @param settings undefined removes an override
+ * @returns the previous and the new values @throws as `readContract` and `writeContract`
+ */
+export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
+  const key = await context.contractKey();
+  const before = await readContract(context, key);
+  const override = { ...before.override };
+  for (const [leaf, value] of settings) {
+    if (value === undefined) delete override[leaf];
+    else override[leaf] = value;
+  }
+  const after = { ...before, override };
+  await writeContract(context.config.directory, key, after);
+  const [old, current] = [new Contract(before), new Contract(after)];
+  return [...settings.keys()].map((leaf) => {
+    const { value, source } = current.leaf(leaf);
+    return { leaf, value, previous: old.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };
+  });
 }

@@ -1,5 +1,4 @@
-import { readContract, writeContract } from '../config/contract-file.ts';
-import type { ContractContext } from '../config/contract-settings.ts';
+import { type ContractContext, readContract, writeContract } from '../config/contract-file.ts';
 import { Contract } from '../contract/contract.ts';
 import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
@@ -48,7 +47,7 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     });
   }
   const imported = Object.fromEntries(proposals.map(({ leaf, value }) => [leaf, value]));
-  const before = await readContract(directory, key, context.warn);
+  const before = await readContract(context, key);
   return {
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),

@@ -89,9 +89,9 @@ async function openVerifier(context: ListenContext, { scheme, secretFile }: List
 }
 
 /** Reads the contract of the configured service, or the defaults. */
-async function contractOf({ config, baseUrl, contractKey }: ListenContext): Promise<Contract> {
-  if ((await baseUrl()) === undefined) return new Contract();
-  return new Contract(await readContract(config.directory, await contractKey()));
+async function contractOf(context: ListenContext): Promise<Contract> {
+  if ((await context.baseUrl()) === undefined) return new Contract();
+  return new Contract(await readContract(context, await context.contractKey()));
 }
 
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */

@@ -31,7 +31,7 @@ export const set = () =>
     .argument('[more...]', 'more leaves, each followed by its value; either all are set, or none')
     .action(
       run(async (context, name, value, more) => {
-        const { parseSettings, setLeaves } = await import('../../config/contract-settings.ts');
+        const { parseSettings, setLeaves } = await import('../../config/contract-file.ts');
         return resultOf(await setLeaves(context, parseSettings([name, value, ...more])));
       }),
     );
@@ -45,7 +45,7 @@ export const unset = () =>
     .argument('<leaf>', 'the name of the value')
     .action(
       run(async (context, name) => {
-        const { findLeaf, setLeaves } = await import('../../config/contract-settings.ts');
+        const { findLeaf, setLeaves } = await import('../../config/contract-file.ts');
         return resultOf(await setLeaves(context, new Map([[findLeaf(name), undefined]])));
       }),
     );

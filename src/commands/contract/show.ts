@@ -30,12 +30,9 @@ export const show = () =>
     .addOption(new Option('--source <source>', 'only the values from this source').choices(SOURCES))
     .action(
       run(async (context, prefix = '', { source: wanted }) => {
-        const { findLeaf } = await import('../../config/contract-settings.ts');
-        const { readContract } = await import('../../config/contract-file.ts');
+        const { findLeaf, readContract } = await import('../../config/contract-file.ts');
         const hasService = (await context.baseUrl()) !== undefined;
-        const stored = hasService
-          ? await readContract(context.config.directory, await context.contractKey(), context.warn)
-          : undefined;
+        const stored = hasService ? await readContract(context, await context.contractKey()) : undefined;
         const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));
         if (leaves.length === 0) findLeaf(prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);
