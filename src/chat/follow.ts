@@ -5,11 +5,10 @@ import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ChatContext } from './context.ts';
 import { Health } from './health.ts';
 import { Pace } from './pace.ts';
 import { isFatal, noHistoryError, outageError } from './poll-failure.ts';
-import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
+import { type ChatContext, type FollowStart, type SessionRef, sessionKey } from './session.ts';
 import { Shown } from './shown.ts';
 
 export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (

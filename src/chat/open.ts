@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
-import type { ChatContext } from './context.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
-import type { SessionRef } from './session.ts';
+import type { ChatContext, SessionRef } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
 /** A prompt below the conversation. What it shows may be hostile: the prompt cleans it. */
@@ -16,8 +15,6 @@ export interface ChatPrompt {
   say(text: string): void;
   /** Shows a message, or another event that says something to people. */
   show(event: SessionEvent): void;
-  /** Tells whether a reply is expected. */
-  setAwaiting(isAwaiting: boolean): void;
   close(): void;
 }
 
@@ -107,7 +104,6 @@ class OpenChat {
   private send(text: string): void {
     const message = { ...this.session, external_message_id: randomUUID(), text };
     this.ownIds.add(message.external_message_id);
-    this.parts.prompt.setAwaiting(true);
     this.unsent.set(message, undefined);
     this.sending = this.sending.then(() => this.sendNow(message));
   }
@@ -121,7 +117,6 @@ class OpenChat {
       this.follower.wake();
       await places.remember(message);
     } catch (error) {
-      prompt.setAwaiting(false);
       if (!(error instanceof PartnerctlError)) this.failure ??= { error };
       else {
         this.unsent.set(message, error);
@@ -135,7 +130,6 @@ class OpenChat {
     const { prompt, places } = this.parts;
     try {
       for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
-        if (event.kind === 'message' && event.message.isReply) prompt.setAwaiting(false);
         if (!this.isOnScreen(event)) prompt.show(event);
         if (event.kind === 'message') await places.remember(event.ref);
       }

@@ -6,8 +6,7 @@ import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import type { ChatContext } from './context.ts';
-import { type SessionRef, sessionKey } from './session.ts';
+import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;

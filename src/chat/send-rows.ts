@@ -1,12 +1,11 @@
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError } from '../errors.ts';
-import type { ChatContext } from './context.ts';
 import { merge } from './merge.ts';
 import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
 import { hintAtSource } from './send.ts';
-import { sessionKey } from './session.ts';
+import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
 /** What became of a row. */
@@ -66,14 +65,18 @@ async function post(http: Http, places: Places, row: Row): Promise<RowResult> {
   }
 }
 
-/** Creates the function that sends the rows of a session in order. After a failure, those that follow are not sent. */
-function createSender({ signals }: ChatContext, http: Http, places: Places) {
+/**
+ * Creates the function that sends the rows of a session in order, or only plans it. After a failure, those that follow
+ * are not sent.
+ */
+function createSender({ signals }: ChatContext, http: Http, places: Places, dryRun: boolean) {
   /** The line of a failure that all others would have, too. */
   let stoppedAt: number | undefined;
 
   async function send(row: Row, heldBy: number | undefined): Promise<RowResult> {
     const message_id = places.findSent(row);
     if (message_id !== undefined) return resultOf(row, 'skipped', { message_id });
+    if (dryRun) return resultOf(row, 'planned');
     if (heldBy !== undefined) {
       return resultOf(row, 'not_sent', { error: new LocalError(`Not sent, because line ${heldBy} failed.`) });
     }
@@ -129,16 +132,10 @@ export async function prepareRows(
   const places = await openPlaces(context, http);
   for (const row of rows) places.check(row);
 
-  async function* plan(session: readonly Row[]): Results {
-    for (const row of session) {
-      const message_id = places.findSent(row) ?? null;
-      yield resultOf(row, message_id === null ? 'planned' : 'skipped', { message_id });
-    }
-  }
   async function* results(): Results {
     let done = 0;
     if (!dryRun) context.progress.start('Sending the messages');
-    const send = dryRun ? plan : createSender(context, http, places);
+    const send = createSender(context, http, places, dryRun);
     for await (const result of sendInLanes(send, rows, concurrency)) {
       done += 1;
       context.progress.update(`Sending the messages: ${done} of ${rows.length}`);

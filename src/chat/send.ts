@@ -3,8 +3,8 @@ import type { Http } from '../api/http.ts';
 import type { Acknowledgement } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, withHint } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
-import type { ChatContext } from './context.ts';
 import { openPlaces } from './places.ts';
+import type { ChatContext } from './session.ts';
 import type { FormatCommand } from './source.ts';
 
 /** Longer texts are not quoted in a command. */

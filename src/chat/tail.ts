@@ -1,11 +1,10 @@
 import type { Http } from '../api/http.ts';
 import { pagingFixes } from '../api/pages.ts';
 import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
-import type { ChatContext } from './context.ts';
 import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
 import { merge } from './merge.ts';
 import { openPlaces, type Places } from './places.ts';
-import type { FollowStart, SessionRef } from './session.ts';
+import type { ChatContext, FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
 /** `place`: where the last tail of the session ended. */

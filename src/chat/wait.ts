@@ -2,9 +2,8 @@ import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import type { ChatContext } from './context.ts';
 import { Follower, type SessionEvent } from './follow.ts';
-import type { SessionRef } from './session.ts';
+import type { ChatContext, SessionRef } from './session.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 /** Which replies to wait for: --replies and --settle. Without both, the first one. */

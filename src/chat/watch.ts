@@ -4,11 +4,10 @@ import { parseReference, resolveSpaceId } from '../api/references.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ChatContext } from './context.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import { merge } from './merge.ts';
 import { openPlaces } from './places.ts';
-import { type SessionRef, sessionKey } from './session.ts';
+import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
 import { checkInterrupt } from './tail.ts';
 

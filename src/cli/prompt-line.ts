@@ -76,12 +76,6 @@ export class PromptLine {
     this.redraw();
   }
 
-  /** Replaces the label in front of the input. The new label must have the same width. */
-  setLabel(label: string): void {
-    this.line.setPrompt(label);
-    this.redraw();
-  }
-
   /** Restores the terminal. */
   close(): void {
     this.line.close();

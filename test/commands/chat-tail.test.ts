@@ -23,14 +23,6 @@ const textsOf = (stdout: string): string[] => parseLines(stdout).map(({ text }) 
 const numbered = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `m${from + index}`);
 
-test('a tail says once that there is nothing to show, and not if one of its sessions has messages', async () => {
-  const { service, of, chat } = await startChat();
-  const both = [...of, '--session', 's2'];
-  expect((await runUntilPolled(service, both)).stderr).toBe('No messages to show yet.\n');
-  await inject(service, chat);
-  expect((await runUntilPolled(service, both)).stderr).toBe('');
-});
-
 describe('a tail starts', () => {
   test('with the last ten messages, the number in --tail, the first one, or after a given message', async () => {
     const { env, of, chat } = await startChat(150);

@@ -66,18 +66,15 @@ test('webhook replay fails before anything is sent for a file that is no deliver
   const directory = await save('one', 'two');
   const target = await startReceiver([200]);
   const to = ['--forward-to', target.url];
-  const rejects = async (args: readonly string[], message: string): Promise<void> => {
-    const { code, stderr } = await run(['webhook', 'replay', ...args]);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
-  };
   writeFileSync(filesIn(directory)[1] ?? '', '{}');
-  await rejects([directory, ...to], 'is not a saved delivery');
-  await rejects(['/nonexistent', ...to], '/nonexistent is not a saved delivery');
-  await rejects([tempDirectory(), ...to], 'There are no saved deliveries in');
-  await rejects([directory], '--forward-to is missing');
-  await rejects(
-    [directory, '--forward-to', 'http://example.com/'],
-    'must be an https URL, or an http URL of this machine',
-  );
+  for (const [args, message] of [
+    [[directory, ...to], 'is not a saved delivery'],
+    [[tempDirectory(), ...to], 'There are no saved deliveries in'],
+    [[directory], '--forward-to is missing'],
+    [[directory, '--forward-to', 'http://example.com/'], 'must be an https URL, or an http URL of this machine'],
+  ] as const) {
+    const ran = await run(['webhook', 'replay', ...args]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  }
   expect(target.received).toEqual([]);
 });

@@ -28,13 +28,10 @@ async function* eventsOf(
   const { explainUnrecognized, isUnrecognized } = await import('../../chat/unrecognized-author.ts');
   const { toStreamEvent, writeNotice } = await import('./shared/messages.ts');
   const http = await context.http();
-  let [hasWarned, isEmpty, unread] = [false, true, sessions.length];
+  let hasWarned = false;
   for await (const event of tail(context, http, sessions, options)) {
     await writeNotice(context, event);
-    if (event.kind === 'caught-up') unread -= 1;
-    if (event.kind === 'caught-up' && unread === 0 && isEmpty) await context.notice('No messages to show yet.');
     if (event.kind !== 'message') continue;
-    isEmpty = false;
     const label = sessions.length > 1 ? event.ref.session_id : undefined;
     yield toStreamEvent(event.ref, event.message, { label, showTimestamp });
     if (hasWarned || !isUnrecognized(event.message)) continue;

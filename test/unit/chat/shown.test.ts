@@ -23,14 +23,6 @@ describe('the cursor', () => {
     expect(shown.nextCursor(20_000, false)).toBe('m10');
     expect(shown.nextCursor(20_000, true)).toBe('m20');
   });
-
-  it('goes back to the start of a young session, and by eight messages of a backlog', () => {
-    const shown = new Shown({ from: 'start' }, 0);
-    shown.add(range(0, 3), 0, BACKLOG);
-    expect(shown.nextCursor(0, false)).toBeUndefined();
-    shown.add(range(3, 100), 0, BACKLOG);
-    expect([shown.nextCursor(0, false), shown.nextCursor(0, false)]).toEqual(['m99', 'm92']);
-  });
 });
 
 describe('the messages that a page adds', () => {

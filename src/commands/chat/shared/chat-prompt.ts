@@ -5,13 +5,12 @@ import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { wrapText, wrapWords } from '../../../output/wrap.ts';
 import { formatNotice, readableText } from './messages.ts';
 
-const READY_LABEL = '› ';
-const AWAITING_LABEL = '… ';
+const LABEL = '› ';
 const INDENT = '  ';
 
 /** Opens the prompt of a conversation. */
 export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
-  const line = new PromptLine(context, READY_LABEL);
+  const line = new PromptLine(context, LABEL);
   const say = (text: string): void => line.printAbove(wrapText(sanitizeText(text), context.io.stderr.columns, INDENT));
   return {
     entries: line.entries(),
@@ -23,7 +22,6 @@ export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
       const text = readableText(event.message).replaceAll('\n', `\n${INDENT}`);
       line.printAbove(wrapWords(`${sanitizeLine(event.message.role)}: ${text}`, context.io.stderr.columns, INDENT));
     },
-    setAwaiting: (isAwaiting) => line.setLabel(isAwaiting ? AWAITING_LABEL : READY_LABEL),
     close: () => line.close(),
   };
 }
