@@ -38,11 +38,11 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   test('a reply while typing keeps the text and the cursor, even if it is full of controls', async () => {
     const { keys, screen, cursor, reply, title } = await talk(directly);
     await keys('hello', 'Enter');
-    await screen(/^… *$/m);
+    await screen(/^› *$/m);
     await keys('half a wo', 'Left', 'Left');
-    await screen(/^… half a wo$/m);
+    await screen(/^› half a wo$/m);
     // The line is drawn first, and then the cursor goes to its place: after the prompt and all letters but two.
-    const column = '… half a wo'.length - 2;
+    const column = '› half a wo'.length - 2;
     await expect.poll(cursor).toMatch(new RegExp(`^${column},`));
     await reply('**Good** morning');
     const shown = await screen(/assistant: \*\*Good\*\* morning\n› half a wo$/);
@@ -131,7 +131,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await paste('one\ntwo');
     await screen(new RegExp(`^› one${LINE_BREAK}two$`, 'm'));
     await keys('M-Enter', 'three', 'Enter');
-    await screen(/^… *$/m);
+    await screen(/^› *$/m);
     await reply('seen');
     await screen(/seen[\s\S]*^› *$/m);
     await keys('/nope', 'Enter');
