@@ -84,7 +84,8 @@ test('webhook trigger sends nothing without a webhook, to an address elsewhere, 
 
 test('sandbox run --webhook passes its command the secret that it made', async () => {
   const out = join(tempDirectory(), 'secret');
-  const child = ['sh', '-c', 'printf %s "$PARTNER_WEBHOOK_SECRET" > "$OUT"'];
+  const script = "require('node:fs').writeFileSync(process.env.OUT, process.env.PARTNER_WEBHOOK_SECRET)";
+  const child = [process.execPath, '-e', script];
   const ran = await run(['sandbox', 'run', '--webhook', 'http://127.0.0.1:9/', '--', ...child], { env: { OUT: out } });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(readFileSync(out, 'utf8')).toMatch(/^whsec_/);
