@@ -105,15 +105,15 @@ export async function readJobFiles(context: CronContext, files: readonly string[
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, ...job }] of jobs.entries()) {
     const named = JSON.stringify([agent, space]);
-    const find = () =>
-      findAgent(context, { agent, space }).catch((error: unknown) => {
-        if (!(error instanceof PartnerctlError)) throw error;
-        const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
-        throw withHint(error, { hint, details: { source } });
-      });
-    const agent_id = agents.get(named) ?? (await find());
-    agents.set(named, agent_id);
-    wanted.push({ index, source, job: { ...job, agent_id } });
+    try {
+      const agent_id = agents.get(named) ?? (await findAgent(context, { agent, space }));
+      agents.set(named, agent_id);
+      wanted.push({ index, source, job: { ...job, agent_id } });
+    } catch (error) {
+      if (!(error instanceof PartnerctlError)) throw error;
+      const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;
+      throw withHint(error, { hint, details: { source } });
+    }
   }
   return wanted;
 }

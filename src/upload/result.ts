@@ -9,15 +9,6 @@ import {
 } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
-/** What became of a file. */
-export interface Outcome {
-  /** `skipped`: it was uploaded before. `planned`: with --dry-run, it would be uploaded. */
-  readonly status: 'uploaded' | 'skipped' | 'planned' | 'unknown' | 'failed';
-  readonly id?: string;
-  /** Why it failed or is unknown, or why the id of an uploaded file could not be recorded. */
-  readonly error?: unknown;
-}
-
 /** The result of one file. */
 export interface UploadResult {
   /** The position of the file in the input. */
@@ -29,9 +20,14 @@ export interface UploadResult {
   readonly bytes: number;
   /** Null if the file could not be read. */
   readonly sha256: string | null;
-  readonly status: Outcome['status'];
+  /** `skipped`: it was uploaded before. `planned`: with --dry-run, it would be uploaded. */
+  readonly status: 'uploaded' | 'skipped' | 'planned' | 'unknown' | 'failed';
+  /** Why it failed or is unknown, or why the id of an uploaded file could not be recorded. */
   readonly error: unknown;
 }
+
+/** What became of a file. */
+export type Outcome = Pick<UploadResult, 'status'> & Partial<Pick<UploadResult, 'id' | 'error'>>;
 
 /** A file that was not started, because every further request would have failed as an earlier one did: 401 or 402. */
 export class NotStarted extends RunFailure {

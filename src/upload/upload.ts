@@ -224,8 +224,7 @@ class UploadRun {
 
   /** Reports what became of a file, and of its copies, which are not sent. */
   private settle(upload: Upload, outcome: Outcome): void {
-    const { status, id = '' } = outcome;
-    const ofCopies: Outcome = status === 'uploaded' ? { status: 'skipped', id } : outcome;
+    const ofCopies: Outcome = outcome.status === 'uploaded' ? { status: 'skipped', id: outcome.id ?? null } : outcome;
     this.pending.delete(upload);
     for (const [position, copy] of upload.copies.entries()) {
       this.report(copy, upload.data.sha256, position === 0 ? outcome : ofCopies);
