@@ -93,8 +93,11 @@ const toColumn = (key: string) => ({
   value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? toCell(item[key]) : null),
 });
 
-/** Shows an array as rows: with a column for each key if all items are objects. */
-function toRows(items: readonly unknown[]): CommandResult {
+/** Shows a value to people: keys become columns, items of nested arrays become cells. Null produces no output. */
+function toHumanResult(selected: unknown): CommandResult {
+  if (selected === null || selected === undefined) return { kind: 'none' };
+  if (isObject(selected)) return objectResult(selected, Object.keys(selected).map(toColumn));
+  const items: readonly unknown[] = Array.isArray(selected) ? selected : [selected];
   if (items.every(isObject)) {
     const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
     return listResult(items, keys.map(toColumn), { empty: '' });
@@ -110,13 +113,6 @@ function toRows(items: readonly unknown[]): CommandResult {
 /** Shows a value to scripts: a list for an array, an object for anything else. */
 export function toScriptResult(selected: unknown): ListResult | ObjectResult {
   return Array.isArray(selected) ? listResult(selected, [], { empty: '' }) : objectResult(selected, []);
-}
-
-/** Shows a value to people: keys become columns, items of nested arrays become cells. Null produces no output. */
-function toHumanResult(selected: unknown): CommandResult {
-  if (selected === null || selected === undefined) return { kind: 'none' };
-  if (isObject(selected)) return objectResult(selected, Object.keys(selected).map(toColumn));
-  return toRows(Array.isArray(selected) ? selected : [selected]);
 }
 
 async function* selectEvents(events: AsyncIterable<StreamEvent>, select: Select): AsyncGenerator<StreamEvent> {

@@ -2,7 +2,6 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
-import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 
@@ -171,18 +170,6 @@ describe('a plan', () => {
       expect.stringMatching(/^GET \/v1\/automation\/spaces\/spc_\w+\/agents\/$/),
     ]);
     expect(existsSync(join(home, '.local'))).toBe(false);
-  });
-
-  test('fails if agents cannot be read, and the error names the space and its file', async () => {
-    const fake = await startFakeService({
-      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }]),
-      'GET *': json({ detail: 'broken' }, 500),
-    });
-    const path = write('acme.yaml', manifest('acme'));
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
-    const ran = await run(['plan', path, '-o', 'json'], { env, random: tinyRandom });
-    expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.error().message).toContain(`Cannot plan "acme" (${path}:1)`);
   });
 });
 

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { json, startFakeService } from '../support/fake-service.ts';
-import { run, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -83,22 +81,5 @@ describe('agents[].chat', () => {
     const again = await provision([path], it);
     expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, reused: 1 });
     expect(await paths(it)).toEqual([API_CHAT, API_CHAT]);
-  });
-
-  test('is set up once if the list of agents shows no sources, and its differences are reported', async () => {
-    const fake = await startFakeService({
-      'POST *': json({ source_id: 's-7', routing_mode: 'agent_inbox' }),
-      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
-      'GET *': json([{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }]),
-    });
-    const path = write('acme.yaml', asking('acme', { Support: 'chat: { routing_mode: session_workflow }' }));
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
-    const { stdout } = await run(['provision', path], { env });
-    expect(stdout).toContain('! chat of "Support" routing_mode: "agent_inbox" → "session_workflow"');
-    expect((await run(['provision', path, '-o', 'json'], { env })).json()).toMatchObject({
-      summary: { ...SUMMARY, unchanged: 1 },
-      results: [{ agents: [{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }] }],
-    });
-    expect(fake.posts()).toHaveLength(1);
   });
 });

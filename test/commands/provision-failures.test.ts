@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createGate, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -41,39 +39,5 @@ describe('a failure', () => {
     expect(ran.error()).toMatchObject({ status: fault.status });
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, ...summary });
     expect(await it.posts()).toHaveLength(posts);
-  });
-
-  test('with 402 leaves a space whose POST was under way with its id, and without its jobs', async () => {
-    const refused = createGate();
-    const fake = await startFakeService({
-      'GET *': json([]),
-      [POST]: async (request, response) => {
-        if (request.json().external_space_id === 's0') {
-          await refused.pass();
-          const agents = [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }];
-          sendJson(response, { space_id: 'space_s0', external_space_id: 's0', agents }, 201);
-          return;
-        }
-        await refused.arrived();
-        sendJson(response, { code: 'organization_balance_too_low', message: 'Balance too low.' }, 402);
-      },
-      'POST *': json({}, 500),
-    });
-    const job = "{ name: daily, instructions: Sum up., schedule: '0 9 * * *', timezone: UTC }";
-    const first = manifest('s0').replace(/ \}\n$/, `, cron: [${job}] }\n`);
-    const path = write('three.yaml', [first, manifest('s1'), manifest('s2')].join('---\n'));
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
-    const ran = await run(['provision', path, '--concurrency', '2', '-o', 'json', '-v'], {
-      env,
-      // The client has the refusal.
-      onStderr: (text) => text.includes(' 402 ') && refused.open(),
-    });
-    expect(ran.code).toBe(6);
-    expect(ran.json<Answer>().results).toMatchObject([
-      { status: 'failed', space_id: 'space_s0', error: { type: 'balance_too_low' } },
-      { status: 'failed', space_id: null },
-      { status: 'skipped', space_id: null },
-    ]);
-    expect(fake.posts()).toHaveLength(2);
   });
 });

@@ -85,14 +85,3 @@ it('A space that is listed with another spelling of its external_space_id is kno
   ]);
   expect(again.posts).toBe(0);
 });
-
-it('A recorded space that is listed with the external_space_id of another document belongs to that document', async () => {
-  const both = `${manifest('acme')}---\n${manifest('globex')}`;
-  const spaces = [{ ...ACME, external_space_id: 'globex' }];
-  expect((await provisionAgain(both, spaces, [{ agent_id: 'a-1', ...AGENT }])).json()).toMatchObject({
-    results: [
-      { external_space_id: 'acme', status: 'created', space_id: 's-9' },
-      { external_space_id: 'globex', status: 'unchanged', space_id: 's-1' },
-    ],
-  });
-});

@@ -40,14 +40,6 @@ test('spaces show lists the agents, chats, and jobs of one customer, the same in
   expect(terminal.stdout).toBe(stdout);
 });
 
-test('spaces show of an unknown space exits with 4, and names the command that lists them', async () => {
-  const { env } = await service();
-  for (const typed of ['spc_nope', 'ext:nope']) {
-    const ran = await run(['spaces', 'show', typed], { env });
-    expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('partnerctl spaces list') });
-  }
-});
-
 test('spaces show says that jobs are not known where the token may not list them', async () => {
   const fake = await startFakeService({
     'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),

@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
@@ -91,13 +92,6 @@ async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Cont
   return { ...objectResult(result, COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
 }
 
-/** @throws UsageError for an option of one job with -f, and for one that only files have without it */
-function refuseOthers(isBatch: boolean, ofJob: object, ofFiles: object): void {
-  const [option] = Object.entries(isBatch ? ofJob : ofFiles).find(([, value]) => value) ?? [];
-  if (option === undefined) return;
-  throw new UsageError(isBatch ? `-f and --${option} cannot be combined.` : `--${option} can only be used with -f.`);
-}
-
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
 export const create = () =>
@@ -122,7 +116,12 @@ export const create = () =>
     .option('--instructions <text>', 'what the agent does on each run; @file reads a file, - standard input')
     .option('--schedule <expression>', "a cron expression without days of the month: '0 9 * * 1-5'")
     .option('--timezone <zone>', 'an IANA name such as Europe/Berlin; UTC by default')
-    .option('-f, --file <path>', 'a YAML file of jobs, a directory, or - for standard input; repeatable', collect, [])
+    .addOption(
+      new Option('-f, --file <path>', 'a YAML file of jobs, a directory, or - for standard input; repeatable')
+        .default<string[]>([])
+        .argParser(collect)
+        .conflicts(['agent', 'space', 'name', 'instructions', 'schedule', 'timezone']),
+    )
     .option('--ensure', 'succeed if the job already exists with the same content; wait if it is being created')
     .option('--dry-run', 'show what would be done; nothing is written')
     .option('--schema', 'print the JSON Schema of a file for -f')
@@ -137,7 +136,9 @@ export const create = () =>
         }
         const { instructions = '', summary, summaryFile, ...job } = options;
         const isBatch = files.length > 0;
-        refuseOthers(isBatch, { ...job, instructions: options.instructions }, { summary, 'summary-file': summaryFile });
+        if (!isBatch && (summary || summaryFile !== undefined)) {
+          throw new UsageError('--summary and --summary-file can only be used with -f.');
+        }
         const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
         const wanted = parsed ? await readJob(context, parsed, instructions) : await readFiles(context, files);

@@ -1,6 +1,7 @@
-import { EXIT, PartnerctlError } from '../../errors.ts';
-import { type Batch, endedAs } from '../../output/batch-result.ts';
-import type { Column, ReportLine, TonedText } from '../../output/command-result.ts';
+import type { Context } from '../../cli/context.ts';
+import { EXIT, type ExitCode, PartnerctlError } from '../../errors.ts';
+import { type Batch, batchResult, endedAs } from '../../output/batch-result.ts';
+import type { Column, ListResult, ReportLine, TonedText } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
@@ -152,11 +153,32 @@ function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
 }
 
+/** Pending changes come first: another plan, once they are applied, shows whether anything is left. */
+function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
+  const { create, change, differences } = planSummary(plans);
+  if (create + change > 0) return EXIT.changesPending;
+  return differences > 0 ? EXIT.differences : EXIT.ok;
+}
+
 /** How plan and provision show documents, and what they mean for the exit code. */
-function batchOf(tense: Tense) {
+function batchOf(tense: Tense, hasExitCode: boolean): Batch<SpacePlan> {
+  const [name, json, counts] =
+    tense === 'planned' ? ['spaces', planJson, planSummary] : ['results', resultJson, resultSummary];
   return {
     empty: 'There are no documents.',
+    noun: 'documents',
+    again: 'Run it again: finished documents are not changed.',
+    counts,
+    summary: (plans) => totalOf(plans, tense),
+    json,
+    document: (plans) => ({ [name]: plans.map(json), summary: counts(plans) }),
     report: (plans) => reportOf(plans, tense),
+    item(plan) {
+      const { document, error } = plan;
+      const ended = statusOf(plan) === 'skipped' ? 'skipped' : 'done';
+      const label = `${document.source} (${document.manifest.external_space_id})`;
+      return { label, outcome: error === undefined ? ended : 'failed', error };
+    },
     ci: (plan) => ({
       name: plan.document.manifest.external_space_id,
       detail: `${plan.document.source}, ${outcomeOf(plan, tense)}`,
@@ -164,50 +186,27 @@ function batchOf(tense: Tense) {
       failures: [plan.error],
       lines: detailLines(plan, tense),
     }),
-    item(plan) {
-      const { document, error } = plan;
-      const ended = statusOf(plan) === 'skipped' ? 'skipped' : 'done';
-      const label = `${document.source} (${document.manifest.external_space_id})`;
-      return { label, outcome: error === undefined ? ended : 'failed', error };
-    },
-    noun: 'documents',
-    again: 'Run it again: finished documents are not changed.',
-    counts: tense === 'planned' ? planSummary : resultSummary,
-    summary: (plans) => totalOf(plans, tense),
-  } satisfies Omit<Batch<SpacePlan>, 'json'>;
-}
-
-/** Documents as plan shows them. @param hasExitCode --detailed-exitcode, for a plan that can be carried out */
-export function planBatch(hasExitCode: boolean): Batch<SpacePlan> {
-  return {
-    ...batchOf('planned'),
-    json: planJson,
-    document: (plans) => ({ spaces: plans.map(planJson), summary: planSummary(plans) }),
-    // Pending changes come first: another plan, once they are applied, shows whether anything is left.
-    ...(hasExitCode && {
-      exitCode: (plans) => {
-        const { create, change, differences } = planSummary(plans);
-        if (create + change > 0) return EXIT.changesPending;
-        return differences > 0 ? EXIT.differences : EXIT.ok;
-      },
-    }),
+    ...(hasExitCode && { exitCode: exitCodeOfPlan }),
   };
 }
 
-/** Documents as provision shows them. */
-export const RESULTS: Batch<SpacePlan> = {
-  ...batchOf('created'),
-  json: resultJson,
-  document: (plans) => ({ results: plans.map(resultJson), summary: resultSummary(plans) }),
-};
-
-/** The columns of tsv. @param outcome the action of a plan, or the status of a result */
-export function columnsOf(outcome: (plan: SpacePlan) => string): readonly Column<SpacePlan>[] {
-  return [
+/**
+ * Returns documents as plan and provision show them.
+ * @param hasExitCode --detailed-exitcode, for a plan that can be carried out
+ */
+export function documentsResult(
+  plans: AsyncIterable<SpacePlan> | Iterable<SpacePlan>,
+  tense: Tense,
+  { signals }: Context,
+  hasExitCode = false,
+): ListResult {
+  // Of rows in tsv.
+  const columns: readonly Column<SpacePlan>[] = [
     { header: 'SOURCE', value: ({ document }) => document.source },
     { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
     { header: 'SPACE', value: ({ space_id }) => space_id },
-    { header: 'STATUS', value: outcome },
+    { header: 'STATUS', value: tense === 'planned' ? actionOf : statusOf },
     { header: 'NOTE', value: ({ error }) => (error === undefined ? null : errorText(error)) },
   ];
+  return batchResult(plans, columns, batchOf(tense, hasExitCode), signals);
 }

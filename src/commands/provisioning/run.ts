@@ -7,7 +7,6 @@ import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { JobLists } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
-import { batchResult } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
@@ -19,8 +18,7 @@ import { parseManifests, parseVariables } from '../../provision/read-manifests.t
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { actionOf, statusOf } from './json.ts';
-import { columnsOf, planBatch, RESULTS } from './report.ts';
+import { documentsResult } from './report.ts';
 
 /** The options that plan and provision share. */
 interface Options {
@@ -110,7 +108,7 @@ export async function planDocuments(
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
-  return batchResult(plans, columnsOf(actionOf), planBatch(options.detailedExitcode === true), context.signals);
+  return documentsResult(plans, 'planned', context, options.detailedExitcode);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */
@@ -129,12 +127,12 @@ export async function provisionDocuments(
       yield plan;
     }
   }
-  return batchResult(counted(), columnsOf(statusOf), RESULTS, context.signals);
+  return documentsResult(counted(), 'created', context);
 }
 
 /** Shows the documents as valid, without calling the service. */
 export async function checkDocuments(context: Context, documents: readonly ManifestDocument[]): Promise<CommandResult> {
   const deps = { describe: createScheduleDescriber(context.clock) };
   const plans = await Promise.all(documents.map((document) => describeUnstarted(deps, document, 'planned')));
-  return batchResult(plans, columnsOf(statusOf), RESULTS, context.signals);
+  return documentsResult(plans, 'created', context);
 }

@@ -46,13 +46,6 @@ describe('formatError', () => {
     expect(text).toContain('inner');
     expect(text).not.toContain('\x1b');
   });
-
-  it('reports any unexpected error as a bug', async () => {
-    expect(await formatError(new TypeError('x is undefined'), PLAIN)).toMatch(
-      /^error: x is undefined\nhint: .*--debug.*\n$/,
-    );
-    expect(await formatError('just text', PLAIN)).toMatch(/^error: just text\n/);
-  });
 });
 
 describe('formatErrorJson', () => {

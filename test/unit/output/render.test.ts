@@ -130,15 +130,6 @@ describe('render with --query', () => {
     expect((await rendered(spaces(), { query: '[0]' })).out).toBe('space_id: sp_1\nname:     Acme\n');
   });
 
-  it('writes the selection in every format for scripts', async () => {
-    const found = async (format: RenderOptions['format'], query: string) =>
-      (await rendered(spaces(), { format, query })).out;
-    expect(JSON.parse(await found('json', '[].tags'))).toEqual([['x']]);
-    expect(await found('json', '[0].name')).toBe('"Acme"\n');
-    expect(await found('ndjson', '[].name')).toBe('"Acme"\n"Bar\\tbaz"\n');
-    expect(await found('yaml', '[0]')).toBe('space_id: sp_1\nname: Acme\n');
-  });
-
   it.each([
     ['unfinished', '[].', 'Syntax error'],
     ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
