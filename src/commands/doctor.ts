@@ -2,19 +2,15 @@ import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
-import { joinSentences } from '../output/sentences.ts';
+import { withReason } from '../output/sentences.ts';
 
 const NO_CHECKS: Readonly<Record<CheckStatus, number>> = { ok: 0, warning: 0, failed: 0, skipped: 0 };
 
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
-/** The message and its reason, on one line. A reason that is only a clause follows a colon. */
+/** The message and its reason, on one line. A check may have a message of its own. */
 function describe({ message, failure }: Check): string {
-  const why = failure?.info.why;
-  // A check may have a message of its own.
-  if (why === undefined || message !== failure?.message) return message;
-  const reason = `${joinSentences(why)}${/[.!?]$/.test(why) ? '' : '.'}`;
-  return /^[a-z]/.test(why) ? `${message.replace(/\.$/, '')}: ${reason}` : `${message} ${reason}`;
+  return message === failure?.message ? withReason(message, failure.info.why) : message;
 }
 
 const COLUMNS: readonly Column<Check>[] = [

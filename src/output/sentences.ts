@@ -4,7 +4,7 @@ import { toSentenceCase } from '../platform/to-sentence-case.ts';
  * Joins the lines of a text into one: a line that begins in upper case begins a sentence, any other continues the one
  * before it after a semicolon.
  */
-export function joinSentences(text: string): string {
+function joinSentences(text: string): string {
   return text.split(/\s*\n\s*/).reduce((joined, line) => {
     if (/[:!?…]$/.test(joined)) return `${joined} ${line}`;
     const start = joined.replace(/\.$/, '');

@@ -126,7 +126,7 @@ describe('doctor', () => {
 
   test.each([
     ['no token', {}, 3, 'token', /./],
-    ['no connection', { PARTNER_TOKEN: TOKEN }, 8, 'connection', /^Could not reach \S+: the connection was refused\.$/],
+    ['no connection', { PARTNER_TOKEN: TOKEN }, 8, 'connection', /^Could not reach \S+\. The connection was refused$/],
   ] as const)('names what failed with %s, and checks the state', async (_, more, expected, check, message) => {
     const env = { HOME: tempDirectory(), PARTNER_BASE_URL: 'http://127.0.0.1:9/v1', ...more };
     const { code, report } = await doctor({ env });

@@ -6,16 +6,11 @@ import { type Column, listResult, type Tone } from '../../output/command-result.
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = { spec: 'dim', imported: 'good', override: 'warn' };
 
-/** The values of so few leaves are shown whole. */
-const MAX_COMPLETE = 3;
-
-function columnsFor(count: number): readonly Column<Leaf>[] {
-  return [
-    { header: 'LEAF', value: ({ name }) => name },
-    { header: 'VALUE', value: ({ value }) => value, fit: count > MAX_COMPLETE ? 'end' : undefined },
-    { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
-  ];
-}
+const COLUMNS: readonly Column<Leaf>[] = [
+  { header: 'LEAF', value: ({ name }) => name },
+  { header: 'VALUE', value: ({ value }) => value, fit: 'end' },
+  { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
+];
 
 export const show = () =>
   leaf('show', 'Show the wire format that the tool expects', {
@@ -36,7 +31,7 @@ export const show = () =>
         const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));
         if (leaves.length === 0) findLeaf(prefix);
         const shown = leaves.filter(({ source }) => wanted === undefined || source === wanted);
-        return listResult(shown, columnsFor(shown.length), {
+        return listResult(shown, COLUMNS, {
           json: ({ name, value, source }) => ({ leaf: name, value, source, kind: kindOf(name) }),
           empty: `No value of ${prefix || 'the contract'} comes from this source (${wanted ?? 'any'}).`,
         });

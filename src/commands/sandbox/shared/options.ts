@@ -1,17 +1,5 @@
 import { leaf, type Meta } from '../../../cli/leaf.ts';
 
-/** What the options of `sandboxLeaf` say, and --port of `sandbox start`. */
-export interface SandboxOptionValues {
-  readonly data?: string | undefined;
-  readonly faults?: string | undefined;
-  readonly script?: string | undefined;
-  /** The URL to deliver completed messages to. */
-  readonly webhook?: string | undefined;
-  readonly secretFile?: string | undefined;
-  /** A free one by default. */
-  readonly port?: number | undefined;
-}
-
 /** Creates a command that starts a sandbox, with the options for it. */
 export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
   leaf(name, summary, meta)
@@ -26,3 +14,8 @@ export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
       '--secret-file <path>',
       'read the secret that signs the deliveries from a file (PARTNER_WEBHOOK_SECRET holds the secret itself); by default a new one, which is shown',
     );
+
+/** What these options say, and --port of `sandbox start`. */
+export type SandboxOptionValues = ReturnType<ReturnType<typeof sandboxLeaf>['opts']> & {
+  readonly port?: number | undefined;
+};
