@@ -43,20 +43,6 @@ describe('annotations in GitHub Actions', () => {
     const scripted = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
     expect(Object(JSON.parse(scripted.stderr)).error.details.problems[0]).toMatchObject({ line: 5 });
   });
-
-  test('show jobs of files that failed', async () => {
-    const fake = await startFakeService({
-      'GET *': json([]),
-      'POST *': json({ code: 'no', message: 'not now' }, 422),
-    });
-    const it = { env: { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' } };
-    const jobs = write('jobs.yaml', `agent: agt_1\njobs:\n  - ${JOB}\n  - ${JOB.replace('daily', 'weekly')}\n`);
-    const created = await runIn(it, ['cron', 'create', '-f', jobs], actions(jobs));
-    expect(annotations(created.stderr).map((line) => /file=[^,]*,line=\d+/.exec(line)?.[0])).toEqual([
-      'file=jobs.yaml,line=3',
-      'file=jobs.yaml,line=4',
-    ]);
-  });
 });
 
 test('text of a service never becomes a workflow command, in the output of any command', async () => {
@@ -112,6 +98,7 @@ describe('--summary', () => {
     expect(ran.code).toBe(10);
     const text = read(summary);
     expect(text).toMatch(/<pre>❌ bad[\s\S]*\ngood/);
+    expect(annotations(ran.stderr)).toEqual([expect.stringContaining('file=all.yaml,line=6,')]);
     for (const report of [text, ...annotations(ran.stderr)]) {
       expect(report).toContain('daily');
       expect(report).not.toContain(token);
