@@ -34,7 +34,7 @@ export const documentPath = '/api-docs.json';
  *     page: { name: page, in: query, schema: { type: integer, default: 1 } }
  *     spaceId: { name: spaceId, in: path, required: true, schema: { type: string } }
  */
-export function paginate(items, { page = 1, limit = 10 }) {
+function paginate(items, { page = 1, limit = 10 }) {
   const [number, size] = [Number(page), Number(limit)];
   const totalPages = Math.ceil(items.length / size);
   const hasNextPage = number < totalPages;
@@ -50,11 +50,6 @@ export function paginate(items, { page = 1, limit = 10 }) {
     prevPage: number > 1 ? number - 1 : null,
     nextPage: hasNextPage ? number + 1 : null,
   };
-}
-
-function existing(value, what) {
-  if (value === undefined) throw Object.assign(new Error(`${what} not found`), { status: 404 });
-  return value;
 }
 
 function createRouter(store) {
@@ -77,7 +72,7 @@ function createRouter(store) {
    *     responses: { 200: { description: OK, content: { application/json: { schema: { allOf: [{ $ref: '#/components/schemas/Page' }, { type: object, properties: { docs: { type: array, items: { $ref: '#/components/schemas/Agent' } } } }] } } } } }
    */
   router.get('/automation/spaces/:spaceId/agents', ({ params: { spaceId }, query }, response) =>
-    response.json(paginate(existing(store.agents(spaceId), `Space ${spaceId}`), query)),
+    response.json(paginate(store.agents(spaceId), query)),
   );
   /**
    * @openapi
@@ -98,7 +93,7 @@ function createRouter(store) {
    *     responses: { 201: { description: Created, content: { application/json: { schema: { type: object, properties: { success: { type: boolean }, data: { $ref: '#/components/schemas/Source' } } } } } } }
    */
   router.post('/automation/spaces/:spaceId/agents/:agentId/api-chat', ({ params, body }, response) =>
-    created(response, existing(store.setUpSource(params.spaceId, params.agentId, body), `Agent ${params.agentId}`)),
+    created(response, store.setUpSource(params.spaceId, params.agentId, body)),
   );
   /**
    * @openapi
@@ -107,9 +102,7 @@ function createRouter(store) {
    *     requestBody: { content: { application/json: { schema: { type: object, required: [source_id, session_id, text], properties: { source_id: { type: string }, session_id: { type: string }, text: { type: string }, external_message_id: { type: string }, response_mode: { type: string } } } } } }
    *     responses: { 201: { description: Created, content: { application/json: { schema: { type: object, properties: { success: { type: boolean }, data: { $ref: '#/components/schemas/Message' } } } } } } }
    */
-  router.post('/integrations/api-chat/message', ({ body }, response) =>
-    created(response, existing(store.send(body), `Source ${body.source_id}`)),
-  );
+  router.post('/integrations/api-chat/message', ({ body }, response) => created(response, store.send(body)));
   /**
    * @openapi
    * /integrations/api-chat/history/:
@@ -123,8 +116,7 @@ function createRouter(store) {
    */
   router.get('/integrations/api-chat/history', ({ query }, response) => {
     const { sourceId, sessionId, after } = query;
-    const messages = existing(store.history(sourceId, sessionId, after), `Source ${sourceId}`);
-    return response.json(paginate(messages.toReversed(), query));
+    return response.json(paginate(store.history(sourceId, sessionId, after).toReversed(), query));
   });
   /**
    * @openapi
@@ -139,7 +131,7 @@ function createRouter(store) {
   router
     .route('/automation/partner-cron-jobs')
     .get((request, response) => response.json(paginate(store.jobs(), request.query)))
-    .post(({ body }, response) => created(response, existing(store.createJob(body), `Agent ${body.agent_id}`)));
+    .post(({ body }, response) => created(response, store.createJob(body)));
   /**
    * @openapi
    * /automation/documents/:
@@ -172,7 +164,8 @@ export async function createListener(facts) {
   });
   app.use(createExpress.json());
   app.get(documentPath, (_, response) => response.json(document));
-  app.use('/v1', createRouter(new Store(facts, names)));
+  const missing = (message) => Object.assign(new Error(message), { status: 404 });
+  app.use('/v1', createRouter(new Store(facts, names, missing)));
   app.use((error, _request, response, _next) => {
     const status = error.status ?? (error.name === 'MulterError' ? 400 : 500);
     response.status(status).json({ success: false, message: error.message });

@@ -19,46 +19,37 @@ const integer = { type: 'integer' };
 const object = (properties, required) => ({ type: 'object', properties, ...(required && { required }) });
 const arrayOf = (items) => ({ type: 'array', items });
 
-const SPACE = object({
-  id: string,
-  external_space_id: string,
-  name: string,
-  description: string,
-  is_org_wide: boolean,
-});
-const AGENT = object({ id: string, space_id: string, name: string, template_id: string });
-const SOURCE = object({ id: string, agent_id: string, name: string, reply_capable: boolean, routing_mode: string });
+const strings = (names) => Object.fromEntries(names.split(' ').map((name) => [name, string]));
+
+const SPACE = object({ ...strings('id external_space_id name description'), is_org_wide: boolean });
+const AGENT = object(strings('id space_id name template_id'));
+const SOURCE = object({ ...strings('id agent_id name routing_mode'), reply_capable: boolean });
 const MESSAGE = object({
-  id: string,
-  source_id: string,
-  session_id: string,
-  external_message_id: string,
+  ...strings('id source_id session_id external_message_id text'),
   role: { type: 'string', enum: ['user', 'assistant'] },
-  text: string,
   created_at: { type: 'string', format: 'date-time' },
 });
-const SCHEDULE = object({ type: string, data: { type: 'object', additionalProperties: true }, timezone: string });
-const JOB = object({ id: string, agent_id: string, name: string, instructions: string, schedule: SCHEDULE });
-const UPLOAD = object({ id: string, filename: string, size: integer });
+const SCHEDULE = object({ ...strings('type timezone'), data: { type: 'object', additionalProperties: true } });
+const JOB = object({ ...strings('id agent_id name instructions'), schedule: SCHEDULE });
+const UPLOAD = object({ ...strings('id filename'), size: integer });
 
-const INSTALLED = object(
-  { template_id: string, name: string, auto_create_api_chat: boolean, api_chat_routing_mode: string },
-  ['template_id', 'name'],
-);
-const PROVISION = object(
-  {
-    external_space_id: string,
-    space: object({ name: string, description: string, is_org_wide: boolean }),
-    agents: arrayOf(INSTALLED),
-  },
-  ['external_space_id', 'space', 'agents'],
-);
-const SETUP = object({ name: string, reply_capable: boolean, routing_mode: string });
-const SEND = object(
-  { source_id: string, session_id: string, text: string, external_message_id: string, response_mode: string },
-  ['source_id', 'session_id', 'text'],
-);
-const CREATE_JOB = object({ agent_id: string, name: string, instructions: string, schedule: SCHEDULE }, [
+const INSTALLED = object({ ...strings('template_id name api_chat_routing_mode'), auto_create_api_chat: boolean }, [
+  'template_id',
+  'name',
+]);
+const SPACE_FIELDS = object({ ...strings('name description'), is_org_wide: boolean });
+const PROVISION = object({ external_space_id: string, space: SPACE_FIELDS, agents: arrayOf(INSTALLED) }, [
+  'external_space_id',
+  'space',
+  'agents',
+]);
+const SETUP = object({ ...strings('name routing_mode'), reply_capable: boolean });
+const SEND = object(strings('source_id session_id text external_message_id response_mode'), [
+  'source_id',
+  'session_id',
+  'text',
+]);
+const CREATE_JOB = object({ ...strings('agent_id name instructions'), schedule: SCHEDULE }, [
   'agent_id',
   'name',
   'instructions',
@@ -71,16 +62,12 @@ const PAGE_QUERY = {
   offset: { type: 'integer', minimum: 0, default: 0 },
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
 };
-const CONVERSATION = { source_id: string, session_id: string, after_message_id: string };
-
-function existing(value, what) {
-  if (value === undefined) throw Object.assign(new Error(`${what} not found`), { statusCode: 404, code: 'NOT_FOUND' });
-  return value;
-}
+const CONVERSATION = strings('source_id session_id after_message_id');
 
 /** @param facts returns the current data @returns a listener for the requests */
 export async function createListener(facts) {
-  const store = new Store(facts, names);
+  const missing = (message) => Object.assign(new Error(message), { statusCode: 404, code: 'NOT_FOUND' });
+  const store = new Store(facts, names, missing);
   const app = createFastify({ ajv: { plugins: [multipart.ajvFilePlugin] } });
   await app.register(swagger, { openapi: { openapi: '3.0.3', info: { title: 'Partner', version: '1' } } });
   await app.register(multipart, { attachFieldsToBody: true });
@@ -116,15 +103,12 @@ function defineRoutes(app, store) {
     );
 
   list('/automation/spaces/', SPACE, () => store.spaces());
-  list('/automation/spaces/:space_id/agents/', AGENT, ({ params: { space_id } }) =>
-    existing(store.agents(space_id), `Space ${space_id}`),
-  );
+  list('/automation/spaces/:space_id/agents/', AGENT, ({ params }) => store.agents(params.space_id));
   list('/automation/partner-cron-jobs/', JOB, () => store.jobs());
   list(
     '/integrations/api-chat/history/',
     MESSAGE,
-    ({ query: { source_id, session_id, after_message_id } }) =>
-      existing(store.history(source_id, session_id, after_message_id), `Source ${source_id}`),
+    ({ query }) => store.history(query.source_id, query.session_id, query.after_message_id),
     CONVERSATION,
     ['source_id', 'session_id'],
   );
@@ -135,18 +119,16 @@ function defineRoutes(app, store) {
     ({ body }) => store.provision(body),
   );
   create('/automation/spaces/:space_id/agents/:agent_id/api-chat/', SETUP, SOURCE, ({ params, body }) =>
-    existing(store.setUpSource(params.space_id, params.agent_id, body), `Agent ${params.agent_id}`),
+    store.setUpSource(params.space_id, params.agent_id, body),
   );
   create(
     '/integrations/api-chat/message/',
     SEND,
     object({ ...MESSAGE.properties, created: boolean }),
-    ({ body }) => existing(store.send(body), `Source ${body.source_id}`),
+    ({ body }) => store.send(body),
     202,
   );
-  create('/automation/partner-cron-jobs/', CREATE_JOB, JOB, ({ body }) =>
-    existing(store.createJob(body), `Agent ${body.agent_id}`),
-  );
+  create('/automation/partner-cron-jobs/', CREATE_JOB, JOB, ({ body }) => store.createJob(body));
   upload('/automation/documents/', 'document');
   upload('/automation/file-attachments/', 'file_attachment');
 }

@@ -23,52 +23,35 @@ const boolean = { type: 'boolean' };
 const integer = { type: 'integer' };
 const object = (properties) => ({ type: 'object', properties });
 
-const SPACE = object({ id: integer, externalSpaceId: string, name: string, description: string, isOrgWide: boolean });
-const AGENT = object({ id: integer, spaceId: integer, name: string, templateId: string });
-const SOURCE = object({ id: integer, agentId: integer, name: string, replyCapable: boolean, routingMode: string });
+const strings = (names) => Object.fromEntries(names.split(' ').map((name) => [name, string]));
+
+const SPACE = object({ id: integer, ...strings('externalSpaceId name description'), isOrgWide: boolean });
+const AGENT = object({ id: integer, spaceId: integer, ...strings('name templateId') });
+const SOURCE = object({ id: integer, agentId: integer, ...strings('name routingMode'), replyCapable: boolean });
 const MESSAGE = object({
   id: integer,
   sourceId: integer,
-  sessionId: string,
+  ...strings('sessionId text'),
   isBot: boolean,
-  text: string,
   createdAt: { type: 'string', format: 'date-time' },
 });
-const JOB = object({ id: integer, agentId: integer, name: string, instructions: string, schedule: object({}) });
+const JOB = object({ id: integer, agentId: integer, ...strings('name instructions'), schedule: object({}) });
 const UPLOAD = object({ id: integer, filename: string, size: integer });
 
+const AGENT_FIELDS = object({ ...strings('template_id name api_chat_routing_mode'), auto_create_api_chat: boolean });
 const PROVISION = object({
   external_space_id: string,
-  space: object({ name: string, description: string, is_org_wide: boolean }),
-  agents: {
-    type: 'array',
-    items: object({
-      template_id: string,
-      name: string,
-      auto_create_api_chat: boolean,
-      api_chat_routing_mode: string,
-    }),
-  },
+  space: object({ ...strings('name description'), is_org_wide: boolean }),
+  agents: { type: 'array', items: AGENT_FIELDS },
 });
-const SETUP = object({ name: string, reply_capable: boolean, routing_mode: string });
-const SEND = object({
-  source_id: string,
-  session_id: string,
-  text: string,
-  external_message_id: string,
-  response_mode: string,
-});
-const CREATE_JOB = object({ agent_id: string, name: string, instructions: string, schedule: object({}) });
+const SETUP = object({ ...strings('name routing_mode'), reply_capable: boolean });
+const SEND = object(strings('source_id session_id text external_message_id response_mode'));
+const CREATE_JOB = object({ ...strings('agent_id name instructions'), schedule: object({}) });
 const FORM = object({ uri: { type: 'string', format: 'binary' } });
 
 function paginate(items, { $skip = 0, $limit = 10 }) {
   const [skip, limit] = [Number($skip), Number($limit)];
   return { total: items.length, limit, skip, data: items.slice(skip, skip + limit) };
-}
-
-function existing(value, what) {
-  if (value === undefined) throw new errors.NotFound(`No record found for ${what}`);
-  return value;
 }
 
 /** The part of the document about one service, in the terms of feathers-swagger. */
@@ -102,7 +85,7 @@ const takeFile = [
 
 /** @param facts returns the current data @returns a listener for the requests */
 export async function createListener(facts) {
-  const store = new Store(facts, names);
+  const store = new Store(facts, names, (message) => new errors.NotFound(message));
   const app = express(feathers());
   app.use(json());
   app.configure(rest());
@@ -121,10 +104,7 @@ export async function createListener(facts) {
   serve('automation/spaces', { find: async ({ query }) => paginate(store.spaces(), query) }, { item: SPACE });
   serve(
     'automation/spaces/:spaceId/agents',
-    {
-      find: async ({ query, route: { spaceId } }) =>
-        paginate(existing(store.agents(spaceId), `id '${spaceId}'`), query),
-    },
+    { find: async ({ query, route: { spaceId } }) => paginate(store.agents(spaceId), query) },
     { item: AGENT, path: ['spaceId'] },
   );
   serve(
@@ -134,22 +114,19 @@ export async function createListener(facts) {
   );
   serve(
     'automation/spaces/:spaceId/agents/:agentId/api-chat',
-    {
-      create: async (data, { route: { spaceId, agentId } }) =>
-        existing(store.setUpSource(spaceId, agentId, data), `id '${agentId}'`),
-    },
+    { create: async (data, { route: { spaceId, agentId } }) => store.setUpSource(spaceId, agentId, data) },
     { input: SETUP, created: SOURCE, path: ['spaceId', 'agentId'] },
   );
   serve(
     'integrations/api-chat/message',
-    { create: async (data) => existing(store.send(data), `id '${data.source_id}'`) },
+    { create: async (data) => store.send(data) },
     { input: SEND, created: MESSAGE },
   );
   serve(
     'integrations/api-chat/history',
     {
       find: async ({ query: { sourceId, sessionId, afterMessageId, ...query } }) =>
-        paginate(existing(store.history(sourceId, sessionId, afterMessageId), `id '${sourceId}'`), query),
+        paginate(store.history(sourceId, sessionId, afterMessageId), query),
     },
     {
       item: MESSAGE,
@@ -164,7 +141,7 @@ export async function createListener(facts) {
     'automation/partner-cron-jobs',
     {
       find: async ({ query }) => paginate(store.jobs(), query),
-      create: async (data) => existing(store.createJob(data), `id '${data.agent_id}'`),
+      create: async (data) => store.createJob(data),
     },
     { item: JOB, input: CREATE_JOB },
   );

@@ -126,11 +126,6 @@ function paginate(items, page, limit) {
   return { items: own, meta };
 }
 
-function existing(value, what) {
-  if (value === undefined) throw new NotFoundException(`${what} not found`);
-  return value;
-}
-
 class PartnerController {
   constructor(store) {
     this.store = store;
@@ -139,25 +134,25 @@ class PartnerController {
     return paginate(this.store.spaces(), page, limit);
   }
   agents(page, limit, spaceId) {
-    return paginate(existing(this.store.agents(spaceId), `Space ${spaceId}`), page, limit);
+    return paginate(this.store.agents(spaceId), page, limit);
   }
   jobs(page, limit) {
     return paginate(this.store.jobs(), page, limit);
   }
   history(page, limit, sourceId, sessionId, after) {
-    return paginate(existing(this.store.history(sourceId, sessionId, after), `Source ${sourceId}`), page, limit);
+    return paginate(this.store.history(sourceId, sessionId, after), page, limit);
   }
   provision(body) {
     return this.store.provision(body);
   }
   setUp(body, spaceId, agentId) {
-    return existing(this.store.setUpSource(spaceId, agentId, body), `Agent ${agentId}`);
+    return this.store.setUpSource(spaceId, agentId, body);
   }
   send(body) {
-    return existing(this.store.send(body), `Source ${body.source_id}`);
+    return this.store.send(body);
   }
   createJob(body) {
-    return existing(this.store.createJob(body), `Agent ${body.agent_id}`);
+    return this.store.createJob(body);
   }
   uploadDocument(file) {
     return this.store.upload('document', file.originalname, file.size);
@@ -230,7 +225,7 @@ upload('uploadAttachment', 'automation/file-attachments');
 /** @param facts returns the current data @returns a listener for the requests */
 export async function createListener(facts) {
   class AppModule {}
-  const store = { provide: 'STORE', useValue: new Store(facts, names) };
+  const store = { provide: 'STORE', useValue: new Store(facts, names, (message) => new NotFoundException(message)) };
   Module({ controllers: [PartnerController], providers: [store] })(AppModule);
   const app = await NestFactory.create(AppModule, { logger: false });
   app.setGlobalPrefix('v1');

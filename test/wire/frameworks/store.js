@@ -1,20 +1,20 @@
 import { show } from '../service.ts';
 
-/**
- * What the operations of the specification do with the data of the tests. Returns resources as a service sends them;
- * undefined where something that is named does not exist.
- */
+/** What the operations of the specification do with the data of the tests. Returns resources as a service sends them. */
 export class Store {
   #facts;
   #names;
+  #missing;
 
   /**
    * @param facts returns the current data
    * @param names what the service calls the fields
+   * @param missing returns the error of the framework for something that does not exist
    */
-  constructor(facts, names) {
+  constructor(facts, names, missing) {
     this.#facts = facts;
     this.#names = names;
+    this.#missing = missing;
   }
 
   spaces() {
@@ -22,13 +22,9 @@ export class Store {
   }
 
   agents(spaceId) {
-    const space = find(this.#facts().spaces, 'space', spaceId);
-    return (
-      space &&
-      this.#facts()
-        .agentsOf(space.space_id)
-        .map((agent) => this.#show('agent', agent))
-    );
+    const { space_id } = this.#find(this.#facts().spaces, 'space', spaceId);
+    const agents = this.#facts().agentsOf(space_id);
+    return agents.map((agent) => this.#show('agent', agent));
   }
 
   provision({ external_space_id, space: fields, agents }) {
@@ -43,15 +39,14 @@ export class Store {
   }
 
   setUpSource(spaceId, agentId, fields) {
-    const space = find(this.#facts().spaces, 'space', spaceId);
-    const agent = space && find(this.#facts().agentsOf(space.space_id), 'agent', agentId);
-    return agent && this.#show('source', this.#facts().setUpSource(agent.agent_id, fields));
+    const { space_id } = this.#find(this.#facts().spaces, 'space', spaceId);
+    const { agent_id } = this.#find(this.#facts().agentsOf(space_id), 'agent', agentId);
+    return this.#show('source', this.#facts().setUpSource(agent_id, fields));
   }
 
   send({ source_id, session_id, text, external_message_id }) {
     const facts = this.#facts();
-    const source = find(facts.sources, 'source', source_id);
-    if (source === undefined) return undefined;
+    const source = this.#find(facts.sources, 'source', source_id);
     const known = facts
       .session(source.source_id, session_id)
       .find((message) => message.external_message_id === external_message_id);
@@ -61,10 +56,10 @@ export class Store {
 
   /** The messages of a session after one of them, oldest first. */
   history(sourceId, sessionId, after) {
-    const source = find(this.#facts().sources, 'source', sourceId);
-    const messages = source && this.#facts().session(source.source_id, sessionId);
-    const at = after ? messages?.findIndex(({ message_id }) => String(message_id) === after) : -1;
-    return messages?.slice(at + 1).map((message) => this.#show('message', message));
+    const { source_id } = this.#find(this.#facts().sources, 'source', sourceId);
+    const messages = this.#facts().session(source_id, sessionId);
+    const at = after ? messages.findIndex(({ message_id }) => String(message_id) === after) : -1;
+    return messages.slice(at + 1).map((message) => this.#show('message', message));
   }
 
   upload(kind, filename, size) {
@@ -72,10 +67,9 @@ export class Store {
   }
 
   createJob({ agent_id, name, instructions, schedule }) {
-    const agent = find(this.#facts().agents, 'agent', agent_id);
-    return (
-      agent && this.#show('cron_job', this.#facts().addJob({ agent_id: agent.agent_id, name, instructions, schedule }))
-    );
+    const agent = this.#find(this.#facts().agents, 'agent', agent_id);
+    const job = this.#facts().addJob({ agent_id: agent.agent_id, name, instructions, schedule });
+    return this.#show('cron_job', job);
   }
 
   jobs() {
@@ -85,8 +79,10 @@ export class Store {
   #show(resource, fact) {
     return show(this.#names, resource, fact);
   }
-}
 
-function find(facts, resource, id) {
-  return facts.find((fact) => String(fact[`${resource}_id`]) === String(id));
+  #find(facts, resource, id) {
+    const found = facts.find((fact) => String(fact[`${resource}_id`]) === String(id));
+    if (found === undefined) throw this.#missing(`The ${resource} ${id} does not exist.`);
+    return found;
+  }
 }
