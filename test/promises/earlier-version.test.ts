@@ -24,36 +24,27 @@ function version1Job(origin: string, agent_id: string, name: string) {
   };
 }
 
-/** Writes a state in which version 1 recorded that it created a job. */
-function writeVersion1Job(path: string, job: ReturnType<typeof version1Job>, cron_job_id: string): void {
-  const owner = { owner: { machine: 'm', pid: 1, started: null }, until: null, seen: null };
-  const records = [
-    { type: 'cron.reserved', id: 'r1', ...job, ...owner },
-    { type: 'cron.created', id: 'c1', ...job, reservation: 'r1', cron_job_id },
-  ];
-  writeFileSync(path, records.map((record) => `${encodeVersion1(record)}\n`).join(''));
+/** Writes a state of version 1 with these records of a job. */
+function writeVersion1(path: string, job: ReturnType<typeof version1Job>, ...records: readonly object[]): void {
+  writeFileSync(path, records.map((record) => `${encodeVersion1({ ...job, ...record })}\n`).join(''));
 }
+
+const OWNER = { owner: { machine: 'm', pid: 1, started: null }, until: null, seen: null };
+const RESERVED = { type: 'cron.reserved', id: 'r1', ...OWNER };
+const CREATED = { type: 'cron.created', id: 'c1', reservation: 'r1', cron_job_id: 'x' };
 
 /** Runs `cron create` with a state of the version before. */
 async function createWith(records: readonly Readonly<Record<string, unknown>>[], ...more: readonly string[]) {
   const { service, cron, path } = await startCronService();
   const job = version1Job(service.env.PARTNER_BASE_URL ?? '', cron.agent_id, 'daily');
-  const lines = records.map((record) => encodeVersion1({ ...job, ...record }));
-  writeFileSync(path, lines.map((each) => `${each}\n`).join(''));
+  writeVersion1(path, job, ...records);
   const { code, stdout } = await run([...cron.create('daily', ...more), '--state', path], { env: service.env });
   return { code, status: JSON.parse(stdout).status, posted: await cron.posted() };
 }
 
-const OWNER = { owner: { machine: 'm', pid: 1, started: null }, until: null, seen: null };
-const RESERVED = { type: 'cron.reserved', id: 'r1', ...OWNER };
-
 describe('In a state of the version before,', () => {
   it.each([
-    [
-      'a job that was created exists',
-      [RESERVED, { type: 'cron.created', id: 'c1', reservation: 'r1', cron_job_id: 'x' }],
-      5,
-    ],
+    ['a job that was created exists', [RESERVED, CREATED], 5],
     ['a job that was adopted exists', [{ type: 'cron.adopted', id: 'a1', reservation: null, cron_job_id: 'x' }], 5],
     ['an open reservation blocks its job', [RESERVED], 9],
     [
@@ -77,7 +68,7 @@ describe('In a state of the version before,', () => {
 it('An open reservation of the version before is watched for a whole lease before its job counts as not created', async () => {
   const { path, run } = stateFile();
   const [service, clock] = [await jobService(), fastClock()];
-  writeFileSync(path, `${encodeVersion1({ ...version1Job(service.baseUrl, 'a1', 'daily'), ...RESERVED })}\n`);
+  writeVersion1(path, version1Job(service.baseUrl, 'a1', 'daily'), RESERVED);
   const ran = await run(service, ['cron', 'reconcile', '--assume-not-created', '-o', 'json'], { clock });
   expect(ran.json()).toMatchObject([{ status: 'released' }]);
   expect(clock.slept.reduce((total, ms) => total + ms, 0)).toBeGreaterThanOrEqual(60_000);
@@ -88,21 +79,13 @@ const [NFC, NFD] = ['café', 'café'.normalize('NFD')] as const;
 
 it.each([
   ['a name in another Unicode form', 'a1', NFD, 'a1', NFC],
-  ['an agent in another spelling of its UUID', UUID.toUpperCase(), 'daily', `{${UUID.replaceAll('-', '')}}`, 'daily'],
-])(
-  'a job that the version before recorded under %s exists, until it is forgotten',
-  async (_, was, name, agent, now) => {
-    const { path, run } = stateFile();
-    const service = await jobService();
-    writeVersion1Job(path, version1Job(service.baseUrl, was, name), 'c1');
-    for (const [of, called] of [
-      [was, name],
-      [agent, now],
-    ] as const) {
-      const ran = await run(service, createArgs(of, called, '--ensure'));
-      expect(ran.json()).toMatchObject({ status: 'exists', cron_job_id: 'c1' });
-    }
-    expect((await run(service, ['cron', 'forget', '--agent', agent, '--name', now, '--yes'])).code).toBe(0);
-    expect((await run(service, createArgs(agent, now))).json()).toMatchObject({ status: 'created', agent_id: agent });
-  },
-);
+  ['an agent in another spelling of its UUID', UUID.toUpperCase(), 'x', `{${UUID.replaceAll('-', '')}}`, 'x'],
+])('A job that version 1 recorded under %s exists, until it is forgotten', async (_, was, called, agent, name) => {
+  const { path, run } = stateFile();
+  const service = await jobService();
+  writeVersion1(path, version1Job(service.baseUrl, was, called), RESERVED, CREATED);
+  for (const args of [createArgs(was, called, '--ensure'), createArgs(agent, name, '--ensure')])
+    expect((await run(service, args)).json()).toMatchObject({ status: 'exists', cron_job_id: 'x' });
+  expect((await run(service, ['cron', 'forget', '--agent', agent, '--name', name, '--yes'])).code).toBe(0);
+  expect((await run(service, createArgs(agent, name))).json()).toMatchObject({ status: 'created', agent_id: agent });
+});

@@ -224,9 +224,6 @@ describe.skipIf(!existsSync(join(GIT_PROGRAMS, 'git-remote-http')))('A state in 
 
 const SSHD = '/usr/sbin/sshd';
 
-/** Whether an ssh server is installed. */
-const hasSshd = existsSync(SSHD);
-
 /**
  * Starts an ssh server that accepts this user with a new key.
  * @param settings of ssh, which precede the default ones
@@ -264,12 +261,7 @@ async function startGitSsh(...settings: readonly string[]) {
   };
 }
 
-describe.skipIf(!hasSshd)('A state in git over ssh', () => {
-  const refusedWith = async (setting: string): Promise<string> => {
-    const { address, variables } = await startGitSsh(setting);
-    return await refusalAt(address, variables);
-  };
-
+describe.skipIf(!existsSync(SSHD))('A state in git over ssh', () => {
   test('is shared by two machines', async () => {
     const { address, variables } = await startGitSsh();
     const { create, expectJobs } = await openSite(address, variables);
@@ -277,15 +269,14 @@ describe.skipIf(!hasSshd)('A state in git over ssh', () => {
     await expectJobs('daily');
   });
 
-  test('is refused without a prompt if its host key is unknown', async () => {
-    const refused = await refusedWith('UserKnownHostsFile=/dev/null');
-    expect(refused).toMatch(/^8 \| .*Host key verification failed\./s);
-    expect(refused).toContain("git ls-remote 'ssh://");
-  });
-
-  test("names the refusal of the user's key, without a prompt", async () => {
-    const refused = await refusedWith('PubkeyAuthentication=no');
-    expect(refused).toMatch(/^8 \| .*Permission denied/s);
+  test.each([
+    ['its host key is unknown', 'UserKnownHostsFile=/dev/null', 'Host key verification failed.'],
+    ["the user's key is refused", 'PubkeyAuthentication=no', 'Permission denied'],
+  ])('is refused without a prompt if %s', async (_, setting, why) => {
+    const { address, variables } = await startGitSsh(setting);
+    const refused = await refusalAt(address, variables);
+    expect(refused).toMatch(/^8 \| /);
+    expect(refused).toContain(why);
     expect(refused).toContain("git ls-remote 'ssh://");
   });
 });

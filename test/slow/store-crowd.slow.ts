@@ -33,14 +33,12 @@ interface LossyStore {
   lost(): number;
 }
 
-/** The mulberry32 generator: numbers from 0 up to 1 from a 32-bit seed. */
+/** Returns numbers from 0 up to 1 from a seed, by the generator of Park and Miller. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
   };
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -9,7 +9,7 @@ import { schedules } from '../support/cron.ts';
 import { holdRequests } from '../support/fake-service.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, service, write } from '../support/service.ts';
+import { service } from '../support/service.ts';
 import { Screen } from '../support/sinks.ts';
 import { shortenLeases } from '../support/state-file.ts';
 
@@ -199,42 +199,18 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout.match(/caught/g)).toHaveLength(1);
   });
 
-  describe('when the terminal disappears,', () => {
-    /** Starts the program in a terminal. `exitCode` reports what its parent sees, which outlives the terminal. */
-    async function startInTerminal(args: readonly string[], env: Record<string, string>, redirection = '') {
-      const result = join(tempDirectory(), 'result');
-      await execa('mkfifo', [result]);
-      const program = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
-      const line = `( trap '' HUP; ${program} ${redirection}; echo $? > ${result} ); true`;
-      const terminal = startFile('script', ['-qec', line, '/dev/null'], {
-        stdin: 'pipe',
-        env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
-      });
-      return { terminal, exitCode: async () => Number(await readFile(result, 'utf8')) };
-    }
-
-    test('a prompt ends with 129', async () => {
-      const { terminal, exitCode } = await startInTerminal(LOGIN, { HOME: tempDirectory() });
-      await until(terminal.stdout, /Partner token/);
-      terminal.kill('SIGKILL');
-      expect(await exitCode()).toBe(129);
+  test('a prompt ends with 129 when the terminal disappears', async () => {
+    const result = join(tempDirectory(), 'result');
+    await execa('mkfifo', [result]);
+    const program = [process.execPath, PROGRAM, ...LOGIN].map((arg) => `'${arg}'`).join(' ');
+    // The parent, which sees the exit code, outlives the terminal.
+    const line = `( trap '' HUP; ${program}; echo $? > ${result} ); true`;
+    const terminal = startFile('script', ['-qec', line, '/dev/null'], {
+      stdin: 'pipe',
+      env: { TERM: 'xterm-256color', SHELL: '/bin/sh', HOME: tempDirectory() },
     });
-
-    test('a write in flight is completed, and nothing is started after it', async () => {
-      const opened = await service();
-      const { env, held, release } = await holdRequests(opened, ({ method }) => method === 'POST');
-      const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
-      const log = join(tempDirectory(), 'log');
-      await execa('mkfifo', [log]);
-      const args = ['provision', path, '--concurrency', '1', '-v'];
-      const { terminal, exitCode } = await startInTerminal(args, env, `2> ${log}`);
-      const noticed = until(createReadStream(log), /at most for the response/);
-      await held();
-      terminal.kill('SIGKILL');
-      await noticed;
-      release();
-      expect(await exitCode()).toBe(129);
-      expect(await opened.spaces()).toMatchObject([{ external_space_id: 'a' }]);
-    });
+    await until(terminal.stdout, /Partner token/);
+    terminal.kill('SIGKILL');
+    expect(Number(await readFile(result, 'utf8'))).toBe(129);
   });
 });
