@@ -49,6 +49,13 @@ function unnamedError({ command }: Pick<CronContext, 'command'>): UsageError {
   });
 }
 
+/** @param named the job's key, id, or name, as typed */
+function unknownJobError({ command }: Pick<CronContext, 'command'>, named: string): NotFoundError {
+  return new NotFoundError(`The state knows no job ${named}.`, {
+    hint: `To see what it has: ${command(['state', 'show'])}\nIs it in another state (--state)?`,
+  });
+}
+
 /** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */
 async function fetchListed(context: CronContext, http: Http, cronJobId: string): Promise<ListedCronJob | undefined> {
   context.progress.start('Reading the jobs');
@@ -66,16 +73,26 @@ async function fetchListed(context: CronContext, http: Http, cronJobId: string):
 }
 
 /**
- * Records a job of the service as the named job; without a name, as the one that the list shows.
+ * Records a job of the service as the selected job; without a selection, as the one that the list shows.
+ * @param selection the job, or its key in the state
  * @param yes whether to do so without asking
- * @throws as `adoptJob`; NotFoundError if it is not listed; UsageError if the list does not tell what job it is
+ * @throws as `adoptJob`; NotFoundError if it is not listed, or the state has no such key; UsageError if the list does
+ *   not tell what job it is
  */
-export async function adopt(context: CronContext, cronJobId: string, named: NamedJob | undefined, yes: boolean) {
+export async function adopt(
+  context: CronContext,
+  cronJobId: string,
+  selection: NamedJob | string | undefined,
+  yes: boolean,
+) {
   const http = await context.http();
   // A state that cannot be used is reported as such, not as a failure of the list.
-  await (await context.log()).read();
+  const all = standings(await (await context.log()).read(), JOBS);
+  const known = typeof selection === 'string' ? dataOf(standingOf(all, selection)) : undefined;
+  if (typeof selection === 'string' && known?.origin !== http.baseUrl) throw unknownJobError(context, selection);
   const listed = await fetchListed(context, http, cronJobId);
-  const { agent_id, name } = named ? { agent_id: await findAgent(context, named), name: named.name } : (listed ?? {});
+  const named = typeof selection === 'object' ? { ...selection, agent_id: await findAgent(context, selection) } : known;
+  const { agent_id, name } = named ?? listed ?? {};
   if (typeof agent_id !== 'string' || typeof name !== 'string') throw unnamedError(context);
   return await adoptJob(context, cronJobId, { origin: http.baseUrl, agent_id, name }, { yes, listed });
 }
@@ -145,10 +162,7 @@ export async function forget(context: ForgetContext, selection: NamedJob | strin
   const standing = standingOf(all, key);
   const job = dataOf(standing);
   if (!job) {
-    const named = typeof selection === 'string' ? selection : JSON.stringify(selection.name);
-    throw new NotFoundError(`The state knows no job ${named}.`, {
-      hint: `To see what it has: ${context.command(['state', 'show'])}\nIs it in another state (--state)?`,
-    });
+    throw unknownJobError(context, typeof selection === 'string' ? selection : JSON.stringify(selection.name));
   }
   const ids = standing.objects.map(({ object }) => object).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;

@@ -20,24 +20,26 @@ const COLUMNS: readonly Column<Adopted>[] = [
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
     description:
-      'Records a job of the service in the state, so that it is not created again: as the job with this agent and name, or with those that the service lists. Does not change the service.',
+      'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
     exits: [...SERVICE_EXITS, 'duplicate'],
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
+      'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
       'partnerctl cron adopt cron_1 --agent agt_1 --name daily  # a job that the service does not list',
     ],
   })
     .argument('<cron_job_id>', 'the id of the job at the service')
-    .option('--agent <agent>', 'with --name: an agent_id, or name:<name> with --space')
+    .option('--key <key>', 'the key of the job in the state')
+    .option('--agent <agent>', 'in place of the key, with --name: an agent_id, or name:<name> with --space')
     .option('--space <space>', SPACE_HELP)
-    .option('--name <name>', 'with --agent: the name of the job')
+    .option('--name <name>', 'in place of the key, with --agent: the name of the job')
     .option('--yes', 'do not ask')
     .action(
-      run(async (context, cronJobId, { yes = false, ...options }) => {
+      run(async (context, cronJobId, { key, yes = false, ...options }) => {
         const { adopt } = await import('../../cron/adopt-forget.ts');
         const { parseJobIdentity } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const adopted = await adopt(context, cronJobId, parseJobIdentity(options), yes);
+        const adopted = await adopt(context, cronJobId, key ?? parseJobIdentity(options), yes);
         const { agent_id, name, schedule } = adopted.data;
         const wire = schedule && toWireSchedule(schedule);
         const json = { cron_job_id: cronJobId, status: 'adopted', agent_id, name, schedule: wire, key: adopted.key };
