@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { bodyOfLocation } from '../contract/body.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, findIds, JsonLimitError, parseJson } from '../contract/json.ts';
-import { bodyOfLocation } from '../contract/resource.ts';
 import { describeFix, ErrorInBody, UnknownShape } from '../contract/unknown-shape.ts';
 import { EmptyResponseError, type ErrorInfo, ErrorInSuccessBody, NotJsonError, ShapeError } from '../errors.ts';
 import type { Call } from './call.ts';

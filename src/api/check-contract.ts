@@ -8,19 +8,10 @@ import { readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readAgent, readSpace } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
-import {
-  InterruptedError,
-  isBalanceTooLow,
-  isRateLimited,
-  isTokenRejected,
-  NotFoundError,
-  PartnerctlError,
-  ServiceError,
-} from '../errors.ts';
-import { HistoryReader, missingIn404 } from './history.ts';
+import { InterruptedError, NotFoundError, PartnerctlError, ServiceError } from '../errors.ts';
+import { HistoryReader, missingIn404, probeSession } from './history.ts';
 import type { Http } from './http.ts';
 import { listItems } from './list.ts';
-import { probeSession } from './session-probe.ts';
 
 /** Whether responses of the service confirm a leaf. */
 interface LeafFinding {
@@ -83,8 +74,8 @@ function checkFields(
 
 /** Whether an error says nothing of the contract: every call would get it, or it is an interruption. */
 function saysNothing(error: PartnerctlError): boolean {
-  if (error instanceof InterruptedError || error instanceof ServiceError) return true;
-  return isTokenRejected(error) || isBalanceTooLow(error) || isRateLimited(error);
+  const isOfEveryCall = [401, 402, 429].includes(error.info.status ?? 0);
+  return isOfEveryCall || error instanceof InterruptedError || error instanceof ServiceError;
 }
 
 /**

@@ -25,12 +25,9 @@ export class ListUnavailable extends Error {
 }
 
 /**
- * Decides what the failure of a list means on which a write depends. If the service itself says that the token may not read
- * the list, that it has no such list, or nothing at all (204), the list is unavailable. Every other failure may pass or hide
- * something.
- * @param name for messages: `the list of jobs`
+ * Returns ListUnavailable if the service itself says that the token may not read a list, that it has no such list, or
+ * nothing at all (204). Every other failure may pass or hide something: the error itself, or a ServiceError.
  * @param wasRead whether this command read the list, or a page of it, before: then there is one, which this token may read
- * @returns ListUnavailable; a ServiceError if only a failure can explain the response; otherwise the error itself
  */
 export function toListFailure(error: unknown, name: string, wasRead: boolean): unknown {
   if (!(error instanceof PartnerctlError)) return error;

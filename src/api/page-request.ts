@@ -42,10 +42,8 @@ export function pathWith({ baseUrl }: Base, path: string, parameters: Readonly<R
 }
 
 /**
- * Returns the path and query of a link to the next page. The origin of the link is ignored: the request always goes to
- * the configured origin. A link outside the base path would send the token to another application on that host.
- * @param current path and query of the request for the page that has the link
- * @returns undefined for a link outside the base path, or one that is not an address
+ * Returns the path and query of a link to the next page, without its origin: the request always goes to the configured one.
+ * Undefined for a link outside the base path, which would send the token to another application on that host.
  */
 export function pathOfLink({ baseUrl, basePath }: Base, current: string, link: string): string | undefined {
   const from = new URL(current, baseUrl);

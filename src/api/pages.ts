@@ -1,6 +1,6 @@
 import { readList } from '../contract/body.ts';
 import { listedName } from '../contract/field-names.ts';
-import { isEmptyObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
 import type { PageResponse } from '../contract/page-signs.ts';
@@ -126,8 +126,8 @@ class PageReader<Item> {
       if (verdict.kind !== 'next') return;
       this.remember(page);
       const next = await this.requestNext(page, verdict.steps);
-      if ('failures' in next) {
-        const end = this.endAfter(page, verdict, progress, next.failures);
+      if (!('fresh' in next)) {
+        const end = this.endAfter(page, verdict, progress, next);
         if (end) yield { items: [], verdict: end };
         return;
       }
@@ -142,12 +142,10 @@ class PageReader<Item> {
     const { headers, status } = response;
     const isRest = extent === 'rest of a session';
     // Behind the last page, a service may have no content.
-    const isNothing = status === 204 && (isRest || options.link !== undefined || options.more !== undefined);
-    const body = isNothing ? undefined : response.json();
-    const isEmpty = isNothing || (isRest && isEmptyObject(body));
-    const sent = isEmpty
-      ? []
-      : response.read((_, contract) => readList(body, operation.leaf, contract.items(operation.leaf)));
+    const isEmpty = status === 204 && (isRest || options.link !== undefined || options.more !== undefined);
+    const body = isEmpty ? undefined : response.json();
+    const { leaf } = operation;
+    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
     const fresh = items.filter((item) => !last.has(idOf(item)) && !first.has(idOf(item)));
@@ -164,7 +162,7 @@ class PageReader<Item> {
   private async requestNext(
     page: SentPage<Item>,
     steps: readonly PageStep[],
-  ): Promise<SentPage<Item> | { readonly failures: readonly Failure[] }> {
+  ): Promise<SentPage<Item> | readonly Failure[]> {
     const failures: Failure[] = [];
     for (const step of steps) {
       const isSame = step.kind === page.step?.kind && step.value === page.step.value;
@@ -172,7 +170,7 @@ class PageReader<Item> {
       if (typeof next !== 'string') return next;
       failures.push(next);
     }
-    return { failures };
+    return failures;
   }
 
   /** @throws ShapeError for a link that leads elsewhere */

@@ -53,22 +53,12 @@ export function decideRetry(result: AttemptResult, question: RetryQuestion): Ret
   return { retry: true, delayMs: Math.min(retryAfterMs + jitter, timeLeftMs) };
 }
 
-/**
- * Reads a Retry-After header: seconds, or a date. A date counts from the response's own Date header, or else from `now`,
- * so that a wrong clock does not matter.
- * @returns milliseconds, or undefined if the header is missing or unreadable
- */
+/** Reads a Retry-After header, seconds or a date, in milliseconds; undefined if it is missing or unreadable. */
 export function retryAfterOf(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const { 'retry-after': text, date } = headers;
-  if (text === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(text) * 1000));
-  const until = parseDate(text);
-  if (until === undefined) return undefined;
-  return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
-}
-
-/** Parses an HTTP date (RFC 9110 §5.6.7). Date.parse alone would accept almost any text with a number. */
-function parseDate(text = ''): number | undefined {
-  const ms = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
+  const { 'retry-after': text = '' } = headers;
+  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  // Date.parse alone would accept almost any text with a number.
+  const until = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = isSeconds ? Math.ceil(Number(text) * 1000) : until - now;
+  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_WAIT_MS, Math.max(0, ms));
 }

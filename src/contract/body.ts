@@ -1,11 +1,23 @@
-import { listedName, listNames, normalizeName, RESOURCE_OF } from './field-names.ts';
-import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
-import { descend } from './json-path.ts';
-import type { ListLeaf } from './leaves.ts';
+import type { Contract } from './contract.ts';
+import {
+  byNormalName,
+  type CreatedResource,
+  listedName,
+  listNames,
+  normalizeName,
+  ownNames,
+  RESOURCE_OF,
+  type Resource,
+} from './field-names.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import { descend, describeFields, describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
+import type { ListLeaf, OperationLeaf } from './leaves.ts';
 import { type ContractFix, rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
+/* Lists. */
+
 /** Normalized keys under which services customarily put a list. */
-const ENVELOPES = new Set(
+const LIST_ENVELOPES = new Set(
   'results result data items value values content contents records list entries nodes edges elements objects rows docs hits resources members collection features'.split(
     ' ',
   ),
@@ -15,7 +27,7 @@ const ENVELOPES = new Set(
 const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
 
-const MAX_DEPTH = 2;
+const MAX_LIST_DEPTH = 2;
 
 /** What may be the list. */
 interface Candidate {
@@ -51,7 +63,7 @@ function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[
 /** An array of objects may be the list; an empty one, or null, under a name that lists have. */
 function toCandidate(path: string, key: string, value: unknown, own: readonly string[]): readonly Candidate[] {
   const name = normalizeName(key);
-  const isNamed = own.includes(name) || ENVELOPES.has(name);
+  const isNamed = own.includes(name) || LIST_ENVELOPES.has(name);
   if (value === null) return isNamed ? [{ path, items: [], isCertain: own.includes(name) }] : [];
   if (!Array.isArray(value)) return [];
   const isCertain = value.some(isJsonObject) || (isNamed && value.length === 0);
@@ -65,7 +77,7 @@ function findCandidates(body: JsonObject, own: readonly string[]): readonly Cand
       const path = prefix + key;
       if (NO_LISTS.test(normalizeName(key))) return [];
       if (!isJsonObject(value)) return toCandidate(path, key, value, own);
-      return depth < MAX_DEPTH ? visit(value, `${path}.`, depth + 1) : [];
+      return depth < MAX_LIST_DEPTH ? visit(value, `${path}.`, depth + 1) : [];
     });
   const found = visit(body, '', 0);
   const certain = found.filter(({ isCertain }) => isCertain);
@@ -91,9 +103,7 @@ function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonl
 }
 
 /**
- * Returns the items of the list in a response.
- * @param place where the contract says that the items are: empty for the body itself; undefined to take the body, or
- *   the only array of objects at most two levels down
+ * Returns the items of the list in a response: at the place of the contract, or else the only list at most two levels down.
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
 export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[]): readonly JsonObject[] {
@@ -117,4 +127,101 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
     throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, list.path), other: second.path });
   }
   return toItems(list.items, leaf);
+}
+
+/* Responses to writes. */
+
+/** Names under which a response to a write may nest the resource that it is about, beside its own name. */
+const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
+
+const MAX_DEPTH = 4;
+
+/** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one is its item. */
+export function layersOf(body: unknown, resource: Resource, depth = 0): readonly JsonObject[] {
+  if (depth > MAX_DEPTH) return [];
+  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
+  if (!isJsonObject(body)) return [];
+  const names = [...ENVELOPES, ...ownNames(resource).flatMap((name) => [name, `${name}s`])];
+  const envelopes = Object.keys(body).filter((key) => names.includes(normalizeName(key)));
+  return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource, depth + 1))];
+}
+
+const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command)s?$/;
+
+/** Whether an object says that it is the operation that creates the resource: `{id, object: 'operation', status}`. */
+function isOperation(object: JsonObject): boolean {
+  const kinds = [object.object, object.type, object.kind, object.resource];
+  return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
+}
+
+/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
+function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
+  const leaf = `${resource}.id` as const;
+  const withId = (idOf: (fields: Fields) => string | undefined) =>
+    layers.flatMap((object) => {
+      const fields = fieldsOf(object, resource, contract);
+      const id = idOf(fields);
+      return id === undefined ? [] : [{ object, fields, id }];
+    });
+  const own = withId((fields) => fields.ownId(leaf));
+  const found = own.length > 0 ? own : withId((fields) => fields.id(leaf));
+  const last = found.at(-1);
+  if (last === undefined) return undefined;
+  const other = found.find(({ id }) => id !== last.id);
+  if (other) {
+    const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
+    throw new UnknownShape(message, layers.map(describeFields).join(', with '));
+  }
+  if (own.length === 0 && isOperation(last.object))
+    throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
+  return last;
+}
+
+/**
+ * Reads the resource in the response to a write, in any common envelope, by the first contract under which it has an id.
+ * @returns it, and the objects that may hold further parts of the response, the outermost first
+ * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
+ */
+export function readCreated(
+  body: unknown,
+  resource: CreatedResource,
+  ...contracts: readonly [Contract, ...Contract[]]
+) {
+  const layers = layersOf(body, resource);
+  rejectErrorInBody(body, layers);
+  for (const contract of contracts) {
+    const found = findResource(layers, resource, contract);
+    if (found) return { ...found, created: findCreated([...layers, ...found.fields.objects]), layers };
+  }
+  const message = `The response contains no ${resource}_id.`;
+  const [outermost] = layers;
+  if (outermost === undefined) throw new UnknownShape(message, describeJson(body));
+  throw fieldsOf(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
+}
+
+/**
+ * Returns a body with the id that ends the Location of a response without a body; undefined if it is that of something
+ * else, or not on the origin of the request.
+ */
+export function bodyOfLocation(
+  location: string | undefined,
+  operation: OperationLeaf,
+  url: string,
+): { readonly [id: string]: string } | undefined {
+  if (location === undefined || operation.endsWith('.list') || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  const [parent = '', last = ''] = target.pathname.replace(/\/$/, '').split('/').slice(-2);
+  const collection = normalizeName(parent).replace(/s$/, '');
+  const resource = RESOURCE_OF[operation];
+  const isOwn = ownNames(resource).some((name) => collection.endsWith(name));
+  const isPlain = /^[^%]+$/.test(last);
+  return target.origin === new URL(url).origin && isOwn && isPlain ? { [`${resource}_id`]: last } : undefined;
+}
+
+/** Whether a response says that the resource is new; undefined if it does not say. */
+function findCreated(layers: readonly JsonObject[]): boolean | undefined {
+  const flags = layers.flatMap((layer) =>
+    ['created', 'iscreated', 'isnew'].map((name) => byNormalName(layer).get(name)),
+  );
+  return flags.find((flag) => typeof flag === 'boolean');
 }

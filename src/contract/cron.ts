@@ -1,8 +1,8 @@
+import { readCreated } from './body.ts';
 import type { Contract } from './contract.ts';
 import { byNormalName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { readCreated } from './resource.ts';
 import { asId, isTextOrNumber } from './values.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */

@@ -66,11 +66,10 @@ export function itemId(leaf: ListLeaf): `${ListedResource}.id` {
 }
 
 /** Fields that every resource has. Others may be absent. */
-export const ESSENTIAL: ReadonlySet<string> = new Set(
-  'space.id space.external_space_id space.name agent.id agent.name message.id message.text message.author cron_job.id cron_job.agent_id cron_job.name'.split(
-    ' ',
-  ),
-);
+export const ESSENTIAL: ReadonlySet<string> = new Set([
+  ...['space.id', 'space.external_space_id', 'space.name', 'agent.id', 'agent.name'],
+  ...['message.id', 'message.text', 'message.author', 'cron_job.id', 'cron_job.agent_id', 'cron_job.name'],
+]);
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is refused. */
 
@@ -127,22 +126,14 @@ export class FieldNames {
     const places = isLeafName(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
     for (const path of places) this.nodeAt(path).isHolder = true;
     const leaves = fieldsOfResource(resource);
-    const chosen = new Set(leaves.filter((leaf) => contract.isChosen(leaf)));
+    const chosen = leaves.filter((leaf) => contract.isChosen(leaf));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
-    const taken = new Set(
-      [...chosen].flatMap((leaf) =>
-        contract
-          .field(leaf)
-          .flat()
-          .map((path) => this.nodeAt(path)),
-      ),
-    );
+    const taken = new Set(chosen.flatMap((leaf) => contract.field(leaf).flat()).map((path) => this.nodeAt(path)));
     for (const leaf of leaves) {
-      const isChosen = chosen.has(leaf);
-      for (const [rank, paths] of contract.field(leaf).entries()) {
-        const nodes = paths.map((path) => this.nodeAt(path)).filter((node) => isChosen || !taken.has(node));
-        for (const node of nodes) node.fields.push({ leaf, rank, isChosen });
-      }
+      const isChosen = chosen.includes(leaf);
+      for (const [rank, paths] of contract.field(leaf).entries())
+        for (const node of paths.map((path) => this.nodeAt(path)))
+          if (isChosen || !taken.has(node)) node.fields.push({ leaf, rank, isChosen });
     }
     const own = ownNames(resource).join('|');
     const patternOf = (leaf: FieldLeaf) =>

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from './json.ts';
-import { descend, nextLinkIn, urlOf } from './json-path.ts';
+import { descend, isJsonObject, type JsonObject, nextLinkIn, urlOf } from './json.ts';
 
 /** The parts of a response that may speak of pages. */
 export interface PageResponse {

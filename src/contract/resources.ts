@@ -1,8 +1,8 @@
+import { readCreated } from './body.ts';
 import type { Contract } from './contract.ts';
 import { byNormalName, normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { readCreated } from './resource.ts';
 import type { UnknownShape } from './unknown-shape.ts';
 import { asId } from './values.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../api/api-response.ts';
+import { probeSession, type SessionProbe } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listItems } from '../api/list.ts';
-import { probeSession, type SessionProbe } from '../api/session-probe.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readAgent, readSpace } from '../contract/resources.ts';

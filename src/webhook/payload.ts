@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { layersOf } from '../contract/body.ts';
 import type { Contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, parseJson } from '../contract/json.ts';
 import { type Message, readMessage } from '../contract/messages.ts';
-import { layersOf } from '../contract/resource.ts';
 
 /** The message of a delivery. */
 interface DeliveredMessage extends Message {
