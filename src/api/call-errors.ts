@@ -1,5 +1,6 @@
 import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
+import { normalizeName } from '../contract/field-names.ts';
 import { parametersOf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/request.ts';
@@ -103,7 +104,7 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
         ),
       );
     default: {
-      const fix = renamedField(call, said);
+      const fix = renamedParameter(call, said);
       const isRead = status === 405 && operation.leaf === 'messages.history' && call.wire.method === 'GET';
       const settings = [isRead && describePost(call.contract), contractHint(call, status)].filter(Boolean).join('\n');
       const hint = fix ? describeFix(fix) : settings || undefined;
@@ -167,15 +168,19 @@ function contractHint({ operation: { leaf }, baseUrl, url }: Call, status: numbe
 }
 
 /**
- * Returns the setting for an upload's form field that the service calls otherwise (spec §4, endpoints 7 and 8): the first
- * field that the refusal names. Other operations have several parameters, so that nothing tells which one is meant.
+ * Returns the setting for a parameter that the service calls otherwise: a refusal names it in another spelling, `agentId`,
+ * or any field if the operation has only one: the file of an upload.
  */
-function renamedField({ operation, contract }: Call, { fields }: ErrorBody): ContractFix | undefined {
-  const [leaf, ...others] = operation.leaf ? parametersOf(operation.leaf) : [];
-  const [name] = fields.flatMap(({ path }) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
-  if (leaf === undefined || others.length > 0 || name === undefined) return undefined;
-  const known = contract.parameter(leaf)?.path.at(-1);
-  return known === undefined || known === name ? undefined : { leaf, value: `form:${name}` };
+function renamedParameter({ operation, contract }: Call, { fields }: ErrorBody): ContractFix | undefined {
+  const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
+  const named = fields.flatMap(({ path }) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
+  for (const leaf of leaves) {
+    const known = contract.parameter(leaf)?.path.at(-1) ?? '';
+    const isMeant = (name: string) => leaves.length === 1 || normalizeName(name) === normalizeName(known);
+    const name = named.find((each) => each !== known && isMeant(each));
+    if (name !== undefined) return { leaf, value: contract.leaf(leaf).value.replace(/[^:.]*$/, name) };
+  }
+  return undefined;
 }
 
 /** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */
