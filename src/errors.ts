@@ -104,11 +104,6 @@ export function isTokenRejected(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && error.exitCode === EXIT.credentials && error.info.status === 401;
 }
 
-/** Whether an error is a 429. Also matches a wrapped 429. */
-export function isRateLimited(error: unknown): error is PartnerctlError {
-  return error instanceof PartnerctlError && error.exitCode === EXIT.rateLimited;
-}
-
 /** The rate limit (429) lasts longer than the deadline allows. */
 export class RateLimitError extends PartnerctlError {
   readonly type = 'rate_limited';
