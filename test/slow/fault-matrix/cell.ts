@@ -5,7 +5,6 @@ import { fasterClock, type Ran, run } from '../../support/run.ts';
 import { argumentsFor, type MatrixCommand } from './commands.ts';
 import { type RequestLine, type Role, rightCodes } from './exit-codes.ts';
 import type { Fault } from './faults.ts';
-import { findCreated, findDuplicates, findErrorBlockProblems, findMissing, findShownWrongly } from './harm.ts';
 
 /** How much faster the clock of the commands is, so that pauses between attempts do not matter. */
 const CLOCK_SPEED = 20;
@@ -124,6 +123,41 @@ async function thingsAt({ partner, admin, spaces, agents, things: { source } }: 
   const { json: history } = await partner('GET', `${HISTORY}?${query}`);
   for (const { role, text } of history.results) if (role === 'user') found.push(`message ${text}`);
   return found;
+}
+
+/* What no fault may lead to. Each check returns one text per problem. */
+
+function findDuplicates(things: readonly string[]): string[] {
+  const repeated = things.filter((thing, index) => things.indexOf(thing) !== index);
+  return [...new Set(repeated)].map((thing) => `twice: ${thing}`);
+}
+
+function findMissing(things: readonly string[], wanted: readonly string[]): string[] {
+  return wanted.filter((thing) => !things.includes(thing)).map((thing) => `missing: ${thing}`);
+}
+
+/** Finds the jobs and files among what a command adds, which a command that failed for certain must not have created. */
+function findCreated(things: readonly string[], adds: readonly string[]): string[] {
+  const created = adds.filter((thing) => /^(job|file) /.test(thing) && things.includes(thing));
+  return created.map((thing) => `created, although the command failed: ${thing}`);
+}
+
+/** Finds texts that do not occur exactly once. */
+function findShownWrongly(stdout: string, shows: readonly string[]): string[] {
+  return shows.flatMap((text) => {
+    const count = stdout.split(text).length - 1;
+    return count === 1 ? [] : [`${count} times on stdout: ${text}`];
+  });
+}
+
+/** A failure is explained by exactly one block, a success by none; neither is a bug or shows a stack. */
+function findErrorBlockProblems({ code, stderr }: Ran): string[] {
+  const lines = stderr.split('\n');
+  const blocks = lines.filter((line) => line.startsWith('error:') || line.startsWith('{"error":')).length;
+  const problems = blocks === (code === 0 ? 0 : 1) ? [] : [`${blocks} error blocks on stderr`];
+  if (stderr.includes('This is a bug')) problems.push('a bug is reported');
+  if (lines.some((line) => /^\s+at .*:\d+:\d+\)?$/.test(line))) problems.push('a stack is shown');
+  return problems;
 }
 
 /** Whether a run that ends with this code has done everything. */
