@@ -1,6 +1,6 @@
 import { run } from '../cli/leaf.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import { FILES_HELP, manifestLeaf } from './provisioning/args.ts';
+import { manifestLeaf, printSchema, requireFiles } from './provisioning/args.ts';
 
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
@@ -12,12 +12,12 @@ export const plan = () =>
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
       "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'  # every difference that no call can change",
     ],
-  })
-    .argument('<file...>', FILES_HELP)
-    .action(
-      run(async (context, files, options) => {
-        const { planDocuments, readManifests } = await import('./provisioning/run.ts');
-        const documents = await readManifests(context, files, options.var);
-        return planDocuments(context, documents, options);
-      }),
-    );
+  }).action(
+    run(async (context, files, options) => {
+      if (options.schema) return printSchema();
+      requireFiles(files);
+      const { planDocuments, readManifests } = await import('./provisioning/run.ts');
+      const documents = await readManifests(context, files, options.var);
+      return planDocuments(context, documents, options);
+    }),
+  );

@@ -3,14 +3,7 @@ import { run } from '../cli/leaf.ts';
 import { confirmOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
-import type { CommandResult } from '../output/command-result.ts';
-import { FILES_HELP, manifestLeaf } from './provisioning/args.ts';
-
-async function printSchema(): Promise<CommandResult> {
-  const { jsonSchema } = await import('../yaml/json-schema.ts');
-  const { manifestSchema } = await import('../provision/manifest.ts');
-  return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
-}
+import { manifestLeaf, printSchema, requireFiles } from './provisioning/args.ts';
 
 export const provision = () =>
   manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
@@ -24,10 +17,8 @@ export const provision = () =>
       'partnerctl provision --schema > manifest.schema.json  # completion and checks in your editor',
     ],
   })
-    .argument('[file...]', FILES_HELP)
     .addOption(new Option('--check', 'check the manifests; send nothing').conflicts(['dryRun', 'schema']))
     .option('--dry-run', 'show what would be done; send only reads (the same as `partnerctl plan`)')
-    .option('--schema', 'print the JSON Schema of a manifest')
     .option('--fail-fast', 'do not start further documents after a failure')
     .addOption(confirmOption())
     .action(
@@ -38,10 +29,7 @@ export const provision = () =>
           throw new UsageError('--detailed-exitcode needs --dry-run.', { hint });
         }
         if (schema) return printSchema();
-        if (files.length === 0) {
-          const hint = 'Give a YAML file, a directory, or - for standard input.';
-          throw new UsageError('No manifest is given.', { hint });
-        }
+        requireFiles(files);
         const { checkDocuments, planDocuments, provisionDocuments, readManifests } = await import(
           './provisioning/run.ts'
         );

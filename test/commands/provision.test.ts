@@ -142,6 +142,7 @@ describe('provision', () => {
       summary: { ...SUMMARY, planned: 1 },
     });
     const schema = await run(['provision', '--schema', '-o', 'table']);
+    expect((await run(['plan', '--schema'])).stdout).toBe(schema.stdout);
     expect(schema.json()).toMatchObject({ required: ['external_space_id', 'space', 'agents'] });
   });
 });

@@ -1,13 +1,14 @@
 import { leaf, type Meta, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, integer, summaryFileOption, summaryOption } from '../../cli/options.ts';
-
-/** What the argument of `plan` and `provision` takes. */
-export const FILES_HELP = 'YAML files, directories of them, or - for standard input';
+import { UsageError } from '../../errors.ts';
+import type { CommandResult } from '../../output/command-result.ts';
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
 export function manifestLeaf(name: string, summary: string, meta: Meta) {
   const exits = [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'] as const;
   return leaf(name, summary, { exits, ...meta })
+    .argument('[file...]', 'YAML files, directories of them, or - for standard input')
+    .option('--schema', 'print the JSON Schema of a manifest')
     .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
     .option(
@@ -20,4 +21,16 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     )
     .addOption(summaryOption())
     .addOption(summaryFileOption());
+}
+
+export async function printSchema(): Promise<CommandResult> {
+  const { jsonSchema } = await import('../../yaml/json-schema.ts');
+  const { manifestSchema } = await import('../../provision/manifest.ts');
+  return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
+}
+
+/** @throws UsageError if there is no file */
+export function requireFiles(files: readonly string[]): void {
+  if (files.length > 0) return;
+  throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
 }
