@@ -154,9 +154,14 @@ export class Fields {
     return this.refusal(message, this.suspect(leaf) ?? { leaf, value: '<path>' });
   }
 
-  /** Returns the setting that would make a field readable: a suspicious name, or the object one level below that has it. */
+  /**
+   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`),
+   * or to a value with a suspicious name, or the object one level below that has the field.
+   */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
     const { names, holders } = this;
+    const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
+    if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
     const accepted = (key: string) => names.accepts(leaf, key);
     const suspected = (key: string) => names.isSuspect(leaf, key);
     const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
@@ -186,6 +191,13 @@ export class Fields {
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
     throw this.refusal(message, { leaf, value: first.path, other: other.path });
   }
+}
+
+/** Returns the paths of the texts in the value of a field. */
+function textsIn(path: string, value: unknown): readonly string[] {
+  return Object.entries(isJsonObject(value) ? value : {})
+    .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))
+    .map(([key]) => `${path}.${key}`);
 }
 
 /** Returns the paths of what may be a field, of the keys that match. A text may be a list of parts. */

@@ -186,9 +186,12 @@ function ownParameter({ key, kind }: Sign): string {
 
 /** Returns the parameters that may take a token: one of its own name, and the conventional one. */
 function tokenParameters(sign: Sign): readonly string[] {
-  const { name, value } = sign;
+  const { key, name, value } = sign;
   if (/^(page)?endcursor$/.test(name)) return ['after', 'cursor'];
+  if (name.startsWith('last')) return ['after_id', 'after'];
   const own = ownParameter(sign);
+  // AWS sends NextToken, and takes NextToken.
+  if (/^token$/i.test(own)) return [key, own];
   if (typeof value === 'number') return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
   return [own, /cursor/i.test(own) ? 'after' : 'cursor'];
 }

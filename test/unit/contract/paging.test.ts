@@ -31,6 +31,7 @@ describe('a page', () => {
   it.each([
     [{ _links: { next: { href: '?page=2' }, self: { href: '?page=1' } } }, ['link:_links.next=?page=2']],
     [{ meta: { next_cursor: 'c' } }, ['token:meta.next_cursor:cursor=c', 'token:meta.next_cursor:after=c']],
+    [{ has_more: true, last_id: 'c' }, ['token:last_id:after_id=c', 'token:last_id:after=c']],
     [{ page: { number: 0, size: 2, totalElements: 5 } }, ['page:page=1']],
   ])('leads to the next one by what it says: %j', (body, steps) => {
     expect(read(body)).toEqual(steps);
