@@ -88,7 +88,7 @@ class PageReader<Item> {
   private readonly isList: boolean;
   /** Ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile these. */
   private readonly seen = { first: new Set<string>(), last: new Set<string>() };
-  private firstPath = '';
+  private first: ApiResponse | undefined;
 
   constructor(http: Http, list: PagedList<Item>) {
     const { contract } = http;
@@ -108,7 +108,7 @@ class PageReader<Item> {
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(undefined, this.list.options());
-    this.firstPath = page.response.path;
+    this.first = page.response;
     for (;;) {
       const { items, fresh, step, paging } = page;
       progress = {
@@ -183,8 +183,13 @@ class PageReader<Item> {
       throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
     }
     const parameters = { [step.parameter]: String(step.value) };
-    const request = this.isGet ? { link: pathWith(http, this.firstPath, parameters) } : { more: parameters };
+    const request = this.isGet ? { link: this.pathWith(parameters) } : { more: parameters };
     return { ...list.options(), ...request };
+  }
+
+  /** The path of the first request, with further parameters. */
+  private pathWith(parameters: Readonly<Record<string, string>>): string {
+    return pathWith(this.http, this.first?.path ?? '', parameters);
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
@@ -206,7 +211,7 @@ class PageReader<Item> {
     const { length } = page.items;
     if (!this.isGet) return this.warn(length);
     this.remember(page);
-    const link = pathWith(this.http, this.firstPath, { offset: `${length}`, skip: `${length}`, page: '2' });
+    const link = this.pathWith({ offset: `${length}`, skip: `${length}`, page: '2' });
     try {
       const { fresh } = await this.fetch(undefined, { ...this.list.options(), link });
       if (fresh.length === 0) return;

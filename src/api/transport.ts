@@ -75,9 +75,11 @@ export class Transport {
    * @throws only errors from the source of a streamed body
    */
   async send(request: HttpRequest): Promise<TransportResult> {
-    // Not every command needs undici.
-    const { dispatcherOpener } = await import('./undici.ts');
-    this.open ??= dispatcherOpener(this.origin, this.proxy);
+    if (!this.open) {
+      // Not every command needs undici.
+      const { dispatcherOpener } = await import('./undici.ts');
+      this.open ??= dispatcherOpener(this.origin, this.proxy);
+    }
     if (!request.freshConnection) {
       this.shared ??= this.open();
       return await this.exchange(request, this.shared);
