@@ -16,8 +16,6 @@ const rows = Array.from({ length: ROWS }, (_, index) => ({
   ...(index % 11 === 0 && { external_message_id: `own-${index}` }),
 }));
 
-const STAGES = ['arrived', 'processed', 'answered'] as const;
-
 /** At which message to kill a run. */
 const POINTS = [1, 3, 60, 20, 45, 8, 70, 35, 50, 90];
 
@@ -29,7 +27,9 @@ test('500 rows are each one message, in order per session, if the run is killed 
   const path = write('rows.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   const args = ['chat', 'send', '--rows', path, '--source', chat.source_id, '-o', 'ndjson'];
   const env = { ...opened.env, PARTNER_STATE: join(tempDirectory(), 'state.jsonl') };
-  const proxies = await Promise.all(STAGES.map((stage) => startKillProxy(opened.sandbox.baseUrl, stage)));
+  const proxies = await Promise.all(
+    (['arrived', 'processed', 'answered'] as const).map((stage) => startKillProxy(opened.sandbox.baseUrl, stage)),
+  );
   let skipped = 0;
   for (const [index, nth] of POINTS.entries()) {
     const proxy = proxies[index % proxies.length];

@@ -46,7 +46,7 @@ export async function startReceiver(
   /** The complete requests, in order of arrival. */
   const received: Received[] = [];
   const arrivals = new EventEmitter();
-  const { baseUrl, stop, restart } = await startFakeService(async ({ path, headers, body }, response) => {
+  const { baseUrl, stop } = await startFakeService(async ({ path, headers, body }, response) => {
     const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
     const request = { id: own['webhook-id'] ?? '', path, headers: own, body };
     const number = received.push(request);
@@ -67,7 +67,6 @@ export async function startReceiver(
       while (received.length < count) await once(arrivals, 'received');
     },
     close: stop,
-    restart,
   };
 }
 
