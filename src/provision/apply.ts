@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { emitted } from '../platform/emitted.ts';
 import { stopsProvisioning, unrecordedError } from './failures.ts';
@@ -80,7 +81,10 @@ export function applyManifests(
   { failFast }: { readonly failFast: boolean },
 ): AsyncGenerator<SpacePlan> {
   const stopper = new AbortController();
-  const started = { ...deps, stop: AbortSignal.any([interrupt, stopper.signal]) };
+  const stop = AbortSignal.any([interrupt, stopper.signal]);
+  // Node warns about more than ten listeners, and every wait of a document adds one.
+  setMaxListeners(0, stop);
+  const started = { ...deps, stop };
   const stopAfter = ({ error }: SpacePlan): void => {
     if (error !== undefined && (failFast || stopsProvisioning(error))) stopper.abort(error);
   };
