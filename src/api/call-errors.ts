@@ -17,7 +17,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import type { Call } from './call.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';

@@ -8,7 +8,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 
 /** Whether polling on is pointless: for a token or a balance always, for most answers only before a first page. */
 export function isFatal(error: PartnerctlError, wasRead: boolean): boolean {

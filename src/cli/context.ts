@@ -10,7 +10,7 @@ import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import type { Signals } from './signals.ts';

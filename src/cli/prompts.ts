@@ -3,7 +3,7 @@ import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../con
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import type { Context } from './context.ts';
 
 const plain = (text: string): string => text;

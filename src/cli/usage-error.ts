@@ -1,7 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
-import { suggest } from '../platform/suggest.ts';
-import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import { suggest, toSentenceCase } from '../platform/text.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 

@@ -4,7 +4,7 @@ import { Contract, type ContractLayers, checkLeaf, LeafValueError, type LeafValu
 import { isJsonObject } from '../contract/json.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
-import { suggest } from '../platform/suggest.ts';
+import { suggest } from '../platform/text.ts';
 import { damagedFile, readJson, writeJson } from './json-file.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */

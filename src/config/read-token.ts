@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { CredentialsError, describeFileError } from '../errors.ts';
 import { readFileChunks, readStdin } from '../platform/input.ts';
 import type { Io } from '../platform/io.ts';
-import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import { toSentenceCase } from '../platform/text.ts';
 import type { TokenSource } from './settings.ts';
 
 /** Standard input is opened where it is read. */

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { nameProfile, type Profile, type Profiles, profileHint } from './profiles.ts';

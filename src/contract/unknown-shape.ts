@@ -1,4 +1,4 @@
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';

@@ -1,6 +1,6 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { LocalError } from '../errors.ts';
-import { shellQuote } from '../platform/shell-quote.ts';
+import { shellQuote } from '../platform/text.ts';
 import { REPAIR_HINT } from '../state/log.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';

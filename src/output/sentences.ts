@@ -1,4 +1,4 @@
-import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import { toSentenceCase } from '../platform/text.ts';
 
 /**
  * Joins the lines of a text into one: a line that begins in upper case begins a sentence, any other continues the one

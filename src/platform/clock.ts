@@ -1,4 +1,5 @@
 import { hrtime } from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 
 /** A source of time. Injected, so that tests can control time. */
 export interface Clock {
@@ -32,19 +33,7 @@ export const systemClock: Clock = {
   // Node loads `performance` at its first use, which takes more than a millisecond.
   monotonic: () => Number(hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const abort = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      }, ms);
-      signal?.addEventListener('abort', abort, { once: true });
+    setTimeout(ms, undefined, { signal }).catch((error: unknown) => {
+      throw signal?.aborted ? signal.reason : error;
     }),
 };

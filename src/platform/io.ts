@@ -20,20 +20,9 @@ export interface Io {
 /** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns a sink with a different `write`. Its width follows the original sink's, even after a resize. */
+/** Returns a sink with a different `write`. Its size follows the original sink's, even after a resize. */
 export function withWrite(write: Sink['write'], sink: Sink): Sink {
-  return {
-    write,
-    get isTTY() {
-      return sink.isTTY;
-    },
-    get columns() {
-      return sink.columns;
-    },
-    get rows() {
-      return sink.rows;
-    },
-  };
+  return Object.assign(Object.create(sink), { write });
 }
 
 /** Creates an `Io` that opens standard input only when it is used, which saves start-up time. */

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describeFileError, type ErrorInfo, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
-import { toSentenceCase } from '../platform/to-sentence-case.ts';
+import { toSentenceCase } from '../platform/text.ts';
 import type { LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.

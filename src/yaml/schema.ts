@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { suggest } from '../platform/suggest.ts';
+import { suggest } from '../platform/text.ts';
 import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier.ts';
 import { quoted } from './quote.ts';
 

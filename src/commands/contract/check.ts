@@ -3,7 +3,7 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type ReportLine } from '../../output/command-result.ts';
-import { shellQuote } from '../../platform/shell-quote.ts';
+import { shellQuote } from '../../platform/text.ts';
 
 const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'LEAF', value: ({ name }) => name },

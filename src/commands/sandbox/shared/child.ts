@@ -4,7 +4,7 @@ import { delimiter, join, resolve } from 'node:path';
 import type { Context } from '../../../cli/context.ts';
 import { describeFileError, LocalError } from '../../../errors.ts';
 import type { Environment } from '../../../platform/io.ts';
-import { shellQuote } from '../../../platform/shell-quote.ts';
+import { shellQuote } from '../../../platform/text.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
 
 /**

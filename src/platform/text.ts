@@ -1,5 +1,15 @@
 import { closestMatch } from 'leven';
 
+/** Quotes an argument for a POSIX shell if it needs quotes. */
+export function shellQuote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
+/** Writes the first letter of a text in upper case. */
+export function toSentenceCase(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /**
  * The candidate that a mistyped word most likely means: the only one that begins with it (`template_id` for
  * `template`), else one within a few edits (`template_id` for `templateId`); undefined if none is close.

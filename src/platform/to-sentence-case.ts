@@ -1,4 +1,0 @@
-/** Writes the first letter of a text in upper case. */
-export function toSentenceCase(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-}
