@@ -18,9 +18,7 @@ import {
 } from './leaves.ts';
 
 /** Where the value of a leaf may come from. */
-export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
-
-export type Source = (typeof SOURCES)[number];
+export type Source = 'spec' | 'assumed' | 'imported' | 'override';
 
 /** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;

@@ -1,8 +1,9 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
-import { Contract, type Leaf, SOURCES, type Source } from '../../contract/contract.ts';
-import { kindOf } from '../../contract/leaves.ts';
+import type { Leaf, Source } from '../../contract/contract.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
+
+const SOURCES = ['spec', 'assumed', 'imported', 'override'] satisfies Source[];
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = { spec: 'dim', imported: 'good', override: 'warn' };
 
@@ -26,6 +27,8 @@ export const show = () =>
     .action(
       run(async (context, prefix = '', { source: wanted }) => {
         const { findLeaf, readContract } = await import('../../config/contract-file.ts');
+        const { Contract } = await import('../../contract/contract.ts');
+        const { kindOf } = await import('../../contract/leaves.ts');
         const hasService = (await context.baseUrl()) !== undefined;
         const stored = hasService ? await readContract(context, await context.contractKey()) : undefined;
         const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));
