@@ -2,10 +2,10 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
+import { describeError } from '../output/error-text.ts';
 import { createProgress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
-import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
@@ -42,7 +42,7 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
     if (isReaderGone(error)) return;
     if (!(error instanceof OutputError)) throw error;
     const failure = failureOf(result);
-    throw failure ? withHint(failure, { hint: withReason(error.message, error.info.why) }) : error;
+    throw failure ? withHint(failure, { hint: describeError(error) }) : error;
   }
 }
 

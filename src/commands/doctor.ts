@@ -2,7 +2,7 @@ import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
-import { withReason } from '../output/sentences.ts';
+import { describeError } from '../output/error-text.ts';
 
 const NO_CHECKS: Readonly<Record<CheckStatus, number>> = { ok: 0, warning: 0, failed: 0, skipped: 0 };
 
@@ -10,7 +10,7 @@ const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn'
 
 /** The message and its reason, on one line. A check may have a message of its own. */
 function describe({ message, failure }: Check): string {
-  return message === failure?.message ? withReason(message, failure.info.why) : message;
+  return message === failure?.message ? describeError(failure) : message;
 }
 
 const COLUMNS: readonly Column<Check>[] = [

@@ -8,9 +8,8 @@ import {
   PartnerctlError,
   RunFailure,
 } from '../errors.ts';
-import { errorMessage } from '../platform/error-code.ts';
 import { type Column, type ListOptions, type ListResult, listResult, type ReportLine } from './command-result.ts';
-import { withReason } from './sentences.ts';
+import { describeError } from './error-text.ts';
 
 /** Counts results by status. @param none a zero for each status, in the order to show */
 export function countByStatus<Status extends string>(
@@ -139,7 +138,7 @@ const MAX_NAMED_FAILURES = 10;
 
 function formatFailures(failed: readonly BatchItem[]): string {
   const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ label, error }) => {
-    const text = withReason(errorMessage(error), error instanceof PartnerctlError ? error.info.why : undefined);
+    const text = describeError(error);
     return text.startsWith(label) ? text : `${label}: ${text}`;
   });
   if (failed.length > MAX_NAMED_FAILURES) lines.push(`and ${failed.length - MAX_NAMED_FAILURES} more`);

@@ -1,9 +1,46 @@
 import { inspect } from 'node:util';
-import { PartnerctlError } from '../errors.ts';
+import { LocalError, PartnerctlError, UsageError } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
+import { toSentenceCase } from '../platform/text.ts';
 import { createPaint } from './color.ts';
-import { toErrorObject } from './error-object.ts';
 import { stringifyJson } from './json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
+
+/** The message of an error and its reason, on one line. Not sanitized. */
+export function describeError(error: unknown): string {
+  const message = errorMessage(error);
+  const why = error instanceof PartnerctlError ? error.info.why : undefined;
+  if (!why) return message;
+  const reason = why.replaceAll(/([^.:;!?…\s])\s*\n\s*/g, '$1; ').replaceAll(/\s*\n\s*/g, ' ');
+  // A field name at the start (`agents[0].name: …`) keeps the service's spelling.
+  return `${message}${/[.:!?…]$/.test(message) ? '' : '.'} ${reason.replace(/^[a-z]+(?= )/, toSentenceCase)}`;
+}
+
+const BUG = 'This is a bug. Run the command again with --debug and report what it prints.';
+
+/**
+ * Converts an error to its JSON form, for stderr and for the results of commands. Its details include `why`.
+ * @param error any thrown value; an unexpected error gets the type `internal`
+ * @param commandPath the failed command, such as `chat send`. A usage error without its own hint points to its help.
+ */
+export function toErrorObject(error: unknown, commandPath?: string) {
+  const isExpected = error instanceof PartnerctlError;
+  const { info } = isExpected ? error : new LocalError('', { hint: BUG });
+  const isUsage = commandPath !== undefined && error instanceof UsageError;
+  const help = isUsage ? `Run \`partnerctl ${commandPath} --help\` for its arguments and flags.` : null;
+  const { details = null, why } = info;
+  const isOpen = typeof details === 'object' && !Array.isArray(details);
+  return {
+    type: isExpected ? error.type : 'internal',
+    message: errorMessage(error),
+    status: info.status ?? null,
+    code: info.code ?? null,
+    request_id: info.requestId ?? null,
+    hint: info.hint ?? help,
+    retry_at: info.retryAt ?? null,
+    details: why !== undefined && isOpen ? { ...details, why } : details,
+  };
+}
 
 interface ErrorTextOptions {
   readonly color: boolean;
@@ -11,7 +48,7 @@ interface ErrorTextOptions {
   readonly debug: boolean;
   /** The failed command, such as `chat send`; see `toErrorObject`. */
   readonly commandPath?: string | undefined;
-  /** The width of the terminal in columns; by default, lines are not wrapped. */
+  /** The width to wrap lines at; by default, they are not wrapped. */
   readonly columns?: number | undefined;
 }
 
@@ -27,20 +64,19 @@ function indent(text: string): string {
  * feed. Sanitizes untrusted text, but keeps the line breaks of `why`.
  */
 export async function formatError(error: unknown, options: ErrorTextOptions): Promise<string> {
-  const { color, debug, commandPath, columns } = options;
+  const { color, debug, commandPath, columns = Number.POSITIVE_INFINITY } = options;
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error, commandPath);
   const paint = await createPaint(color);
-  const why = error instanceof PartnerctlError ? error.info.why : undefined;
+  // Loaded on demand: JSON needs no width, and takes a millisecond less.
+  const { wrapText } = await import('./wrap.ts');
+  const why = error instanceof PartnerctlError ? (error.info.why ?? '') : '';
   const service = [status && `HTTP ${status}`, code, requestId && `request id ${requestId}`].filter(Boolean).join(', ');
-  // Loaded on demand: what measures the width of text takes a millisecond, and scripts need none.
-  const wrapText = columns === undefined ? undefined : (await import('./wrap.ts')).wrapText;
-  const wrapped = (text: string): string => wrapText?.(text, columns ?? 0, INDENT) ?? text;
   const labeled = (label: string, style: 'bad' | 'heading', text: string): string =>
-    wrapped(`${label} ${indent(text).trimStart()}`).replace(label, paint(label, style));
+    wrapText(`${label} ${indent(text).trimStart()}`, columns, INDENT).replace(label, paint(label, style));
   const blocks = [
     labeled('error:', 'bad', message),
-    why === undefined ? '' : wrapped(indent(why)),
-    service === '' ? '' : paint(sanitizeLine(service), 'dim'),
+    wrapText(indent(why), columns, INDENT),
+    paint(sanitizeLine(service), 'dim'),
     retryAt === null ? '' : `retry at: ${sanitizeLine(retryAt)}`,
     hint === null ? '' : labeled('hint:', 'heading', hint),
     debug ? paint(indent(inspect(error)), 'dim') : '',

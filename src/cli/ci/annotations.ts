@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../contract/json.ts';
 import { InterruptedError } from '../../errors.ts';
 import type { CiItem } from '../../output/command-result.ts';
-import { toErrorObject } from '../../output/error-object.ts';
+import { toErrorObject } from '../../output/error-text.ts';
 import { sanitizeText } from '../../output/sanitize.ts';
 import type { Environment } from '../../platform/io.ts';
 

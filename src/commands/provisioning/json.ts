@@ -1,5 +1,5 @@
 import { countByStatus } from '../../output/batch-result.ts';
-import { toErrorObject } from '../../output/error-object.ts';
+import { toErrorObject } from '../../output/error-text.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
 import { cronResultJson } from '../cron/shared/job-batch.ts';
 

@@ -2,7 +2,7 @@ import type { Context } from '../../cli/context.ts';
 import { EXIT, type ExitCode, PartnerctlError } from '../../errors.ts';
 import { type Batch, batchResult, endedAs } from '../../output/batch-result.ts';
 import type { Column, ListResult, ReportLine, TonedText } from '../../output/command-result.ts';
-import { withReason } from '../../output/sentences.ts';
+import { describeError } from '../../output/error-text.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
 import { actionOf, countOf, planJson, planSummary, resultJson, resultSummary, statusOf } from './json.ts';
@@ -63,18 +63,12 @@ function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
   return detailLine('?', 'warn', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
 }
 
-/** The message of an error, and the first line of its reason. */
-function errorText(error: unknown): string {
-  if (!(error instanceof PartnerctlError)) return String(error);
-  return withReason(error.message, error.info.why?.split('\n')[0]);
-}
-
 /** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
 function errorLines(error: unknown, tense: Tense): ReportLine[] {
   if (error === undefined) return [];
   const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
   const hints = hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
-  return [detailLine('x', 'bad', errorText(error)), ...hints];
+  return [detailLine('x', 'bad', describeError(error)), ...hints];
 }
 
 /** The lines below the one that names the space, without those of its error. */
@@ -206,7 +200,7 @@ export function documentsResult(
     { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
     { header: 'SPACE', value: ({ space_id }) => space_id },
     { header: 'STATUS', value: tense === 'planned' ? actionOf : statusOf },
-    { header: 'NOTE', value: ({ error }) => (error === undefined ? null : errorText(error)) },
+    { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
   ];
   return batchResult(plans, columns, batchOf(tense, hasExitCode), signals);
 }

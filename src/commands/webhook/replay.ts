@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
 import type { Column } from '../../output/command-result.ts';
-import { toErrorObject } from '../../output/error-object.ts';
+import { toErrorObject } from '../../output/error-text.ts';
 import type { ReplayResult } from '../../webhook/replay.ts';
 
 const STATUSES = {

@@ -3,11 +3,10 @@ import type { SessionRef } from '../../../chat/session.ts';
 import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message } from '../../../contract/messages.ts';
-import type { PartnerctlError } from '../../../errors.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
+import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
-import { withReason } from '../../../output/sentences.ts';
 
 /** How a message is labeled: with its session among several, and its time. */
 interface Label {
@@ -51,10 +50,9 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
 
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
 export function formatNotice(event: WatchEvent): string | undefined {
-  const because = (error: PartnerctlError) => withReason(error.message, error.info.why);
   switch (event.kind) {
     case 'outage':
-      return `connection lost: ${because(event.error)} Retrying.`;
+      return `connection lost: ${describeError(event.error)} Retrying.`;
     case 'recovered':
       return `connection restored after ${ms(event.outageMs)}; ${event.missed} message${event.missed === 1 ? '' : 's'} arrived meanwhile.`;
     case 'unknown-session':
@@ -62,7 +60,7 @@ export function formatNotice(event: WatchEvent): string | undefined {
     case 'gap':
       return `the history of ${event.ref.session_id} may be incomplete: ${event.evidence}.`;
     case 'unreadable':
-      return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${because(event.error)}`;
+      return `session ${event.ref.session_id} of source ${event.ref.source_id} cannot be read: ${describeError(event.error)}`;
     default:
       return undefined;
   }

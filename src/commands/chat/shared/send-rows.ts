@@ -1,11 +1,9 @@
 import { prepareRows, type RowResult, type RowsInput } from '../../../chat/send-rows.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
-import { PartnerctlError } from '../../../errors.ts';
 import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
 import type { Column } from '../../../output/command-result.ts';
-import { toErrorObject } from '../../../output/error-object.ts';
-import { withReason } from '../../../output/sentences.ts';
+import { describeError, toErrorObject } from '../../../output/error-text.ts';
 
 /** How each status is shown, and what it means for the command. */
 const STATUSES = {
@@ -17,11 +15,6 @@ const STATUSES = {
   not_sent: { tone: 'warn', outcome: 'skipped' },
 } as const;
 
-function noteOf({ error }: RowResult): string | undefined {
-  if (error === undefined) return undefined;
-  return withReason(toErrorObject(error).message, error instanceof PartnerctlError ? error.info.why : undefined);
-}
-
 const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'LINE', value: ({ line }) => line },
   { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => STATUSES[status].tone },
@@ -29,7 +22,7 @@ const COLUMNS: readonly Column<RowResult>[] = [
   { header: 'MESSAGE', value: ({ message_id }) => message_id },
   { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, isWide: true, tone: () => 'dim' },
   { header: 'SOURCE', value: ({ source_id }) => source_id, isWide: true, tone: () => 'dim' },
-  { header: 'NOTE', value: noteOf, isNote: true },
+  { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
 ];
 
 const MAX_ROWS_MIB = 64;

@@ -1,7 +1,7 @@
 import type { CronResult } from '../../../cron/create-wanted.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
 import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
-import { toErrorObject } from '../../../output/error-object.ts';
+import { toErrorObject } from '../../../output/error-text.ts';
 
 /** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {

@@ -2,7 +2,7 @@ import prettyBytes from 'pretty-bytes';
 import type { Context } from '../../../cli/context.ts';
 import { UsageError } from '../../../errors.ts';
 import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
-import { toErrorObject } from '../../../output/error-object.ts';
+import { toErrorObject } from '../../../output/error-text.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import { readStdin } from '../../../platform/input.ts';
 import { findFiles, type LocalFile, spool } from '../../../upload/files.ts';
