@@ -6,7 +6,8 @@ import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
+import { parseJsonText } from '../yaml/json-text.ts';
+import type { ChatContext, SessionRef } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
@@ -17,18 +18,12 @@ interface Place extends SessionRef {
   readonly ids: readonly string[];
 }
 
-function parseLine(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The last line may be torn.
-    return undefined;
-  }
-}
-
-/** Reads a file: a place in its first line, and in each further line an id that was appended since. */
+/** Reads a place from the first line of a file, and from each further line an id. The last line may be torn. */
 function decodePlace(text: string): Place | undefined {
-  const [place, ...appended] = text.split('\n').map(parseLine);
+  const [place, ...appended] = text.split('\n').map((line) => {
+    const parsed = parseJsonText(line);
+    return 'value' in parsed ? parsed.value : undefined;
+  });
   if (!isJsonObject(place) || !Array.isArray(place.ids)) return undefined;
   const ids = [...place.ids, ...appended].filter((id) => typeof id === 'string').slice(-MAX_IDS);
   const { origin, source_id, session_id } = place;
@@ -58,8 +53,8 @@ export class Places {
   private readonly directory: string;
   private readonly sentPath: string;
   private readonly origin: string;
-  /** The files that this object has written, by session. A tail writes one for each message. */
-  private readonly written = new Map<string, string>();
+  /** The files that this object has written. A tail appends to one for each message. */
+  private readonly written = new Set<string>();
   private sent: Map<string, string> | undefined;
   private isRecording = true;
 
@@ -96,21 +91,19 @@ export class Places {
    * then appended to, which costs a tenth.
    */
   async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
-    const key = sessionKey(ref);
+    const path = this.pathOf(ref);
     await this.attempt(() => {
-      const written = this.written.get(key);
-      if (written !== undefined) {
-        this.append(written, ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
+      if (this.written.has(path)) {
+        this.append(path, ids.map((id) => `${JSON.stringify(id)}\n`).join(''));
         return;
       }
       const { source_id, session_id } = ref;
-      const path = this.pathOf(ref);
       const temporary = `${path}.${randomUUID()}.tmp`;
       const place: Place = { origin: this.origin, source_id, session_id, ids: [...this.read(ref), ...ids] };
       mkdirSync(this.directory, { recursive: true, mode: 0o700 });
       this.append(temporary, `${JSON.stringify(place)}\n`);
       renameSync(temporary, path);
-      this.written.set(key, path);
+      this.written.add(path);
     });
   }
 

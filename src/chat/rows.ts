@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { NewMessage } from '../api/calls.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
-import { type Problem, ProblemList, problemsError, type Range } from '../yaml/problem.ts';
+import { ProblemList, problemsError, type Range } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 
 /** The values for rows without their own. */
@@ -18,8 +18,6 @@ export interface Row extends NewMessage {
   readonly line: number;
 }
 
-/** After this many mistakes, the check stops. */
-const MAX_PROBLEMS = 100;
 const ID_BYTES = 16;
 const ROW_HINT =
   'a row is one JSON object on a line, with "session_id" (or --session), "text", "source_id" (or --source), and "external_message_id"';
@@ -34,8 +32,6 @@ function rowSchema({ source_id, session_id }: RowDefaults) {
   );
 }
 
-type TypedRow = v.InferOutput<ReturnType<typeof rowSchema>>;
-
 /**
  * The external id of a row that gives none: the same in each run, and another one for each row of the file. It stays
  * the same in later versions, because a repeat would otherwise send everything again.
@@ -49,24 +45,24 @@ export function deriveExternalId(
   return `row-${hash('sha256', content, 'buffer').toString('hex', 0, ID_BYTES)}`;
 }
 
-/** Where a key is in a line, or the beginning of the line. */
-function rangeOf(line: string, key: string): Range {
+/** Where a key is in a line that starts at `offset`, or else the start of the line. */
+function rangeOf(line: string, key: string, offset: number): Range {
   const text = JSON.stringify(key);
   const at = line.indexOf(text);
-  return at === -1 ? [0, 0] : [at, at + text.length];
+  return at === -1 ? [offset, offset] : [offset + at, offset + at + text.length];
 }
 
-/** Parses one line. Adds its mistakes to `found`. */
-function parseLine(line: string, schema: ReturnType<typeof rowSchema>, found: ProblemList): TypedRow | undefined {
+/** Parses a line that starts at `offset`, and adds its mistakes. */
+function parseLine(line: string, offset: number, schema: ReturnType<typeof rowSchema>, problems: ProblemList) {
   const parsed = parseJsonText(line);
   if ('message' in parsed || !isJsonObject(parsed.value)) {
-    found.add([0, 0], 'message' in parsed ? parsed.message : 'a row must be a JSON object', ROW_HINT);
+    problems.add([offset, offset], 'message' in parsed ? parsed.message : 'a row must be a JSON object', ROW_HINT);
     return undefined;
   }
   const { issues = [], typed, output } = v.safeParse(schema, parsed.value);
   for (const { path, message } of issues) {
     const key = String(path?.[0].key);
-    found.add(rangeOf(line, key), `${quoted(key)} ${message}`, ROW_HINT);
+    problems.add(rangeOf(line, key, offset), `${quoted(key)} ${message}`, ROW_HINT);
   }
   return typed && issues.length === 0 ? output : undefined;
 }
@@ -74,46 +70,34 @@ function parseLine(line: string, schema: ReturnType<typeof rowSchema>, found: Pr
 /**
  * Reads a file of rows: a JSON object per line; blank lines are skipped.
  * @param name the file, for messages
- * @throws InputError that shows every mistake with file, line, and column
+ * @throws InputError that shows the mistakes with file, line, and column
  */
 export function readRows(name: string, text: string, defaults: RowDefaults): readonly Row[] {
   const schema = rowSchema(defaults);
+  const problems = new ProblemList({ name, text });
   const rows: Row[] = [];
-  const problems: Problem[] = [];
-  /** How often each content came without an id. */
   const occurrences = new Map<string, number>();
-  /** The first row of each external id. */
-  const byId = new Map<string, Row>();
-
-  function addRow({ external_message_id, ...content }: TypedRow, line: number): Row {
-    const key = JSON.stringify(content);
-    const occurrence = (occurrences.get(key) ?? 0) + 1;
-    if (external_message_id === undefined) occurrences.set(key, occurrence);
-    const row = { ...content, external_message_id: external_message_id ?? deriveExternalId(content, occurrence), line };
-    rows.push(row);
-    return row;
-  }
-
-  for (const [index, line] of text
-    .replace(/^\ufeff/, '')
-    .split('\n')
-    .entries()) {
-    if (line.trim() === '') continue;
-    const found = new ProblemList({ name, text: line }, index + 1);
-    const typed = parseLine(line, schema, found);
+  const firstOfId = new Map<string, Row>();
+  let offset = 0;
+  for (const [index, line] of problems.text.split('\n').entries()) {
+    const typed = line.trim() === '' ? undefined : parseLine(line, offset, schema, problems);
     if (typed) {
-      const row = addRow(typed, index + 1);
-      const key = JSON.stringify([row.source_id, row.session_id, row.external_message_id]);
-      const first = byId.get(key) ?? row;
-      byId.set(key, first);
+      const content = JSON.stringify([typed.source_id, typed.session_id, typed.text]);
+      const occurrence = (occurrences.get(content) ?? 0) + 1;
+      const { external_message_id = deriveExternalId(typed, occurrence) } = typed;
+      if (typed.external_message_id === undefined) occurrences.set(content, occurrence);
+      const row = { ...typed, external_message_id, line: index + 1 };
+      rows.push(row);
+      const id = JSON.stringify([row.source_id, row.session_id, external_message_id]);
+      const first = firstOfId.get(id) ?? row;
+      firstOfId.set(id, first);
       if (first.text !== row.text) {
         const message = `"external_message_id" is that of line ${first.line}, which has another text`;
-        found.add(rangeOf(line, 'external_message_id'), message, 'give each message an id of its own');
+        problems.add(rangeOf(line, 'external_message_id', offset), message, 'give each message an id of its own');
       }
     }
-    problems.push(...found.sorted());
-    if (problems.length >= MAX_PROBLEMS) break;
+    offset += line.length + 1;
   }
-  if (problems.length > 0) throw problemsError(problems);
+  if (problems.size > 0) throw problemsError(problems.sorted());
   return rows;
 }

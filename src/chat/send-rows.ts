@@ -1,7 +1,8 @@
+import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError } from '../errors.ts';
-import { merge } from './merge.ts';
+import { emitted } from '../platform/emitted.ts';
 import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
 import { hintAtSource } from './send.ts';
@@ -24,7 +25,6 @@ export interface RowResult extends Omit<Row, 'text'> {
   readonly error: unknown;
 }
 
-/** Rows to send. */
 export interface RowsInput {
   /** The file, for messages. */
   readonly name: string;
@@ -38,10 +38,7 @@ export interface RowsInput {
   readonly dryRun?: boolean | undefined;
 }
 
-type Results = AsyncGenerator<RowResult, void, void>;
-
 const DEFAULT_CONCURRENCY = 8;
-const MAY_BE_SENT = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
 
 function resultOf({ text: _, ...row }: Row, status: RowResult['status'], more: Partial<RowResult> = {}): RowResult {
   return { ...row, index: row.line, message_id: null, created: null, error: undefined, status, ...more };
@@ -52,95 +49,86 @@ function stopsSending(error: unknown): boolean {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
-async function post(http: Http, places: Places, row: Row): Promise<RowResult> {
+/** What the sessions of a run share. */
+interface RowsRun {
+  readonly http: Http;
+  readonly places: Places;
+  readonly interrupt: AbortSignal;
+  readonly dryRun: boolean;
+  /** The line of a failure that all others would have, too. */
+  stoppedAt?: number;
+}
+
+async function post({ http, places }: RowsRun, row: Row): Promise<RowResult> {
   try {
     const { message_id, created = null } = await postMessage(http, row);
     await places.addSent(row, message_id);
     return resultOf(row, 'sent', { message_id, created });
   } catch (error) {
-    if (error instanceof InterruptedError) {
-      return resultOf(row, 'unknown', { error: new InterruptedError(MAY_BE_SENT, error.exitCode) });
-    }
+    if (error instanceof InterruptedError) return resultOf(row, 'unknown', { error });
     return resultOf(row, 'failed', { error: error instanceof PartnerctlError ? hintAtSource(error) : error });
   }
 }
 
-/**
- * Creates the function that sends the rows of a session in order, or only plans it. After a failure, those that follow
- * are not sent.
- */
-function createSender({ signals }: ChatContext, http: Http, places: Places, dryRun: boolean) {
-  /** The line of a failure that all others would have, too. */
-  let stoppedAt: number | undefined;
-
-  async function send(row: Row, heldBy: number | undefined): Promise<RowResult> {
-    const message_id = places.findSent(row);
-    if (message_id !== undefined) return resultOf(row, 'skipped', { message_id });
-    if (dryRun) return resultOf(row, 'planned');
-    if (heldBy !== undefined) {
-      return resultOf(row, 'not_sent', { error: new LocalError(`Not sent, because line ${heldBy} failed.`) });
-    }
-    return signals.interrupt.aborted ? resultOf(row, 'not_sent') : await post(http, places, row);
+/** @param failedAt the line of an earlier row of the session that is not known to be sent */
+async function sendRow(run: RowsRun, row: Row, failedAt: number | undefined): Promise<RowResult> {
+  const message_id = run.places.findSent(row);
+  if (message_id !== undefined) return resultOf(row, 'skipped', { message_id });
+  if (run.dryRun) return resultOf(row, 'planned');
+  const heldBy = run.stoppedAt ?? failedAt;
+  if (heldBy !== undefined) {
+    return resultOf(row, 'not_sent', { error: new LocalError(`Not sent, because line ${heldBy} failed.`) });
   }
-  return async function* sendInOrder(rows: readonly Row[]): Results {
-    let failedAt: number | undefined;
-    for (const row of rows) {
-      const result = await send(row, stoppedAt ?? failedAt);
-      if (result.status === 'failed' || result.status === 'unknown') failedAt = row.line;
-      if (stopsSending(result.error)) stoppedAt ??= row.line;
-      yield result;
-    }
-  };
+  return run.interrupt.aborted ? resultOf(row, 'not_sent') : await post(run, row);
 }
 
-/**
- * Sends one message for each row, so many sessions at a time, each in order.
- * @returns the results as they come. If the consumer stops early, the remaining rows are still sent
- */
-async function* sendInLanes(send: (rows: readonly Row[]) => Results, rows: readonly Row[], lanes: number): Results {
-  const groups = new Map<string, Row[]>();
+/** Sends the rows of a session, or only plans it. */
+async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: RowResult) => void): Promise<void> {
+  let failedAt: number | undefined;
   for (const row of rows) {
-    const group = groups.get(sessionKey(row));
-    if (group) group.push(row);
-    else groups.set(sessionKey(row), [row]);
+    const result = await sendRow(run, row, failedAt);
+    if (result.status === 'failed' || result.status === 'unknown') failedAt = row.line;
+    if (stopsSending(result.error)) run.stoppedAt ??= row.line;
+    emit(result);
   }
-  // The lanes share the iterator: each takes the next session.
-  const sessions = groups.values();
-  async function* lane(): Results {
-    for (const session of sessions) yield* send(session);
+}
+
+function groupBySession(rows: readonly Row[]): readonly (readonly Row[])[] {
+  const sessions = new Map<string, Row[]>();
+  for (const row of rows) {
+    const session = sessions.get(sessionKey(row)) ?? [];
+    sessions.set(sessionKey(row), session);
+    session.push(row);
   }
-  const results = merge(Array.from({ length: lanes }, lane), () => undefined);
-  try {
-    for (let next = await results.next(); !next.done; next = await results.next()) yield next.value;
-  } finally {
-    while (!(await results.next()).done);
-  }
+  return [...sessions.values()];
 }
 
 /**
  * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
- * @returns what sends them, or only plans it, with the results as they come
+ * @returns what sends them, or only plans it, with the results as they come. If the consumer stops early, the remaining
+ *   rows are still sent
  * @throws InputError that shows the mistakes in the rows, before anything is sent; as `findSource`
  */
 export async function prepareRows(
   context: ChatContext,
   { name, text, source, session_id, concurrency = DEFAULT_CONCURRENCY, dryRun = false }: RowsInput,
-): Promise<Results> {
+): Promise<AsyncGenerator<RowResult>> {
   const http = await context.http();
   const source_id = source && (await findSource(http, source, context.command));
   const rows = readRows(name, text, { source_id, session_id });
   const places = await openPlaces(context, http);
   for (const row of rows) places.check(row);
-
-  async function* results(): Results {
+  const { progress, signals } = context;
+  const run: RowsRun = { http, places, interrupt: signals.interrupt, dryRun };
+  return emitted(async (emit) => {
+    if (!dryRun) progress.start('Sending the messages');
     let done = 0;
-    if (!dryRun) context.progress.start('Sending the messages');
-    const send = createSender(context, http, places, dryRun);
-    for await (const result of sendInLanes(send, rows, concurrency)) {
+    const report = (result: RowResult): void => {
       done += 1;
-      context.progress.update(`Sending the messages: ${done} of ${rows.length}`);
-      yield result;
-    }
-  }
-  return results();
+      progress.update(`Sending the messages: ${done} of ${rows.length}`);
+      emit(result);
+    };
+    const limit = pLimit(concurrency);
+    await Promise.all(groupBySession(rows).map((session) => limit(() => sendInOrder(run, session, report))));
+  });
 }

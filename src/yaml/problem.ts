@@ -39,14 +39,11 @@ export class ProblemList {
   /** Without a byte order mark. */
   readonly text: string;
   private readonly lines = new LineCounter();
-  private readonly firstLine: number;
   private readonly problems = new Map<string, Problem>();
 
-  /** @param firstLine the number of its first line, if the source is a part of a file */
-  constructor({ name, text }: YamlSource, firstLine = 1) {
+  constructor({ name, text }: YamlSource) {
     this.name = name;
     this.text = text.replace(/^\uFEFF/, '');
-    this.firstLine = firstLine;
     this.lines.addNewLine(0);
     for (const { index } of this.text.matchAll(/\n/g)) this.lines.addNewLine(index + 1);
   }
@@ -66,7 +63,7 @@ export class ProblemList {
   /** Line and column of an offset, both from 1; the column in UTF-16 units, as editors count. */
   positionAt(offset: number): { line: number; column: number } {
     const { line, col } = this.lines.linePos(offset);
-    return { line: line + this.firstLine - 1, column: col };
+    return { line, column: col };
   }
 
   /** The problems by line and column. */
