@@ -4,8 +4,6 @@ import { countByStatus } from '../output/batch-result.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 import { describeError } from '../output/error-text.ts';
 
-const NO_CHECKS: Readonly<Record<CheckStatus, number>> = { ok: 0, warning: 0, failed: 0, skipped: 0 };
-
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
 /** The message and its reason, on one line. A check may have a message of its own. */
@@ -65,7 +63,7 @@ export const doctor = () =>
       return listResult(checks, COLUMNS, {
         empty: '',
         json: toJson,
-        document: () => ({ checks: checks.map(toJson), summary: countByStatus(checks, NO_CHECKS) }),
+        document: () => ({ checks: checks.map(toJson), summary: countByStatus(checks, TONES) }),
         report: () => checks.flatMap(toLines),
         failure: () => failureOf(checks),
       });

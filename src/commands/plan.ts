@@ -1,6 +1,6 @@
 import { run } from '../cli/leaf.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import { manifestLeaf, printSchema, requireFiles } from './provisioning/args.ts';
+import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
@@ -14,10 +14,8 @@ export const plan = () =>
     ],
   }).action(
     run(async (context, files, options) => {
-      if (options.schema) return printSchema();
-      requireFiles(files);
+      if (options.schema) return printManifestSchema();
       const { planDocuments, readManifests } = await import('./provisioning/run.ts');
-      const documents = await readManifests(context, files, options.var);
-      return planDocuments(context, documents, options);
+      return planDocuments(context, await readManifests(context, files, options.var), options);
     }),
   );

@@ -3,7 +3,7 @@ import { run } from '../cli/leaf.ts';
 import { confirmOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
-import { manifestLeaf, printSchema, requireFiles } from './provisioning/args.ts';
+import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
 export const provision = () =>
   manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
@@ -28,8 +28,7 @@ export const provision = () =>
           const hint = 'Or run: partnerctl plan --detailed-exitcode';
           throw new UsageError('--detailed-exitcode needs --dry-run.', { hint });
         }
-        if (schema) return printSchema();
-        requireFiles(files);
+        if (schema) return printManifestSchema();
         const { checkDocuments, planDocuments, provisionDocuments, readManifests } = await import(
           './provisioning/run.ts'
         );

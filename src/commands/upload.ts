@@ -2,9 +2,10 @@ import { Option } from '@commander-js/extra-typings';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import { batchResult } from '../output/batch-result.ts';
+import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
-import type { UploadResult } from '../upload/result.ts';
+import { errorJson } from '../output/error-text.ts';
+import { NotStarted, type UploadResult } from '../upload/result.ts';
 
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
@@ -15,6 +16,17 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'BYTES', value: ({ bytes }) => bytes },
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', isWide: true },
 ];
+
+const FILES: Batch<UploadResult> = {
+  columns: COLUMNS,
+  noun: 'files',
+  again: 'Run it again: uploaded files are not sent again, except with --force.',
+  item: ({ file: name, status, id, error }) => {
+    return { name, status, id, error, isUnfinished: error instanceof NotStarted };
+  },
+  json: ({ index: _, error, ...result }) => ({ ...result, error: errorJson(error) }),
+  counts: (results) => countByStatus(results, TONES),
+};
 
 export const upload = () =>
   leaf('upload', 'Upload files as attachments or documents, each once', {
@@ -50,12 +62,12 @@ export const upload = () =>
         const { as, force = false, retryUnknown = false, dryRun = false, contentType, concurrency } = options;
         const { recursive = false, exclude, filename } = options;
         const source = { paths: files, recursive, exclude, filename };
-        const { checkSource, FILE_BATCH, transfer } = await import('./upload/shared/transfer.ts');
+        const { checkSource, transfer } = await import('./upload/shared/transfer.ts');
         checkSource(source, contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
         const { refuseTokenOnStdin } = await import('../cli/input.ts');
         if (filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         const uploadOptions = { as, contentType, concurrency, force, retryUnknown, dryRun };
-        return batchResult(transfer(context, source, uploadOptions), COLUMNS, FILE_BATCH, context.signals);
+        return batchResult(transfer(context, source, uploadOptions), FILES, context.signals);
       }),
     );

@@ -8,16 +8,17 @@ import {
   PartnerctlError,
   RunFailure,
 } from '../errors.ts';
-import { type Column, type ListOptions, type ListResult, listResult, type ReportLine } from './command-result.ts';
+import { type CiItem, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
 import { describeError } from './error-text.ts';
 
-/** Counts results by status. @param none a zero for each status, in the order to show */
+/** Counts results by status. @param statuses in the order to show */
 export function countByStatus<Status extends string>(
   results: readonly { readonly status: Status }[],
-  none: Readonly<Record<Status, number>>,
+  statuses: Readonly<Record<Status, unknown>>,
 ): Record<Status, number> {
-  const counts: Record<Status, number> = { ...none };
-  for (const { status } of results) counts[status] += 1;
+  const counts: Record<string, number> = {};
+  for (const status of Object.keys(statuses)) counts[status] = 0;
+  for (const { status } of results) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
@@ -28,43 +29,56 @@ function formatCounts(counts: Readonly<Record<string, number>>): string {
   return text && `${text}.`;
 }
 
-/** The status for people: `interrupted`, not `failed`, for an item that Ctrl-C stopped. */
-export function endedAs(status: string, error: unknown): string {
-  return error instanceof InterruptedError ? 'interrupted' : status;
-}
-
-/** An item that a command processes, and its outcome. */
+/** An item that a command processes. All texts are raw. */
 interface BatchItem {
-  /** Identifies the item in the user's input. */
-  readonly label: string;
-  readonly outcome: 'done' | 'failed' | 'skipped';
+  /** What it is called in the user's input. */
+  readonly name: string;
+  /** The file and the line that describe it: `acme.yaml:3`. */
+  readonly source?: string | undefined;
+  readonly status: string;
+  /** The id at the service, if it has one. */
+  readonly id?: string | null;
   readonly error?: unknown;
+  /** Whether it was not started. Then its error is no failure of its own. */
+  readonly isUnfinished?: boolean;
+  /** What a summary in CI shows below its failure. */
+  readonly lines?: readonly ReportLine[];
 }
 
 /** How the results of a batch are shown, and what they mean for the command. */
-export interface Batch<Result> extends Pick<ListOptions<Result>, 'empty' | 'ci'> {
+export interface Batch<Result> {
   /** What to call the items, in the plural: `documents`. */
   readonly noun: string;
   /** What to do if not all items are done. */
   readonly again: string;
+  /** None if there is a report. */
+  readonly columns?: readonly Column<Result>[];
+  readonly item: (result: Result) => BatchItem;
+  readonly json: (result: Result) => unknown;
   /** How many items have which outcome, in the order to show. */
   readonly counts: (results: readonly Result[]) => Readonly<Record<string, number>>;
   /** The outcome of all items as text; by default, the counts. */
   readonly summary?: (results: readonly Result[]) => string;
-  readonly item: (result: Result) => BatchItem;
-  readonly json: (result: Result) => unknown;
   /** The exit code if there is no failure. */
-  readonly exitCode?: (results: readonly Result[]) => ExitCode;
+  readonly exitCode?: ((results: readonly Result[]) => ExitCode) | undefined;
   /** Combines all results, in input order, into one JSON document; an array by default. */
   readonly document?: (results: readonly Result[]) => unknown;
   /** What people see instead of a table and the counts. Receives all results in input order. */
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
 }
 
-function summaryOf<Result>(
-  results: readonly Result[],
-  { summary, counts }: Pick<Batch<Result>, 'summary' | 'counts'>,
-): string {
+/** Finished, failed for a reason of its own, or not (wholly) tried. */
+function outcomeOf({ error, isUnfinished }: BatchItem): 'done' | 'failed' | 'skipped' {
+  if (isUnfinished || error instanceof InterruptedError) return 'skipped';
+  return error === undefined ? 'done' : 'failed';
+}
+
+function ciItem({ name, source, status, id, error, lines }: BatchItem): CiItem {
+  const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
+  return { name, detail, source, failures: [error], lines };
+}
+
+function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batch<Result>): string {
   return summary?.(results) ?? formatCounts(counts(results));
 }
 
@@ -75,11 +89,10 @@ function summaryOf<Result>(
  */
 export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result> | Iterable<Result>,
-  columns: readonly Column<Result>[],
   batch: Batch<Result>,
   { interrupt }: { readonly interrupt: AbortSignal },
 ): ListResult {
-  const { empty, ci, json, exitCode, document, report } = batch;
+  const { noun, columns = [], item, json, exitCode, document, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -89,8 +102,8 @@ export function batchResult<Result extends { readonly index: number }>(
   }
   const inOrder = () => completed.toSorted((a, b) => a.index - b.index);
   return listResult(collect(), columns, {
-    empty,
-    ci,
+    empty: `There are no ${noun}.`,
+    ci: (result) => ciItem(item(result)),
     json,
     sortIndex: ({ index }) => index,
     document: () => (document ? document(inOrder()) : inOrder().map(json)),
@@ -108,17 +121,16 @@ export function batchResult<Result extends { readonly index: number }>(
  */
 export function failureOfBatch<Result>(
   results: readonly Result[],
-  batch: Pick<Batch<Result>, 'item' | 'noun' | 'again' | 'counts' | 'summary'>,
+  batch: Batch<Result>,
   { reason }: AbortSignal,
 ): PartnerctlError | undefined {
   const items = results.map(batch.item);
-  const failed = items.filter(({ outcome }) => outcome === 'failed');
+  const failed = items.filter((item) => outcomeOf(item) === 'failed');
   const [first] = failed;
   // The error of a single item is more specific than the message below.
-  const isSpecific = first?.error instanceof PartnerctlError && !(first.error instanceof InterruptedError);
-  if (items.length === 1 && isSpecific) return first.error;
+  if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
   const hint = nextSteps(batch.again, failed);
-  if (reason instanceof InterruptedError && items.some(({ outcome }) => outcome !== 'done')) {
+  if (reason instanceof InterruptedError && items.some((item) => outcomeOf(item) !== 'done')) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }
   if (!first) return undefined;
@@ -127,7 +139,7 @@ export function failureOfBatch<Result>(
   // An unknown outcome needs action even after a top-up of the balance: it comes first.
   const unknown = failed.find(isOutcomeUnknown)?.error;
   const balance = failed.map(({ error }) => error).find(isBalanceTooLow);
-  const isAnyDone = items.some(({ outcome }) => outcome === 'done');
+  const isAnyDone = items.some((item) => outcomeOf(item) === 'done');
   if (isAnyDone && (unknown || !balance)) return new PartialFailure(message, info);
   const decisive = unknown ?? balance ?? first.error;
   const isExpected = decisive instanceof PartnerctlError;
@@ -137,7 +149,8 @@ export function failureOfBatch<Result>(
 const MAX_NAMED_FAILURES = 10;
 
 function formatFailures(failed: readonly BatchItem[]): string {
-  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ label, error }) => {
+  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(({ name, source, error }) => {
+    const label = source === undefined ? name : `${source} (${name})`;
     const text = describeError(error);
     return text.startsWith(label) ? text : `${label}: ${text}`;
   });

@@ -52,7 +52,7 @@ export interface CiItem {
   /** The errors of the item. Undefined ones and interruptions are no failures. */
   readonly failures: readonly unknown[];
   /** Shown below the failures. */
-  readonly lines?: readonly ReportLine[];
+  readonly lines?: readonly ReportLine[] | undefined;
 }
 
 /** An item of a list. */

@@ -18,6 +18,11 @@ export function describeError(error: unknown): string {
 
 const BUG = 'This is a bug. Run the command again with --debug and report what it prints.';
 
+/** The `error` of an item in JSON: null if it did not fail. */
+export function errorJson(error: unknown) {
+  return error === undefined ? null : toErrorObject(error);
+}
+
 /**
  * Converts an error to its JSON form, for stderr and for the results of commands. Its details include `why`.
  * @param error any thrown value; an unexpected error gets the type `internal`

@@ -32,9 +32,9 @@ function isForPeople(format: RenderOptions['format']): boolean {
 
 /** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
 function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
+  if (result.kind === 'list' && result.report && isForPeople(format)) return 'table';
   if (format !== 'auto') return format;
-  const isReport = result.kind === 'object' || (result.kind === 'list' && result.report !== undefined);
-  return isTTY || isReport ? 'table' : 'tsv';
+  return isTTY || result.kind === 'object' ? 'table' : 'tsv';
 }
 
 /** Writes a notice, wrapped in a terminal. */

@@ -1,12 +1,5 @@
 import type { UploadKind } from '../contract/resources.ts';
-import {
-  InterruptedError,
-  LocalError,
-  OutcomeUnknownError,
-  PartnerctlError,
-  RunFailure,
-  StateUnavailableError,
-} from '../errors.ts';
+import { LocalError, OutcomeUnknownError, PartnerctlError, RunFailure, StateUnavailableError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
 /** The result of one file. */
@@ -34,11 +27,6 @@ export class NotStarted extends RunFailure {
   constructor(reason: PartnerctlError) {
     super(`It was not started. ${reason.message}`, reason, { details: null });
   }
-}
-
-/** Whether a file did not fail itself: it was interrupted, or not started. */
-export function isUnfinished({ error }: UploadResult): boolean {
-  return error instanceof NotStarted || error instanceof InterruptedError;
 }
 
 const RETRY =

@@ -28,6 +28,7 @@ describe('cron create', () => {
       in_words: 'At 09:00, Monday through Friday (Europe/Berlin)',
       key: expect.stringMatching(/^[0-9a-f]{24}$/),
       next_runs: [expect.any(String), expect.any(String), expect.any(String)],
+      error: null,
     });
     for (const moment of answer.next_runs) expect(moment).toMatch(/T09:00:00\+0[12]:00$/);
     expect(await service.bodies()).toEqual([
@@ -224,7 +225,7 @@ jobs:
     const words = shown.map((line) => /blocked|created|NAME/.exec(line)?.[0]);
     expect(words).toEqual(['NAME', 'blocked', 'created', 'created']);
     expect(ran.stderr).toContain('2 created, 1 blocked.');
-    expect(ran.stderr).toContain('jobs.yaml:5 "daily": Job "daily" of agent');
+    expect(ran.stderr).toContain('jobs.yaml:5 (daily): Job "daily" of agent');
   });
 
   test('stops at a 402 and skips the rest, even if the list is forbidden', async () => {

@@ -47,6 +47,7 @@ describe('a job in a manifest', () => {
         in_words: 'At 09:00, Monday through Friday (Europe/Berlin)',
         key: expect.stringMatching(/^[0-9a-f]{24}$/),
         next_runs: [expect.any(String), expect.any(String), expect.any(String)],
+        error: null,
       },
       expect.objectContaining({ status: 'created', agent_id: support, name: 'hourly' }),
       expect.objectContaining({ status: 'created', agent_id: sales, name: 'daily' }),

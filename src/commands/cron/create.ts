@@ -8,35 +8,8 @@ import type { CronResult } from '../../cron/create-wanted.ts';
 import type { parseJobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
-import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-
-const TONES = {
-  created: 'good',
-  exists: 'dim',
-  adopted: 'good',
-  blocked: 'bad',
-  unknown: 'bad',
-  failed: 'bad',
-  planned: 'warn',
-  skipped: 'dim',
-} as const;
-
-/** Formats the next runs; '' for a job that does not exist with this schedule. */
-function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
-  if (isScheduleUnknown) return '';
-  const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
-  return hasRuns ? next_runs.join(', ') : '';
-}
-
-const COLUMNS: readonly Column<CronResult>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
-  { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
-  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description), fit: 'end' },
-  { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
-  { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
-];
+import { type CommandResult, objectResult } from '../../output/command-result.ts';
+import { JOB_COLUMNS, JOBS } from './shared/job-batch.ts';
 
 /** The job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(
@@ -84,12 +57,11 @@ async function* createAll(
 
 /** The result of one job: an object. @throws the error of a job that was not sent */
 async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Context): Promise<CommandResult> {
-  const { JOBS } = await import('./shared/job-batch.ts');
   let result: CronResult | undefined;
   for await (const each of results) result = each;
   const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
   if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
-  return { ...objectResult(result, COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
+  return { ...objectResult(result, JOB_COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
 }
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
@@ -144,7 +116,6 @@ export const create = () =>
         const wanted = parsed ? await readJob(context, parsed, instructions) : await readFiles(context, files);
         const results = createAll(context, wanted, { ensure, dryRun });
         if (!isBatch) return await toOneResult(results, context);
-        const { JOBS } = await import('./shared/job-batch.ts');
-        return batchResult(results, COLUMNS, JOBS, context.signals);
+        return batchResult(results, JOBS, context.signals);
       }),
     );

@@ -1,6 +1,5 @@
 import { leaf, type Meta, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, integer, summaryFileOption, summaryOption } from '../../cli/options.ts';
-import { UsageError } from '../../errors.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
@@ -23,14 +22,8 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .addOption(summaryFileOption());
 }
 
-export async function printSchema(): Promise<CommandResult> {
+export async function printManifestSchema(): Promise<CommandResult> {
   const { jsonSchema } = await import('../../yaml/json-schema.ts');
   const { manifestSchema } = await import('../../provision/manifest.ts');
   return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
-}
-
-/** @throws UsageError if there is no file */
-export function requireFiles(files: readonly string[]): void {
-  if (files.length > 0) return;
-  throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
 }

@@ -1,31 +1,96 @@
-import type { Context } from '../../cli/context.ts';
 import { EXIT, type ExitCode, PartnerctlError } from '../../errors.ts';
-import { type Batch, batchResult, endedAs } from '../../output/batch-result.ts';
-import type { Column, ListResult, ReportLine, TonedText } from '../../output/command-result.ts';
-import { describeError } from '../../output/error-text.ts';
+import { type Batch, countByStatus } from '../../output/batch-result.ts';
+import type { ReportLine, TonedText } from '../../output/command-result.ts';
+import { describeError, errorJson } from '../../output/error-text.ts';
 import type { Difference } from '../../provision/differences.ts';
 import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
-import { actionOf, countOf, planJson, planSummary, resultJson, resultSummary, statusOf } from './json.ts';
+import { cronResultJson } from '../cron/shared/job-batch.ts';
 
-/* The steps of documents as people see them: one mark for one meaning, before and after; see the help of `plan`. */
+/* Documents as plan and provision show them: to scripts, and to people with the marks that the help of `plan` names. */
 
-/** Whether the steps are still to be done. */
+/** Which steps are shown: those that are to be done, or those that were done. */
 type Tense = 'planned' | 'created';
 
+/** What will become of a document, or became of it, in the order of the summary. */
+const OUTCOMES = {
+  planned: { create: 0, change: 0, none: 0, blocked: 0 },
+  created: { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 },
+} as const;
+
+type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned';
+
+/** @returns `planned` for a document that provision only checked */
+function outcomeOf({ steps, error }: SpacePlan, tense: Tense): Outcome {
+  const isPlan = tense === 'planned';
+  const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
+  if (error !== undefined) return isPlan ? 'blocked' : 'failed';
+  if (!isPlan && isAny('planned')) return 'planned';
+  if (steps[0]?.status === tense) return isPlan ? 'create' : 'created';
+  if (isAny(tense)) return isPlan ? 'change' : 'reused';
+  if (isAny('skipped')) return 'skipped';
+  return isPlan ? 'none' : 'unchanged';
+}
+
+function countOf(plans: readonly SpacePlan[], list: 'differences' | 'unmanaged'): number {
+  return plans.reduce((total, plan) => total + plan[list].length, 0);
+}
+
+function summaryJson(plans: readonly SpacePlan[], tense: Tense): Readonly<Record<string, number>> {
+  const outcomes = plans.map((plan) => ({ status: outcomeOf(plan, tense) }));
+  const counts = countByStatus<string>(outcomes, OUTCOMES[tense]);
+  if (tense === 'created') return counts;
+  return { ...counts, differences: countOf(plans, 'differences'), unmanaged: countOf(plans, 'unmanaged') };
+}
+
+function agentsJson({ steps }: SpacePlan): readonly object[] {
+  return steps.flatMap((step) => {
+    if (step.op !== 'install_agent') return [];
+    const { agent_id, source_id, wanted } = step.agent;
+    return [{ agent_id, name: wanted.name, template_id: wanted.template_id, status: step.status, source_id }];
+  });
+}
+
+function jobsJson({ steps }: SpacePlan): readonly object[] {
+  return steps.flatMap((step) => {
+    if (step.op !== 'create_job' || !step.job) return [];
+    // Nothing of a job was started: it is as its step.
+    const status = step.job.status === 'skipped' ? step.status : step.job.status;
+    return [{ ...cronResultJson(step.job), status }];
+  });
+}
+
+function actionsJson({ steps }: SpacePlan): readonly object[] {
+  const planned = steps.filter(({ status }) => status === 'planned');
+  return planned.map((step) => {
+    const { op, name, detail } = step;
+    return { op, name, ...(op === 'create_job' && { agent: step.agent.wanted.name }), ...detail };
+  });
+}
+
+function documentJson(plan: SpacePlan, tense: Tense): object {
+  const { document, space_id, differences, unmanaged, error } = plan;
+  const { source, manifest } = document;
+  const outcome = outcomeOf(plan, tense);
+  return {
+    ...{ source, external_space_id: manifest.external_space_id, space_id },
+    ...(tense === 'planned'
+      ? { action: outcome, actions: actionsJson(plan), differences, unmanaged }
+      : { status: outcome, agents: agentsJson(plan), cron: jobsJson(plan), differences }),
+    ...(error !== undefined && { error: errorJson(error) }),
+  };
+}
+
+const TONES = { '+': 'good', '~': 'good', '!': 'warn', '?': 'warn', x: 'bad', '-': 'dim', '=': 'dim' } as const;
+
+type Marker = keyof typeof TONES;
+
+function markedLine(indent: number, marker: Marker, text: TonedText): ReportLine {
+  return { indent, marker, tone: TONES[marker], text };
+}
+
+const detailLine = (marker: Marker, text: TonedText) => markedLine(4, marker, text);
+
 const RESOURCES = { create_space: 'space', install_agent: 'agent', setup_chat: 'chat', create_job: 'job' } as const;
-
-/** The words of people for actions and statuses, where they are not those of scripts. */
-const WORDS: Readonly<Record<string, string>> = { none: 'unchanged', reused: 'changed', planned: 'valid' };
-
-/** What will become of a document, or became of it, in a word for people. */
-function outcomeOf(plan: SpacePlan, tense: Tense): string {
-  const outcome = tense === 'planned' ? actionOf(plan) : statusOf(plan);
-  return endedAs(WORDS[outcome] ?? outcome, plan.error);
-}
-
-function detailLine(marker: string, tone: ReportLine['tone'], text: TonedText): ReportLine {
-  return { indent: 4, marker, tone, text };
-}
 
 /** What a step creates, without its name: the fields of the manifest; the schedule of a job in words. */
 function stepDetail(step: Step): string {
@@ -42,7 +107,7 @@ function stepLine(step: Step): ReportLine {
   const subject = step.op === 'setup_chat' ? 'chat of' : RESOURCES[step.op];
   const owner = step.op === 'create_job' ? ` of ${JSON.stringify(step.agent.wanted.name)}` : '';
   const detail = stepDetail(step);
-  return detailLine('+', 'good', [
+  return detailLine('+', [
     { text: `${subject} ${JSON.stringify(step.name)}${owner}` },
     { text: detail && `: ${detail}`, tone: 'plain' },
     { text: step.id === null ? '' : ` (${step.id})`, tone: 'dim' },
@@ -53,22 +118,14 @@ function stepLine(step: Step): ReportLine {
 function differenceLine({ resource, name, field, service, manifest }: Difference): ReportLine {
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
   const [before, after] = [service, manifest].map((each) => (each === null ? '(not shown)' : JSON.stringify(each)));
-  return detailLine('!', 'warn', [
+  return detailLine('!', [
     { text: `${resource}${subject} ${field}: ` },
     { text: field === 'instructions' ? 'differ' : `${before} → ${after}`, tone: 'plain' },
   ]);
 }
 
 function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
-  return detailLine('?', 'warn', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
-}
-
-/** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
-function errorLines(error: unknown, tense: Tense): ReportLine[] {
-  if (error === undefined) return [];
-  const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
-  const hints = hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
-  return [detailLine('x', 'bad', describeError(error)), ...hints];
+  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
 }
 
 /** The lines below the one that names the space, without those of its error. */
@@ -80,38 +137,35 @@ function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense)
   ];
 }
 
-type Sign = Pick<ReportLine, 'marker' | 'tone'>;
-
-const SIGNS: Readonly<Record<string, Sign>> = {
-  create: { marker: '+', tone: 'good' },
-  created: { marker: '+', tone: 'good' },
-  change: { marker: '~', tone: 'good' },
-  changed: { marker: '~', tone: 'good' },
-  blocked: { marker: 'x', tone: 'bad' },
-  failed: { marker: 'x', tone: 'bad' },
-  interrupted: { marker: 'x', tone: 'bad' },
-  skipped: { marker: '-', tone: 'dim' },
-};
-
-function signOf({ differences, unmanaged }: SpacePlan, outcome: string): Sign {
-  const sign = SIGNS[outcome];
-  if (sign) return sign;
-  if (differences.length > 0) return { marker: '!', tone: 'warn' };
-  return unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : { marker: '=', tone: 'dim' };
+/** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
+function errorLines({ error }: SpacePlan, tense: Tense): ReportLine[] {
+  if (error === undefined) return [];
+  const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
+  const hints = hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
+  return [detailLine('x', describeError(error)), ...hints];
 }
 
-function headerLine(plan: SpacePlan, tense: Tense): ReportLine {
-  const { document, space_id } = plan;
+/** The words of people for outcomes, where they are not those of scripts. */
+const WORDS: Readonly<Partial<Record<Outcome, string>>> = { none: 'unchanged', reused: 'changed', planned: 'valid' };
+
+function wordOf(plan: SpacePlan, tense: Tense): string {
   const outcome = outcomeOf(plan, tense);
-  const rest = [space_id, document.source, tense === 'created' && outcome].filter(Boolean);
-  return {
-    indent: 0,
-    ...signOf(plan, outcome),
-    text: [
-      { text: document.manifest.external_space_id, tone: 'heading' },
-      { text: rest.map((part) => `  ${part}`).join(''), tone: 'plain' },
-    ],
-  };
+  return WORDS[outcome] ?? outcome;
+}
+
+const MARKERS: Readonly<Partial<Record<Outcome, Marker>>> = {
+  ...{ create: '+', created: '+', change: '~', reused: '~' },
+  ...{ blocked: 'x', failed: 'x', skipped: '-' },
+};
+
+function headerLine(plan: SpacePlan, tense: Tense): ReportLine {
+  const { document, space_id, differences, unmanaged } = plan;
+  const others = differences.length > 0 ? '!' : unmanaged.length > 0 ? '?' : '=';
+  const rest = [space_id, document.source, tense === 'created' && wordOf(plan, tense)].filter(Boolean);
+  return markedLine(0, MARKERS[outcomeOf(plan, tense)] ?? others, [
+    { text: document.manifest.external_space_id, tone: 'heading' },
+    { text: rest.map((part) => `  ${part}`).join(''), tone: 'plain' },
+  ]);
 }
 
 function counted(count: number, noun: string, rest = ''): string[] {
@@ -119,7 +173,7 @@ function counted(count: number, noun: string, rest = ''): string[] {
 }
 
 /** The outcomes that totals count. What is created or changed is counted as things. */
-const COUNTED = ['blocked', 'failed', 'interrupted', 'skipped', 'unchanged', 'valid'];
+const COUNTED = ['blocked', 'failed', 'skipped', 'unchanged', 'valid'];
 
 /** What a plan or a run does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces unchanged.` */
 function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
@@ -127,10 +181,10 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
   const things = Object.entries(RESOURCES).flatMap(([op, noun]) =>
     counted(steps.filter((step) => step.op === op).length, noun),
   );
-  const outcomes = plans.map((plan) => outcomeOf(plan, tense));
+  const words = plans.map((plan) => wordOf(plan, tense));
   const parts = [
     ...(things.length > 0 ? [`${things.join(', ')} ${tense === 'planned' ? 'to create' : 'created'}`] : []),
-    ...COUNTED.flatMap((word) => counted(outcomes.filter((each) => each === word).length, 'space', ` ${word}`)),
+    ...COUNTED.flatMap((word) => counted(words.filter((each) => each === word).length, 'space', ` ${word}`)),
     ...counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API'),
     ...counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest'),
   ];
@@ -140,67 +194,40 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
 /** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */
 function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
-    const details = [...detailLines(plan, tense), ...errorLines(plan.error, tense)];
+    const details = [...detailLines(plan, tense), ...errorLines(plan, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
   return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
 }
 
-/** Pending changes come first: another plan, once they are applied, shows whether anything is left. */
-function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
-  const { create, change, differences } = planSummary(plans);
+/** The exit code of a plan with --detailed-exitcode. What is pending comes first: the next plan shows what is left. */
+export function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
+  const { create = 0, change = 0, differences = 0 } = summaryJson(plans, 'planned');
   if (create + change > 0) return EXIT.changesPending;
   return differences > 0 ? EXIT.differences : EXIT.ok;
 }
 
-/** How plan and provision show documents, and what they mean for the exit code. */
-function batchOf(tense: Tense, hasExitCode: boolean): Batch<SpacePlan> {
-  const [name, json, counts] =
-    tense === 'planned' ? ['spaces', planJson, planSummary] : ['results', resultJson, resultSummary];
+/** Documents as plan (`planned`) and provision (`created`) show them. */
+export function documentBatch(tense: Tense): Batch<SpacePlan> {
+  const json = (plan: SpacePlan) => documentJson(plan, tense);
   return {
-    empty: 'There are no documents.',
     noun: 'documents',
     again: 'Run it again: finished documents are not changed.',
-    counts,
-    summary: (plans) => totalOf(plans, tense),
-    json,
-    document: (plans) => ({ [name]: plans.map(json), summary: counts(plans) }),
-    report: (plans) => reportOf(plans, tense),
     item(plan) {
       const { document, error } = plan;
-      const ended = statusOf(plan) === 'skipped' ? 'skipped' : 'done';
-      const label = `${document.source} (${document.manifest.external_space_id})`;
-      return { label, outcome: error === undefined ? ended : 'failed', error };
+      const { source, manifest } = document;
+      const isUnfinished = outcomeOf(plan, tense) === 'skipped';
+      const lines = detailLines(plan, tense);
+      return { name: manifest.external_space_id, source, status: wordOf(plan, tense), error, isUnfinished, lines };
     },
-    ci: (plan) => ({
-      name: plan.document.manifest.external_space_id,
-      detail: `${plan.document.source}, ${outcomeOf(plan, tense)}`,
-      source: plan.document.source,
-      failures: [plan.error],
-      lines: detailLines(plan, tense),
-    }),
-    ...(hasExitCode && { exitCode: exitCodeOfPlan }),
+    json,
+    counts: (plans) => summaryJson(plans, tense),
+    summary: (plans) => totalOf(plans, tense),
+    document(plans) {
+      const [documents, summary] = [plans.map(json), summaryJson(plans, tense)];
+      return tense === 'planned' ? { spaces: documents, summary } : { results: documents, summary };
+    },
+    report: (plans) => reportOf(plans, tense),
   };
-}
-
-/**
- * Returns documents as plan and provision show them.
- * @param hasExitCode --detailed-exitcode, for a plan that can be carried out
- */
-export function documentsResult(
-  plans: AsyncIterable<SpacePlan> | Iterable<SpacePlan>,
-  tense: Tense,
-  { signals }: Context,
-  hasExitCode = false,
-): ListResult {
-  // Of rows in tsv.
-  const columns: readonly Column<SpacePlan>[] = [
-    { header: 'SOURCE', value: ({ document }) => document.source },
-    { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
-    { header: 'SPACE', value: ({ space_id }) => space_id },
-    { header: 'STATUS', value: tense === 'planned' ? actionOf : statusOf },
-    { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
-  ];
-  return batchResult(plans, columns, batchOf(tense, hasExitCode), signals);
 }

@@ -6,7 +6,8 @@ import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { JobLists } from '../../cron/service-jobs.ts';
-import { InterruptedError, PartnerctlError } from '../../errors.ts';
+import { InterruptedError, PartnerctlError, UsageError } from '../../errors.ts';
+import { batchResult } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
@@ -18,7 +19,7 @@ import { parseManifests, parseVariables } from '../../provision/read-manifests.t
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { documentsResult } from './report.ts';
+import { documentBatch, exitCodeOfPlan } from './report.ts';
 
 /** The options that plan and provision share. */
 interface Options {
@@ -29,13 +30,16 @@ interface Options {
 /**
  * Reads the documents of manifest files; nothing is sent.
  * @param texts the values of --var
- * @throws InputError that shows every mistake with file, line, and column; UsageError for a value of --var
+ * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
  */
 export async function readManifests(
   context: Context,
   files: readonly string[],
   texts: readonly string[],
 ): Promise<readonly ManifestDocument[]> {
+  if (files.length === 0) {
+    throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+  }
   const variables = parseVariables(texts);
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
@@ -108,7 +112,8 @@ export async function planDocuments(
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
-  return documentsResult(plans, 'planned', context, options.detailedExitcode);
+  const exitCode = options.detailedExitcode ? exitCodeOfPlan : undefined;
+  return batchResult(plans, { ...documentBatch('planned'), exitCode }, context.signals);
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */
@@ -127,12 +132,12 @@ export async function provisionDocuments(
       yield plan;
     }
   }
-  return documentsResult(counted(), 'created', context);
+  return batchResult(counted(), documentBatch('created'), context.signals);
 }
 
 /** Shows the documents as valid, without calling the service. */
 export async function checkDocuments(context: Context, documents: readonly ManifestDocument[]): Promise<CommandResult> {
   const deps = { describe: createScheduleDescriber(context.clock) };
   const plans = await Promise.all(documents.map((document) => describeUnstarted(deps, document, 'planned')));
-  return documentsResult(plans, 'created', context);
+  return batchResult(plans, documentBatch('created'), context.signals);
 }

@@ -1,31 +1,25 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { type Batch, batchResult, countByStatus } from '../../output/batch-result.ts';
 import type { Column } from '../../output/command-result.ts';
-import { toErrorObject } from '../../output/error-text.ts';
+import { errorJson } from '../../output/error-text.ts';
 import type { ReplayResult } from '../../webhook/replay.ts';
 
-const STATUSES = {
-  sent: { tone: 'good', outcome: 'done' },
-  failed: { tone: 'bad', outcome: 'failed' },
-  skipped: { tone: 'dim', outcome: 'skipped' },
-} as const;
+const TONES = { sent: 'good', failed: 'bad', skipped: 'dim' } as const;
 
 const COLUMNS: readonly Column<ReplayResult>[] = [
   { header: 'DELIVERY_ID', value: ({ delivery_id }) => delivery_id },
-  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => STATUSES[status].tone },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'HTTP', value: ({ http_status }) => http_status },
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },
 ];
 
 const BATCH: Batch<ReplayResult> = {
-  empty: 'Nothing to send.',
-  json: ({ file, delivery_id, status, http_status, error }) => {
-    return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
-  },
-  item: ({ file, status, error }) => ({ label: file, outcome: STATUSES[status].outcome, error }),
+  columns: COLUMNS,
   noun: 'deliveries',
   again: 'Run the command again with the files that were not sent.',
-  counts: (results) => countByStatus(results, { sent: 0, failed: 0, skipped: 0 }),
+  item: ({ file, status, error }) => ({ name: file, status, error, isUnfinished: status === 'skipped' }),
+  json: ({ index: _, error, ...result }) => ({ ...result, error: errorJson(error) }),
+  counts: (results) => countByStatus(results, TONES),
 };
 
 export const replay = () =>
@@ -44,6 +38,6 @@ export const replay = () =>
       run(async (context, paths, { forwardTo = '' }) => {
         const { replayDeliveries } = await import('../../webhook/replay.ts');
         const results = await replayDeliveries(context, paths, forwardTo);
-        return batchResult(results, COLUMNS, BATCH, context.signals);
+        return batchResult(results, BATCH, context.signals);
       }),
     );

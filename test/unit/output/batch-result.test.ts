@@ -3,7 +3,8 @@ import { InterruptedError, LocalError } from '../../../src/errors.ts';
 import { failureOfBatch } from '../../../src/output/batch-result.ts';
 
 const BATCH = {
-  item: (error: unknown) => ({ label: 'b.yaml:1', outcome: error ? ('failed' as const) : ('done' as const), error }),
+  item: (error: unknown) => ({ name: 'b.yaml:1', status: 'done', error }),
+  json: () => null,
   noun: 'documents',
   again: 'Run it again.',
   counts: () => ({ failed: 1 }),

@@ -1,7 +1,8 @@
 import type { CronResult } from '../../../cron/create-wanted.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
-import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
-import { toErrorObject } from '../../../output/error-text.ts';
+import { type Batch, countByStatus } from '../../../output/batch-result.ts';
+import type { Column } from '../../../output/command-result.ts';
+import { errorJson } from '../../../output/error-text.ts';
 
 /** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {
@@ -18,28 +19,47 @@ export function cronResultJson(result: CronResult): object {
     key,
     next_runs: isScheduleUnknown ? [] : next_runs,
     ...(differences.length > 0 && { differences }),
-    ...(error !== undefined && { error: toErrorObject(error) }),
+    error: errorJson(error),
   };
 }
 
-const NONE = { created: 0, exists: 0, adopted: 0, planned: 0, blocked: 0, unknown: 0, failed: 0, skipped: 0 };
+/** The statuses, in the order to count them. */
+const TONES = {
+  created: 'good',
+  exists: 'dim',
+  adopted: 'good',
+  planned: 'warn',
+  blocked: 'bad',
+  unknown: 'bad',
+  failed: 'bad',
+  skipped: 'dim',
+} as const;
+
+/** Formats the next runs; '' for a job that does not exist with this schedule. */
+function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
+  if (isScheduleUnknown) return '';
+  const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
+  return hasRuns ? next_runs.join(', ') : '';
+}
+
+export const JOB_COLUMNS: readonly Column<CronResult>[] = [
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
+  { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
+  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description), fit: 'end' },
+  { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
+  { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
+];
 
 /** Jobs as `cron create` shows them. */
 export const JOBS: Batch<CronResult> = {
-  empty: 'No jobs to create.',
-  json: cronResultJson,
-  item: ({ source, job, status, error }) => ({
-    label: [source, JSON.stringify(job.name)].filter(Boolean).join(' '),
-    outcome: status === 'skipped' ? 'skipped' : error === undefined ? 'done' : 'failed',
-    error,
-  }),
+  columns: JOB_COLUMNS,
   noun: 'jobs',
   again: 'Run it again with --ensure: existing jobs are left as they are.',
-  counts: (results) => countByStatus(results, NONE),
-  ci: ({ source, job, status, cron_job_id, error }) => ({
-    name: job.name,
-    detail: [source, endedAs(status, error), cron_job_id].filter((part) => typeof part === 'string').join(', '),
-    source,
-    failures: [error],
-  }),
+  item: ({ source, job: { name }, status, cron_job_id: id, error }) => {
+    return { name, source, status, id, error, isUnfinished: status === 'skipped' };
+  },
+  json: cronResultJson,
+  counts: (results) => countByStatus(results, TONES),
 };

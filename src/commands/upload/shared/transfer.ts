@@ -1,12 +1,10 @@
 import prettyBytes from 'pretty-bytes';
 import type { Context } from '../../../cli/context.ts';
 import { UsageError } from '../../../errors.ts';
-import { type Batch, countByStatus, endedAs } from '../../../output/batch-result.ts';
-import { toErrorObject } from '../../../output/error-text.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import { readStdin } from '../../../platform/input.ts';
 import { findFiles, type LocalFile, spool } from '../../../upload/files.ts';
-import { isUnfinished, type UploadResult } from '../../../upload/result.ts';
+import type { UploadResult } from '../../../upload/result.ts';
 import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
 
 /** What is to be uploaded. */
@@ -98,24 +96,3 @@ export async function* transfer(
     for (const { handle } of files) await handle?.close();
   }
 }
-
-const NONE = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
-
-/** Files as `upload` shows them. */
-export const FILE_BATCH: Batch<UploadResult> = {
-  empty: 'Nothing to upload.',
-  json: ({ index: _, error, ...result }) => ({ ...result, error: error === undefined ? null : toErrorObject(error) }),
-  item: (result) => ({
-    label: result.file,
-    outcome: isUnfinished(result) ? 'skipped' : result.error === undefined ? 'done' : 'failed',
-    error: result.error,
-  }),
-  noun: 'files',
-  again: 'Run it again: uploaded files are not sent again, except with --force.',
-  counts: (results) => countByStatus(results, NONE),
-  ci: ({ file, id, status, error }) => ({
-    name: file,
-    detail: [endedAs(status, error), id].filter((part) => part !== null).join(', '),
-    failures: [error],
-  }),
-};
