@@ -109,11 +109,11 @@ test('the workflow of GitHub Actions plans a pull request, shows its mistakes, a
   host.commit(manifest('acme'));
   const planned = await runJob('plan', host, state);
   expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(planned.summary).toContain('<p>Plan: 1 space, 1 agent to create.</p>');
+  expect(planned.summary).toContain('    Plan: 1 space, 1 agent to create.');
   expect(await host.service.posts()).toEqual([]);
   const merged = await runJob('provision', host, state);
   expect(merged).toMatchObject({ exitCode: 0 });
-  expect(merged.summary).toContain('<p>Done: 1 space, 1 agent created.</p>');
+  expect(merged.summary).toContain('    Done: 1 space, 1 agent created.');
   expect(await host.service.spaces()).toHaveLength(1);
   expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
 }, 60_000);
@@ -133,7 +133,7 @@ test('the pipeline of GitLab plans, shows failures with their lines in its summa
   expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('customers/acme.yaml:4:');
   host.commit(manifest('acme'));
   expect(await runStage('plan')).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('<p>Plan: 1 space, 1 agent to create.</p>');
+  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('    Plan: 1 space, 1 agent to create.');
   expect((await runStage('provision')).exitCode).toBe(0);
-  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('<p>Done: 1 space, 1 agent created.</p>');
+  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('    Done: 1 space, 1 agent created.');
 }, 60_000);

@@ -14,6 +14,15 @@ export interface Finding {
   readonly message: string;
 }
 
+/** A mistake in YAML, as the details of an InputError have it. */
+interface Mistake {
+  readonly source: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly hint?: string;
+}
+
 /** Whether a GitHub Actions runner reads the output. */
 export function isGitHubActions(env: Environment): boolean {
   return env.GITHUB_ACTIONS === 'true';
@@ -27,8 +36,8 @@ export function escapeWorkflowCommands(text: string): string {
 }
 
 /** Says a failure and what to do, without the reason, which may quote data that was sent to the service. */
-function messageOf({ message, hint }: { readonly message?: unknown; readonly hint?: unknown }): string {
-  return typeof hint === 'string' ? `${message}\nhint: ${hint}` : String(message);
+function messageOf({ message, hint }: { readonly message: string; readonly hint?: string | null | undefined }): string {
+  return hint ? `${message}\nhint: ${hint}` : message;
 }
 
 /** The findings of an item, at the line that describes it. */
@@ -45,15 +54,9 @@ export function failureFindings(error: unknown): readonly Finding[] {
   if (error === undefined || error instanceof InterruptedError) return [];
   const object = toErrorObject(error);
   const { details } = object;
-  // Those of an InputError about YAML.
-  const problems = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
-  const found = problems.filter(isJsonObject).map(({ source, line, column, ...problem }) => ({
-    file: typeof source === 'string' ? source : undefined,
-    line: typeof line === 'number' ? line : undefined,
-    column: typeof column === 'number' ? column : undefined,
-    message: messageOf(problem),
-  }));
-  return found.length > 0 ? found : [{ message: messageOf(object) }];
+  const mistakes: readonly Mistake[] = isJsonObject(details) && Array.isArray(details.problems) ? details.problems : [];
+  if (mistakes.length === 0) return [{ message: messageOf(object) }];
+  return mistakes.map((mistake) => ({ ...mistake, file: mistake.source, message: messageOf(mistake) }));
 }
 
 /** Escapes the message of a workflow command. */
