@@ -4,12 +4,12 @@ import { type CommandTree, createCommandTree } from './cli/program.ts';
 import type { CommandRun } from './cli/run.ts';
 import { allCommands } from './commands/all.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
+import { shouldUseColor } from './output/color.ts';
 import { formatError, formatErrorJson } from './output/error-text.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 
 /** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
-  const { shouldUseColor } = await import('./output/color.ts');
   const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/annotations.ts');
   const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();
   const commandPath = tree.commandPath();

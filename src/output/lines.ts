@@ -45,8 +45,13 @@ export async function createEventFormatter(
     const { stringifyYaml } = await import('./yaml.ts');
     return ({ json }) => `---\n${stringifyYaml(json)}`;
   }
-  const { layOutText } = await import('./report.ts');
+  const { wrapText, WORD } = await import('./wrap.ts');
   const paint = await createPaint(color && format === 'table');
-  const width = () => (out.isTTY && format === 'table' ? out.columns : Number.POSITIVE_INFINITY);
-  return ({ cells, text }) => (format === 'tsv' && cells ? tsvLine(cells) : layOutText(text, width(), paint));
+  return ({ cells, text: parts }) => {
+    if (format === 'tsv' && cells) return tsvLine(cells);
+    const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');
+    if (text === '') return '';
+    const width = out.isTTY && format === 'table' ? out.columns : Number.POSITIVE_INFINITY;
+    return `${wrapText(text.replace(/\n$/, ''), width, '  ', WORD).replaceAll(/^ +$/gm, '')}\n`;
+  };
 }

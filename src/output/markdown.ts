@@ -1,7 +1,7 @@
 import type { ChalkInstance } from 'chalk';
 import { Lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
-import { wrapWords } from './wrap.ts';
+import { WORD, wrapText } from './wrap.ts';
 
 export interface MarkdownOptions {
   /** Styles the elements; of level 0, it leaves them plain. */
@@ -28,7 +28,7 @@ function inlineText(tokens: readonly Token[], chalk: ChalkInstance): string {
 }
 
 function paragraph(text: string, width: number): string {
-  return wrapWords(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH));
+  return wrapText(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH), '', WORD);
 }
 
 function list({ items, ordered }: Tokens.List, options: MarkdownOptions): string {

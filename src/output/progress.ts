@@ -30,7 +30,8 @@ interface ProgressOptions {
 interface Activity {
   readonly ended: AbortController;
   text: string;
-  countdown?: { readonly until: number; readonly format: (left: string) => string } | undefined;
+  /** What is shown next to the text. */
+  note: () => string;
   spinner?: Ora;
 }
 
@@ -51,53 +52,52 @@ function formatLeft(ms: number): string {
  * Creates a spinner that appears after one second. Loads the spinner library only then.
  * @param stream the terminal
  */
-export function createProgress(stream: NodeJS.WritableStream, options: ProgressOptions): Progress {
-  const { enabled, clock, redact } = options;
+export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, redact }: ProgressOptions): Progress {
   if (!enabled) return SILENT;
-
   let current: Activity | undefined;
   let pauses = 0;
-
   const clean = (text: string) => sanitizeLine(redact(text));
 
-  const noteOf = ({ countdown }: Activity): string => {
-    const left = countdown ? countdown.until - clock.monotonic() : 0;
-    return countdown && left > 0 ? clean(`(${countdown.format(formatLeft(left))})`) : '';
-  };
-
-  const show = (change: Partial<Pick<Activity, 'text' | 'countdown'>>): void => {
-    if (!current) return;
-    Object.assign(current, change);
-    if (current.spinner) current.spinner.text = clean(current.text);
-  };
-
-  const appear = async (started: Activity): Promise<void> => {
-    await clock.sleep(SECOND_MS, started.ended.signal);
+  const appear = async (activity: Activity): Promise<void> => {
+    const { signal } = activity.ended;
+    await clock.sleep(SECOND_MS, signal);
     const { default: ora } = await import('ora');
-    if (started.ended.signal.aborted) return;
+    if (signal.aborted) return;
     // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
     const safe = { hideCursor: false, discardStdin: false };
-    const texts = { text: clean(started.text), suffixText: () => noteOf(started) };
-    started.spinner = ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
-    if (pauses === 0) started.spinner.start();
+    const texts = { text: clean(activity.text), suffixText: () => clean(activity.note()) };
+    activity.spinner = ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
+    if (pauses === 0) activity.spinner.start();
+  };
+
+  const update = (text: string): void => {
+    if (!current) return;
+    current.text = text;
+    if (current.spinner) current.spinner.text = clean(text);
   };
 
   const countdown: Progress['countdown'] = (ms, format) => {
-    if (ms > SECOND_MS) show({ countdown: { until: clock.monotonic() + ms, format } });
+    if (!current || ms <= SECOND_MS) return;
+    const end = clock.monotonic() + ms;
+    current.note = () => {
+      const left = end - clock.monotonic();
+      return left > 0 ? `(${format(formatLeft(left))})` : '';
+    };
   };
 
   return {
-    start(text, limitMs) {
+    start(text, limitMs = 0) {
       if (current) {
-        show({ text, countdown: undefined });
+        current.note = () => '';
+        update(text);
       } else {
-        current = { ended: new AbortController(), text };
+        current = { ended: new AbortController(), text, note: () => '' };
         // It was stopped, or the library failed to load: continue without a spinner.
         appear(current).catch(() => undefined);
       }
-      if (limitMs !== undefined) countdown(limitMs, (left) => `${left} left`);
+      countdown(limitMs, (left) => `${left} left`);
     },
-    update: (text) => show({ text }),
+    update,
     countdown,
     stop() {
       current?.ended.abort();

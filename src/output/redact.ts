@@ -15,20 +15,15 @@ function escapeForRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** Hexadecimal digits in either case. */
-function hex(value: number, width: number): string {
-  const digits = value.toString(16).padStart(width, '0');
-  return digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-}
-
-/** Matches a character as it is, and as JSON and URLs escape it. Nobody escapes letters and digits. */
+/** Matches a character as it is, and as JSON, URLs, and shells escape it. Nobody escapes letters and digits. */
 function characterSource(character: string): string {
   if (/^[\dA-Za-z]$/.test(character)) return character;
-  const units = Array.from({ length: character.length }, (_, at) => `\\\\u${hex(character.charCodeAt(at), 4)}`);
-  const bytes = Array.from(Buffer.from(character), (byte) => `%${hex(byte, 2)}`);
-  const inJson = [JSON.stringify(character).slice(1, -1), ...(character === '/' ? ['\\/'] : [])];
-  const literal = [...new Set([character, ...inJson])].map(escapeForRegExp);
-  return `(?:${[...literal, units.join(''), bytes.join('')].join('|')})`;
+  const hex = (value: number, width: number) => value.toString(16).padStart(width, '0');
+  const units = Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at), 4)}`);
+  const encoded = [units.join(''), Array.from(Buffer.from(character), (byte) => `%${hex(byte, 2)}`).join('')];
+  const upper = encoded.map((each) => each.replace(/[a-f]/g, (digit) => digit.toUpperCase()));
+  const inJson = JSON.stringify(character).slice(1, -1);
+  return `(?:${[character, inJson, `\\${character}`, ...encoded, ...upper].map(escapeForRegExp).join('|')})`;
 }
 
 /**

@@ -1,18 +1,12 @@
 import stringWidth from 'string-width';
-import { createPaint, type Paint } from './color.ts';
-import type { ReportLine, TonedText } from './command-result.ts';
+import { createPaint } from './color.ts';
+import type { ReportLine } from './command-result.ts';
 import { cellText } from './sanitize.ts';
 import type { LayoutOptions } from './table.ts';
-import { wrapLine, wrapWords } from './wrap.ts';
+import { wrapLine } from './wrap.ts';
 
 /** The minimum width of text, however deep it is indented. */
 const MIN_TEXT_WIDTH = 20;
-
-/** Paints the parts of a text, and wraps its lines between words with a hanging indent. @returns complete lines */
-export function layOutText(parts: TonedText, width: number, paint: Paint): string {
-  const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');
-  return text === '' ? '' : `${wrapWords(text.replace(/\n$/, ''), width, '  ').replaceAll(/^ +$/gm, '')}\n`;
-}
 
 /**
  * Formats a report. Its lines wrap between words with a hanging indent; nothing is shortened.

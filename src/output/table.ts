@@ -2,7 +2,6 @@ import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import { createPaint, type Paint } from './color.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Style } from './command-result.ts';
-import { withRelativeTimes } from './relative-time.ts';
 import { cellText } from './sanitize.ts';
 import { shorten, wrapLine } from './wrap.ts';
 
@@ -21,8 +20,8 @@ export interface LayoutOptions {
 /** The clean texts of a row, one for each column of the list. */
 type TextRow = readonly { readonly text: string; readonly style: Style | undefined }[];
 
-/** A column that is shown, its position among all columns, and its width. */
 interface ShownColumn extends ColumnLayout {
+  /** Among all columns of the list. */
   readonly index: number;
   readonly width: number;
 }
@@ -35,8 +34,8 @@ const MIN_SHORTENED = 20;
 /** Narrower records would wrap almost every word. */
 const MIN_RECORD_WIDTH = 20;
 
-/** The number of rows to draw at a time: the time that cli-table3 takes grows with the square. */
-const CHUNK_SIZE = 100;
+/** The time that cli-table3 takes grows with the square of the rows. */
+const ROWS_AT_A_TIME = 100;
 
 const EDGES = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
 const LINES = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
@@ -44,6 +43,26 @@ const FRAMELESS: Table.TableConstructorOptions = {
   chars: { ...Object.fromEntries([...EDGES, ...LINES].map((name) => [name, ''])), middle: GAP },
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
+
+const UNITS = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1000, name: 's' },
+] as const;
+
+const ISO_TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})/g;
+
+/** Replaces each time in a text with its distance from now: `in 3 h`, `2 d ago`. */
+function withRelativeTimes(text: string, now: number): string {
+  return text.replace(ISO_TIME, (iso) => {
+    const distance = Date.parse(iso) - now;
+    const unit = UNITS.find(({ ms }) => Math.abs(distance) >= ms);
+    if (!unit) return Number.isNaN(distance) ? iso : 'now';
+    const length = `${Math.floor(Math.abs(distance) / unit.ms)} ${unit.name}`;
+    return distance > 0 ? `in ${length}` : `${length} ago`;
+  });
+}
 
 function toTextRow(cells: readonly ResultCell[], columns: readonly ColumnLayout[], options: LayoutOptions): TextRow {
   const { redact, now } = options;
@@ -68,29 +87,17 @@ function shownColumns(
 }
 
 /**
- * Fits the columns of a table into a width: narrows those that may be shortened, the widest first, then leaves out
+ * Fits the columns of a table into a width: narrows those that may be shortened to a common maximum, else leaves out
  * optional ones, from the last.
  * @returns undefined if they are too wide all the same
  */
 function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
-  const fitted = columns.map((column) => ({ ...column }));
-  const natural = columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
-  for (let excess = natural - width; excess > 0; excess -= 1) {
-    const shortened = fitted.filter((column) => column.fit && column.width > MIN_SHORTENED);
-    const [widest] = shortened.toSorted((a, b) => b.width - a.width);
-    if (!widest) {
-      const last = columns.findLast(({ isOptional }) => isOptional);
-      return (
-        last &&
-        fitColumns(
-          columns.filter((column) => column !== last),
-          width,
-        )
-      );
-    }
-    widest.width -= 1;
+  for (let max = Math.max(width, MIN_SHORTENED); max >= MIN_SHORTENED; max -= 1) {
+    const fitted = columns.map((each) => (each.fit ? { ...each, width: Math.min(each.width, max) } : each));
+    if (fitted.reduce((sum, each) => sum + each.width + GAP.length, -GAP.length) <= width) return fitted;
   }
-  return fitted;
+  const last = columns.findLastIndex(({ isOptional }) => isOptional);
+  return last < 0 ? undefined : fitColumns(columns.toSpliced(last, 1), width);
 }
 
 /** Lays out an item as lines of `LABEL: value`: values are aligned, wrap between words, and are left out if empty. */
@@ -117,10 +124,10 @@ function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], pa
   const drawRow = (row: TextRow) =>
     columns.map((column) => draw(column, row[column.index]?.text ?? '', row[column.index]?.style));
   const lines: string[] = [];
-  for (let from = 0; from < rows.length; from += CHUNK_SIZE) {
+  for (let from = 0; from < rows.length; from += ROWS_AT_A_TIME) {
     const table = new Table(FRAMELESS);
     if (from === 0) table.push(heading);
-    table.push(...rows.slice(from, from + CHUNK_SIZE).map(drawRow));
+    table.push(...rows.slice(from, from + ROWS_AT_A_TIME).map(drawRow));
     lines.push(...table.toString().split('\n'));
   }
   return lines.map((line) => line.trimEnd());

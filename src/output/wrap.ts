@@ -22,12 +22,13 @@ export function shorten(text: string, width: number, side: 'start' | 'end'): str
 }
 
 /**
- * Never split, so that people can copy it: an excerpt (a source line, or the carets below it), text in backticks, a
- * command at the end of a line, or a word such as a URL.
+ * What is never split, so that people can copy it: an excerpt (a source line, or the carets below it), text in
+ * backticks, a command at the end of a line, or a word such as a URL.
  */
 const UNBREAKABLE = /^ *\d* +\| .*$|`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
 
-const WORD = /\S+/g;
+/** The unit of outside text, in which a command is only words. */
+export const WORD = /\S+/g;
 
 /**
  * Wraps one line of sanitized or painted text. Never splits what `unit` matches, even if it is wider than a line.
@@ -52,22 +53,8 @@ export function wrapLine(text: string, width: number, indent = '', unit = UNBREA
   return [...lines, line];
 }
 
-function wrapLines(text: string, width: number, hanging: string, unit: RegExp): string {
-  const indentOf = (line: string): string => /^ */.exec(line)?.[0] ?? '';
-  const wrap = (line: string) => wrapLine(line, width, indentOf(line) + hanging, unit);
+/** Wraps each line as `wrapLine` does. @param hanging the extra indentation of continued lines */
+export function wrapText(text: string, width: number, hanging = '', unit = UNBREAKABLE): string {
+  const wrap = (line: string) => wrapLine(line, width, `${/^ */.exec(line)?.[0]}${hanging}`, unit);
   return text.split('\n').flatMap(wrap).join('\n');
-}
-
-/** Wraps each line of outside text, in which a command is only words. @param hanging as in `wrapText` */
-export function wrapWords(text: string, width: number, hanging = ''): string {
-  return wrapLines(text, width, hanging, WORD);
-}
-
-/**
- * Wraps each line of a message of ours.
- * @param width the maximum width of a line in columns, or Infinity
- * @param hanging the extra indentation of continued lines
- */
-export function wrapText(text: string, width: number, hanging = ''): string {
-  return wrapLines(text, width, hanging, UNBREAKABLE);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { wrapText, wrapWords } from '../../../src/output/wrap.ts';
+import { WORD, wrapText } from '../../../src/output/wrap.ts';
 
 describe('wrapText', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('wrapText', () => {
   });
 
   it('keeps no command of outside text on one line', () => {
-    expect(wrapWords('git is one tool', 10, '  ')).toBe('git is one\n  tool');
+    expect(wrapText('git is one tool', 10, '  ', WORD)).toBe('git is one\n  tool');
   });
 
   it('property: loses no word, and only single words exceed the width', () => {

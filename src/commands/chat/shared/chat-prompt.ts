@@ -2,7 +2,7 @@ import type { ChatPrompt } from '../../../chat/open.ts';
 import type { Context } from '../../../cli/context.ts';
 import { PromptLine } from '../../../cli/prompt-line.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
-import { wrapText, wrapWords } from '../../../output/wrap.ts';
+import { WORD, wrapText } from '../../../output/wrap.ts';
 import { formatNotice, readableText } from './messages.ts';
 
 const LABEL = '› ';
@@ -20,7 +20,9 @@ export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
       if (notice !== undefined) say(notice);
       if (event.kind !== 'message') return;
       const text = readableText(event.message).replaceAll('\n', `\n${INDENT}`);
-      line.printAbove(wrapWords(`${sanitizeLine(event.message.role)}: ${text}`, context.io.stderr.columns, INDENT));
+      line.printAbove(
+        wrapText(`${sanitizeLine(event.message.role)}: ${text}`, context.io.stderr.columns, INDENT, WORD),
+      );
     },
     close: () => line.close(),
   };
