@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
-import { Problem } from './input.ts';
-import type { Token } from './resources.ts';
-import { SCOPES, type Scope, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
+import { oneOf, Problem } from './input.ts';
+import { OPERATIONS, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 import { type Store, settingsOf } from './store.ts';
 
 /*
@@ -16,10 +15,13 @@ import { type Store, settingsOf } from './store.ts';
  *   4. 429  the token's rate limit                            (spec §7)
  *   5. 404  the path and the method
  *   6. 403  missing_scope: the token's scopes                 (spec §5.3)
- *   7. 415, 413, 400, 422  the body or the query
+ *   7. 415, 400, 422  the body or the query
  *
  * Faults come after 4, so that only authenticated requests use up their rules.
  */
+
+/** Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are this service's own. */
+const SCOPES = [...new Set(OPERATIONS.map(({ scope }) => scope))];
 
 /** Below this balance no partner request is processed (spec §8). */
 const MINIMUM_BALANCE_USD = 1;
@@ -47,12 +49,17 @@ function isAddressRange(entry: string): boolean {
 
 /** The body that issues a token: by default with every scope, for every address. */
 export const newTokenSchema = v.strictObject({
-  scopes: v.optional(v.array(v.picklist(SCOPES, `must be one of ${SCOPES.join(', ')}`)), [...SCOPES]),
+  scopes: v.optional(v.array(oneOf(...SCOPES)), SCOPES),
   allowed_ip_cidrs: v.optional(
     v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
     [],
   ),
 });
+
+/** A partner token, and what it may be used for. */
+export interface Token extends v.InferOutput<typeof newTokenSchema> {
+  readonly token: string;
+}
 
 /** Issues a partner token. */
 export function issueToken(store: Store, access: v.InferOutput<typeof newTokenSchema>): Token {
@@ -61,13 +68,12 @@ export function issueToken(store: Store, access: v.InferOutput<typeof newTokenSc
   return token;
 }
 
-/** The secret of an `Authorization: Bearer <secret>` header. */
-function parseBearer(header: string | undefined): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+function bearerOf(c: ServiceContext): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '')?.[1];
 }
 
-function authenticate({ store }: Service, header: string | undefined): Token {
-  const token = store.tokens.get(parseBearer(header));
+function authenticate({ store }: Service, c: ServiceContext): Token {
+  const token = store.tokens.get(bearerOf(c));
   if (token) return token;
   throw new Problem(401, 'invalid_token', 'Send a partner token as Authorization: Bearer <token>.');
 }
@@ -102,7 +108,7 @@ function checkRate({ store, clock, rates }: Service, c: ServiceContext, { token 
 /** Rejects a request unless its token, address, balance, and rate allow it. */
 export function requireToken(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const token = authenticate(service, c.req.header('authorization'));
+    const token = authenticate(service, c);
     c.set('token', token);
     // Only the socket's address counts: any caller can send a forwarding header.
     checkAddress(token, c.env.incoming.socket.remoteAddress ?? '');
@@ -113,7 +119,7 @@ export function requireToken(service: Service): MiddlewareHandler<ServiceEnv> {
 }
 
 /** Rejects a request unless its token has the scope. */
-export function requireScope(scope: Scope): MiddlewareHandler<ServiceEnv> {
+export function requireScope(scope: string): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     if (c.get('token').scopes.includes(scope)) return next();
     throw new Problem(403, 'missing_scope', `The token lacks the scope ${scope}.`);
@@ -123,7 +129,7 @@ export function requireScope(scope: Scope): MiddlewareHandler<ServiceEnv> {
 /** Rejects a request without the admin key. */
 export function requireAdminKey({ adminKey }: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    if (parseBearer(c.req.header('authorization')) === adminKey) return next();
+    if (bearerOf(c) === adminKey) return next();
     throw new Problem(401, 'invalid_key', "Send the sandbox's admin key as Authorization: Bearer <key>.");
   };
 }

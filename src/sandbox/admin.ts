@@ -1,14 +1,13 @@
 import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { issueToken, newTokenSchema } from './access.ts';
-import { addMessages, createMessage } from './chat.ts';
+import { addMessages, createMessage, roleSchema } from './chat.ts';
 import { createInjector, faultPlanSchema } from './faults.ts';
-import { found, messageTextSchema, nonBlank, Problem, readBody } from './input.ts';
-import { roleSchema, settingsSchema } from './resources.ts';
+import { found, integer, messageText, nonBlank, Problem, readBody } from './input.ts';
 import { scriptSchema } from './script.ts';
-import { type Service, type ServiceApp, timestamp } from './service.ts';
+import type { Service, ServiceApp } from './service.ts';
 import { ensureSpace } from './spaces.ts';
-import { settingsOf } from './store.ts';
+import { settingsOf, settingsSchema } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
 import { deliverMessage, deliverTo, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
 
@@ -20,7 +19,7 @@ function isDuration(text: string): text is StringValue {
 }
 
 const spacesSchema = v.strictObject({
-  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000)),
+  count: integer(1, 100_000),
   prefix: v.optional(nonBlank, 'space'),
 });
 
@@ -29,8 +28,8 @@ const messagesSchema = v.strictObject({
   session_id: nonBlank,
   role: roleSchema,
   /** `{n}` stands for the message's number. */
-  text: messageTextSchema,
-  count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200_000)), 1),
+  text: messageText,
+  count: v.optional(integer(1, 200_000), 1),
 });
 
 const clockSchema = v.strictObject({
@@ -49,7 +48,7 @@ const clockSchema = v.strictObject({
 const deliverySchema = v.strictObject({
   source_id: v.optional(v.string()),
   session_id: v.optional(nonBlank, 'webhook-test'),
-  text: v.optional(messageTextSchema, 'This is a test of the webhook.'),
+  text: v.optional(messageText, 'This is a test of the webhook.'),
   url: v.optional(webhookSchema.entries.url),
   secret: webhookSchema.entries.secret,
 });
@@ -57,7 +56,7 @@ const deliverySchema = v.strictObject({
 /** What changes how the service behaves, its clock, which never goes back, and the log of requests. */
 function addControlRoutes(app: ServiceApp, service: Service): void {
   const { store, rates, clock } = service;
-  const clockState = () => ({ now: timestamp(service), frozen: clock.isFrozen });
+  const clockState = () => ({ now: clock.timestamp(), frozen: clock.isFrozen });
   app.post('/tokens', async (c) => c.json(issueToken(store, await readBody(c, newTokenSchema)), 201));
   app.get('/settings', (c) => c.json(settingsOf(store)));
   app.patch('/settings', async (c) => {
@@ -117,14 +116,6 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
     return c.body(null, 204);
   });
   app.get('/uploads', (c) => c.json({ uploads: store.uploads.all().map(toPublicUpload) }));
-  app.get('/uploads/:id/content', async (c) => {
-    const id = c.req.param('id');
-    const { bytes } = found(store.uploads.get(id), 'upload', id);
-    const file = await store.files.open(id);
-    // Not the uploaded content type: a browser must not execute uploads.
-    const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(bytes) };
-    return c.body(ReadableStream.from(file.createReadStream()), 200, headers);
-  });
   app.post('/webhooks', async (c) => {
     return c.json(setWebhook(service, await readBody(c, webhookSchema)), 201);
   });
@@ -138,13 +129,13 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
 
 /** Delivers one message now: one that it adds to a session of the source, or a made-up one. */
 function trigger(service: Service, { source_id, session_id, text, url, secret }: v.InferOutput<typeof deliverySchema>) {
-  const { store, clock } = service;
+  const { store } = service;
   if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
   const receiver = url === undefined ? store.webhook.get() : { url, secret: secret ?? null };
   if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
   const place = { source_id: source_id ?? 'src_test', session_id, role: 'assistant' } as const;
   const [added] = source_id === undefined ? [] : addMessages(service, place, [text]);
-  const message = added ?? createMessage(undefined, clock.now(), { ...place, text });
+  const message = added ?? createMessage(service, undefined, { ...place, text });
   return { deliveries: [deliverTo(service, receiver, message)].map(toPublicDelivery) };
 }
 

@@ -2,13 +2,11 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { LinearRouter } from 'hono/router/linear-router';
 import { requireAdminKey, requireScope, requireToken } from './access.ts';
 import { addAdminRoutes } from './admin.ts';
-import { injectFaults, isAlreadySent } from './inject-fault.ts';
-import { Problem, quote } from './input.ts';
+import { injectFaults, sentStatus } from './inject-fault.ts';
+import { LOOPBACK_NAMES, Problem } from './input.ts';
 import { addDocumentRoutes } from './openapi.ts';
-import { OPERATIONS } from './operations.ts';
-import { createId, type LoggedRequest, type Service, type ServiceApp, type ServiceEnv, timestamp } from './service.ts';
-
-const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
+import { type LoggedRequest, OPERATIONS, type Service, type ServiceApp, type ServiceEnv } from './service.ts';
+import { createId } from './store.ts';
 
 const MAX_LOGGED_REQUESTS = 10_000;
 
@@ -30,14 +28,14 @@ function setHeaders({ clock }: Service): MiddlewareHandler<ServiceEnv> {
 const requireLoopbackHost: MiddlewareHandler<ServiceEnv> = async (c, next) => {
   const { hostname } = new URL(c.req.url);
   if (LOOPBACK_NAMES.includes(hostname)) return next();
-  const message = `The Host of the request is ${quote(hostname)}. The sandbox accepts only ${LOOPBACK_NAMES.join(', ')}.`;
+  const message = `The Host of the request is ${hostname}. The sandbox accepts only ${LOOPBACK_NAMES.join(', ')}.`;
   throw new Problem(421, 'misdirected_request', message);
 };
 
-function logRequest(service: Service): MiddlewareHandler<ServiceEnv> {
+function logRequest({ clock, requests }: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const entry: LoggedRequest = {
-      at: timestamp(service),
+      at: clock.timestamp(),
       request_id: c.get('requestId'),
       method: c.req.method,
       path: c.req.path,
@@ -47,9 +45,9 @@ function logRequest(service: Service): MiddlewareHandler<ServiceEnv> {
       body: null,
     };
     c.set('entry', entry);
-    if (service.requests.push(entry) > MAX_LOGGED_REQUESTS) service.requests.shift();
+    if (requests.push(entry) > MAX_LOGGED_REQUESTS) requests.shift();
     await next();
-    if (!isAlreadySent(c.res)) entry.status = c.res.status;
+    entry.status = sentStatus(c);
   };
 }
 
@@ -78,8 +76,7 @@ export function createApp(service: Service): ServiceApp {
   });
   app.onError((error, c) => {
     const failure = (): Problem => new Problem(500, 'internal_error', `The sandbox failed: ${error.stack}`);
-    const problem = error instanceof Problem ? error : failure();
-    const { status, code, message, fields } = problem;
+    const { status, code, message, fields } = error instanceof Problem ? error : failure();
     return c.json({ error: { code, message, request_id: c.get('requestId'), ...(fields && { fields }) } }, status);
   });
   return app;

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { checkInput, found, invalidInput, messageTextSchema, nonBlank, readBody } from './input.ts';
-import { pageSizeOf, visibleRows } from './pages.ts';
-import { type ChatSource, type Message, messageSchema, receiptSchema } from './resources.ts';
+import { check, found, invalidInput, isoTime, messageText, nonBlank, oneOf, readBody } from './input.ts';
+import { pageSchema, pageSize, visibleRows } from './pages.ts';
 import { planReplies } from './script.ts';
-import { createId, type Operation, type Service, type ServiceContext } from './service.ts';
-import type { PlannedReply } from './store.ts';
+import type { Operation, Service, ServiceContext } from './service.ts';
+import type { ChatSource } from './spaces.ts';
+import { createId, settingsOf } from './store.ts';
 import { deliverMessage } from './webhooks.ts';
 
 /*
@@ -13,22 +13,43 @@ import { deliverMessage } from './webhooks.ts';
  * twice.
  */
 
+export const roleSchema = oneOf('user', 'assistant');
+
+const messageSchema = v.object({
+  message_id: v.string(),
+  source_id: v.string(),
+  session_id: v.string(),
+  role: roleSchema,
+  text: v.string(),
+  /** Null for a message that no caller sent. */
+  external_message_id: v.nullable(v.string()),
+  created_at: isoTime,
+});
+
+export type Message = v.InferOutput<typeof messageSchema>;
+
+/** A message that an agent has planned. */
+export interface PlannedReply extends Pick<Message, 'message_id' | 'source_id' | 'session_id' | 'text'> {
+  /** Milliseconds since the epoch. */
+  readonly due_at: number;
+}
+
 /** The body of spec §4.3. The spec leaves open what is required: here `response_mode` is optional. */
 const messageBody = v.strictObject({
   source_id: v.string(),
   session_id: nonBlank,
-  text: messageTextSchema,
+  text: messageText,
   external_message_id: nonBlank,
-  response_mode: v.optional(v.literal('accepted', 'must be accepted'), 'accepted'),
+  response_mode: v.optional(oneOf('accepted')),
 });
 
 /** Creates a message. Timestamps in a session are unique and ascending. @param newest of the session */
 export function createMessage(
+  { clock }: Service,
   newest: Message | undefined,
-  now: number,
   fields: Pick<Message, 'source_id' | 'session_id' | 'role' | 'text'> & Partial<Message>,
 ): Message {
-  const time = newest ? Math.max(now, Date.parse(newest.created_at) + 1) : now;
+  const time = newest ? Math.max(clock.now(), Date.parse(newest.created_at) + 1) : clock.now();
   const created_at = new Date(time).toISOString();
   return { message_id: createId('msg'), external_message_id: null, created_at, ...fields };
 }
@@ -36,58 +57,54 @@ export function createMessage(
 /** Registers a message for an agent (spec §4.3), or finds the one with the same external id in the session. */
 export function registerMessage(
   service: Service,
-  source: ChatSource,
-  fields: Pick<v.InferOutput<typeof messageBody>, 'session_id' | 'text' | 'external_message_id'>,
+  { source_id, reply_capable }: ChatSource,
+  { session_id, text, external_message_id }: Omit<v.InferOutput<typeof messageBody>, 'source_id'>,
 ): { message: Message; created: boolean } {
-  const { store, clock } = service;
-  const { source_id } = source;
-  const { session_id, text, external_message_id } = fields;
-  const messages = store.messages.in(source_id, session_id);
-  const existing = messages.find((each) => each.external_message_id === external_message_id);
+  const { messages } = service.store;
+  const earlier = messages.in(source_id, session_id);
+  const existing = earlier.find((each) => each.external_message_id === external_message_id);
   if (existing) return { message: existing, created: false };
   const own = { source_id, session_id, role: 'user', text, external_message_id } as const;
-  const message = createMessage(messages.at(-1), clock.now(), own);
-  store.messages.put(message);
-  if (source.reply_capable) planRepliesTo(service, message);
+  const message = createMessage(service, earlier.at(-1), own);
+  messages.put(message);
+  if (reply_capable) planRepliesTo(service, message);
   return { message, created: true };
 }
 
 function planRepliesTo(service: Service, { source_id, session_id, text }: Message): void {
   const { store, clock } = service;
   for (const { text: reply, after_ms } of planReplies(store.script.get()?.rules ?? [], text)) {
-    const own = { message_id: createId('msg'), source_id, session_id, role: 'assistant', text: reply } as const;
-    const planned: PlannedReply = { ...own, due_at: clock.now() + after_ms };
+    const due_at = clock.now() + after_ms;
+    const planned = { message_id: createId('msg'), source_id, session_id, text: reply, due_at };
     store.replies.put(planned);
     scheduleReply(service, planned);
   }
 }
 
 /** Sends a planned reply when it is time. */
-export function scheduleReply(service: Service, reply: PlannedReply): void {
-  service.clock.schedule(reply.due_at, () => sendReply(service, reply));
-}
-
-function sendReply(service: Service, { due_at: _, ...reply }: PlannedReply): void {
+export function scheduleReply(service: Service, { due_at, ...reply }: PlannedReply): void {
   const { store, clock } = service;
-  const newest = store.messages.in(reply.source_id, reply.session_id).at(-1);
-  const message = createMessage(newest, clock.now(), reply);
-  store.replies.remove(reply.message_id);
-  store.messages.put(message);
-  deliverMessage(service, message);
+  clock.schedule(due_at, () => {
+    const newest = store.messages.in(reply.source_id, reply.session_id).at(-1);
+    const message = createMessage(service, newest, { ...reply, role: 'assistant' });
+    store.replies.remove(reply.message_id);
+    store.messages.put(message);
+    deliverMessage(service, message);
+  });
 }
 
-/** Adds messages to a session without a reaction of the agent. They get increasing times up to the present. */
+/** Adds messages to a session without a reaction of the agent. */
 export function addMessages(
-  { store, clock }: Service,
+  service: Service,
   place: Pick<Message, 'source_id' | 'session_id' | 'role'>,
   texts: readonly string[],
 ): Message[] {
-  const start = clock.now() - texts.length;
-  let newest = store.messages.in(place.source_id, place.session_id).at(-1);
-  return texts.map((text, index) => {
-    const message = createMessage(newest, start + index + 1, { ...place, text });
+  const { messages } = service.store;
+  let newest = messages.in(place.source_id, place.session_id).at(-1);
+  return texts.map((text) => {
+    const message = createMessage(service, newest, { ...place, text });
     newest = message;
-    store.messages.put(message);
+    messages.put(message);
     return message;
   });
 }
@@ -96,6 +113,7 @@ const historyQuery = v.object({
   source_id: v.string(),
   session_id: nonBlank,
   after_message_id: v.optional(v.string()),
+  page_size: pageSize,
 });
 
 /** The index after the cursor. @throws Problem 422 when the cursor is not a message of the session */
@@ -113,8 +131,8 @@ function startAfter(messages: readonly Message[], cursor: string | undefined): n
  */
 function historyPage(service: Service, c: ServiceContext) {
   const { store, origin } = service;
-  const { source_id, session_id, after_message_id } = checkInput(historyQuery, c.req.query());
-  const size = pageSizeOf(service, c);
+  const query = check(historyQuery, c.req.query());
+  const { source_id, session_id, after_message_id, page_size: size = settingsOf(store).page_size } = query;
   found(store.sources.get(source_id), 'source', source_id);
   const all = store.messages.in(source_id, session_id);
   const start = startAfter(all, after_message_id);
@@ -128,13 +146,12 @@ function historyPage(service: Service, c: ServiceContext) {
 /** API chat: sending a message, and reading the history (spec §4.3 and §4.4, endpoints 5 and 6). */
 export const CHAT_OPERATIONS: readonly Operation[] = [
   {
-    id: 'sendMessage',
     method: 'POST',
     path: '/integrations/api-chat/message/',
     scope: 'api_chat.runtime',
     summary: 'Registers a message. 201 for a new message, else 200.',
     body: messageBody,
-    returns: receiptSchema,
+    returns: v.object({ message_id: v.string(), created: v.boolean() }),
     handle: async (service, c) => {
       const input = await readBody(c, messageBody);
       const source = found(service.store.sources.get(input.source_id), 'source', input.source_id);
@@ -143,14 +160,12 @@ export const CHAT_OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    id: 'readHistory',
     method: 'GET',
     path: '/integrations/api-chat/history/',
     scope: 'api_chat.runtime',
     summary: 'Reads the messages of a session after a cursor.',
     query: historyQuery,
-    returns: messageSchema,
-    list: 'history',
+    returns: v.omit(pageSchema(messageSchema), ['count']),
     handle: (service, c) => c.json(historyPage(service, c)),
   },
 ];

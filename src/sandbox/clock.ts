@@ -32,6 +32,11 @@ export class Clock {
     return frozen_at ?? this.#machineNow() + offset_ms;
   }
 
+  /** The current time in ISO 8601. */
+  timestamp(): string {
+    return new Date(this.now()).toISOString();
+  }
+
   get isFrozen(): boolean {
     return typeof this.#store.clock.get()?.frozen_at === 'number';
   }
@@ -58,10 +63,10 @@ export class Clock {
       for (;;) {
         // Work may schedule another task on the way.
         await Promise.all(this.#work);
-        const task = this.#closing.aborted ? undefined : this.#take(end);
-        if (!task) break;
+        const task = this.#next();
+        if (!task || task.at > end || this.#closing.aborted) break;
         this.#set(Math.max(this.now(), task.at), true);
-        task.run();
+        this.#run(task);
       }
       this.#set(end, isFrozenAfter);
       this.#setTimer();
@@ -86,16 +91,13 @@ export class Clock {
     return next;
   }
 
-  /** Removes and returns the next task if it is due by then. */
-  #take(until: number): Task | undefined {
-    const next = this.#next();
-    if (!next || next.at > until) return undefined;
-    this.#tasks.delete(next);
-    return next;
+  #run(task: Task): void {
+    this.#tasks.delete(task);
+    task.run();
   }
 
   #runDue(): void {
-    for (let task = this.#take(this.now()); task; task = this.#take(this.now())) task.run();
+    for (let task = this.#next(); task && task.at <= this.now(); task = this.#next()) this.#run(task);
     // After a failed write every response is an error, so this failure does not go unnoticed.
     this.#store.durable().catch(() => undefined);
     this.#setTimer();

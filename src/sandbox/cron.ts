@@ -1,21 +1,29 @@
 import { Cron } from 'croner';
 import * as v from 'valibot';
 import { registerMessage } from './chat.ts';
-import { found, nonBlank, readBody } from './input.ts';
-import { pageOf } from './pages.ts';
-import { type CronJob, cronJobSchema } from './resources.ts';
-import { createId, type Operation, type Service, timestamp } from './service.ts';
+import { found, isoTime, nonBlank, readBody } from './input.ts';
+import { listQuery, pageOf, pageSchema } from './pages.ts';
+import type { Operation, Service } from './service.ts';
 import { ensureChatSource } from './spaces.ts';
+import { createId } from './store.ts';
 
-function createCron({ data, timezone }: CronJob['schedule']): Cron {
+const schedule = v.strictObject({
+  type: v.literal('cron', 'must be cron'),
+  data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
+  timezone: v.string(),
+});
+
+type Schedule = v.InferOutput<typeof schedule>;
+
+function createCron({ data, timezone }: Schedule): Cron {
   const { minute, hour, day_of_week } = data;
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
 
-function isSchedule(schedule: CronJob['schedule']): boolean {
+function isSchedule(given: Schedule): boolean {
   try {
-    createCron(schedule).nextRun();
-    return schedule.timezone !== '';
+    createCron(given).nextRun();
+    return given.timezone !== '';
   } catch {
     return false;
   }
@@ -26,17 +34,19 @@ const jobBody = v.strictObject({
   agent_id: v.string(),
   name: nonBlank,
   instructions: nonBlank,
-  schedule: v.pipe(
-    v.strictObject({
-      type: v.literal('cron', 'must be cron'),
-      data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
-      timezone: v.string(),
-    }),
-    v.check(isSchedule, 'is not a valid schedule in a known timezone'),
-  ),
+  schedule: v.pipe(schedule, v.check(isSchedule, 'is not a valid schedule in a known timezone')),
 });
 
-const listQuery = v.object({ agent_id: v.optional(v.string()) });
+const jobSchema = v.object({
+  cron_job_id: v.string(),
+  ...jobBody.entries,
+  created_at: isoTime,
+  last_run_at: v.nullable(isoTime),
+  /** Null if it never runs. */
+  next_run_at: v.nullable(isoTime),
+});
+
+export type CronJob = v.InferOutput<typeof jobSchema>;
 
 /**
  * Stores a job with its next run, and schedules that. When clocks go forward, a job with one run a day that falls into
@@ -71,34 +81,29 @@ function run(service: Service, job: CronJob): void {
   });
 }
 
-const PATH = '/automation/partner-cron-jobs/';
-
 /** Scheduled jobs (spec §4.5, endpoints 9 and 10). The same body again creates another job. */
 export const CRON_OPERATIONS: readonly Operation[] = [
   {
-    id: 'createCronJob',
     method: 'POST',
-    path: PATH,
+    path: '/automation/partner-cron-jobs/',
     scope: 'cron_jobs.write',
     summary: 'Creates a scheduled job. The same request again creates another one.',
     body: jobBody,
-    returns: cronJobSchema,
+    returns: jobSchema,
     handle: async (service, c) => {
       const input = await readBody(c, jobBody);
       found(service.store.agents.get(input.agent_id), 'agent', input.agent_id);
-      const times = { created_at: timestamp(service), last_run_at: null, next_run_at: null };
+      const times = { created_at: service.clock.timestamp(), last_run_at: null, next_run_at: null };
       return c.json(scheduleJob(service, { cron_job_id: createId('cron'), ...input, ...times }), 201);
     },
   },
   {
-    id: 'listCronJobs',
     method: 'GET',
-    path: PATH,
+    path: '/automation/partner-cron-jobs/',
     scope: 'cron_jobs.read',
     summary: 'Lists the scheduled jobs, or those of one agent.',
-    query: listQuery,
-    returns: cronJobSchema,
-    list: 'counted',
+    query: v.object({ ...listQuery.entries, agent_id: v.optional(v.string()) }),
+    returns: pageSchema(jobSchema),
     handle: (service, c) => {
       const agentId = c.req.query('agent_id');
       const jobs = service.store.cronJobs.all();

@@ -1,40 +1,31 @@
 import * as v from 'valibot';
-import { checkOption } from './input.ts';
-import { OPERATIONS } from './operations.ts';
+import { checkOption, integer } from './input.ts';
+import { OPERATIONS } from './service.ts';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** Ten minutes at most. */
-const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000));
+const milliseconds = integer(0, 600_000);
 
 /** Whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
 const stage = v.optional(v.picklist(['before', 'after']), 'before');
 
-const errorStatus = v.pipe(v.number(), v.integer(), v.minValue(400), v.maxValue(599));
-
-/** A request: its method, and the path of the operation that it is for. */
-interface Route {
-  readonly method: string;
-  readonly path: string;
-}
+const errorStatus = integer(400, 599);
 
 /** What a rule's `on` can be for a request. */
-function namesOf({ method, path }: Route): string[] {
+function namesOf(method: string, path: string): string[] {
   return [method, path, `${method} ${path}`];
 }
 
-const NAMES = new Set(OPERATIONS.flatMap(namesOf));
+function isKnown(on: string): boolean {
+  return OPERATIONS.some(({ method, path }) => namesOf(method, path).includes(on));
+}
 
 function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: Kind, entries: Entries) {
   return v.strictObject({
     kind: v.literal(kind),
     /** Which requests: a method, the path of an operation, or both as in `GET /automation/spaces/`. */
-    on: v.optional(
-      v.pipe(
-        v.string(),
-        v.check((on) => NAMES.has(on), 'must be a method, the path of an operation, or both'),
-      ),
-    ),
+    on: v.optional(v.pipe(v.string(), v.check(isKnown, 'must be a method, the path of an operation, or both'))),
     rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
     times: v.optional(count),
     skip: v.optional(count, 0),
@@ -42,7 +33,7 @@ function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: 
   });
 }
 
-/** What each kind does: see the help topic on faults. */
+/** What each kind does: see the help topic on the sandbox. */
 const faultSchema = v.variant('kind', [
   ruleSchema('status', { stage, status: errorStatus, retry_after: v.optional(v.union([v.number(), v.string()])) }),
   ruleSchema('reset', { stage, at_bytes: v.optional(count) }),
@@ -59,7 +50,7 @@ const faultSchema = v.variant('kind', [
 export const faultPlanSchema = v.strictObject({
   rules: v.array(faultSchema),
   /** Makes a run repeatable; random by default. */
-  seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff))),
+  seed: v.optional(integer(0, 0xffff_ffff)),
 });
 
 /** A fault plan as a caller writes it: fields with defaults are optional. */
@@ -84,28 +75,21 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-/** Chooses the fault of each request. The same plan and the same requests give the same faults. */
-export interface FaultInjector {
-  /** The plan with its seed, so that a run can be repeated. */
-  readonly plan: { readonly rules: readonly Fault[]; readonly seed: number };
-  /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */
-  next(request: Route): Fault | undefined;
-}
-
-/** A plan without a seed gets a random one. */
-export function createInjector(plan: v.InferOutput<typeof faultPlanSchema>): FaultInjector {
-  const seed = plan.seed ?? Math.floor(Math.random() * 0x1_0000_0000);
-  const next = seededRandom(seed);
-  const counted = plan.rules.map((fault) => ({ fault, seen: 0, injected: 0 }));
+/** Chooses the fault of each request. The same plan, with its seed, and the same requests give the same faults. */
+export function createInjector({ rules, seed: given }: v.InferOutput<typeof faultPlanSchema>) {
+  const seed = given ?? Math.floor(Math.random() * 0x1_0000_0000);
+  const random = seededRandom(seed);
+  const counted = rules.map((fault) => ({ fault, seen: 0, injected: 0 }));
   return {
-    plan: { rules: plan.rules, seed },
-    next(request) {
+    plan: { rules, seed },
+    /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */
+    next(method: string, path: string): Fault | undefined {
       for (const rule of counted) {
         const { kind, on, skip, times = Number.POSITIVE_INFINITY, rate } = rule.fault;
-        if (on !== undefined && !namesOf(request).includes(on)) continue;
-        if (kind === 'stale' && request.method !== 'GET') continue;
+        if (on !== undefined && !namesOf(method, path).includes(on)) continue;
+        if (kind === 'stale' && method !== 'GET') continue;
         rule.seen += 1;
-        if (rule.seen <= skip || rule.injected >= times || next() >= rate) continue;
+        if (rule.seen <= skip || rule.injected >= times || random() >= rate) continue;
         rule.injected += 1;
         return rule.fault;
       }

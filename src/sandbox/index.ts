@@ -10,11 +10,10 @@ import { scheduleReply } from './chat.ts';
 import { Clock } from './clock.ts';
 import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
-import { hasErrorCode } from './files.ts';
 import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
 import type { Service } from './service.ts';
-import { createMemoryStore, openStore, type Secrets, type Store } from './store.ts';
+import { createMemoryStore, hasErrorCode, openStore, type Secrets, type Store } from './store.ts';
 import { parseWebhook, scheduleAttempt, setWebhook } from './webhooks.ts';
 
 export interface SandboxOptions {

@@ -11,14 +11,18 @@ const GATEWAY_PAGE = `<!DOCTYPE html>
 <body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
 `;
 
-/** Tells the HTTP adapter that a fault has already written to the socket. */
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Tells the HTTP adapter that a fault has already written to the socket, or ended the connection. */
 function alreadySent(): Response {
   return new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
 }
 
-/** Whether a fault has already written to the socket, so that the adapter does not send this response. */
-export function isAlreadySent(response: Response): boolean {
-  return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
+/** The status that the client gets; null if a fault suppressed the response. */
+export function sentStatus({ env: { outgoing }, res }: ServiceContext): number | null {
+  if (outgoing.headersSent) return outgoing.statusCode;
+  const isSuppressed = [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => res.headers.has(name));
+  return isSuppressed ? null : res.status;
 }
 
 async function waitForDisconnect({ env: { outgoing } }: ServiceContext): Promise<Response> {
@@ -26,24 +30,16 @@ async function waitForDisconnect({ env: { outgoing } }: ServiceContext): Promise
   return alreadySent();
 }
 
-/** Writes a status line and headers directly to the socket, and logs the status. */
-function sendHead(c: ServiceContext, status: number, headers: Record<string, string | number>): void {
-  const entry = c.get('entry');
-  if (entry) entry.status = status;
-  c.env.outgoing.writeHead(status, headers);
+/** Not made by `c`, which would add the headers of the true response. */
+function respond(c: ServiceContext, status: number, body: string, headers: Record<string, string>): Response {
+  return new Response(body, { status, headers: { 'X-Request-Id': c.get('requestId'), ...headers } });
 }
 
-/** The headers of a replacement. They do not come from `c`, which would add those of the true response. */
-function headersOf(c: ServiceContext, type = 'application/json'): Record<string, string> {
-  return { 'X-Request-Id': c.get('requestId'), 'Content-Type': type };
-}
-
-function createErrorResponse(c: ServiceContext, status: number, retryAfter?: number | string): Response {
+function respondWithError(c: ServiceContext, status: number, retryAfter?: number | string): Response {
   const code = status === 402 ? 'organization_balance_too_low' : 'injected_fault';
   const error = { code, message: `An injected fault: status ${status}.`, request_id: c.get('requestId') };
-  const response = Response.json({ error }, { status, headers: headersOf(c) });
-  if (retryAfter !== undefined) response.headers.set('Retry-After', String(retryAfter));
-  return response;
+  const retry = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
+  return respond(c, status, JSON.stringify({ error }), { ...JSON_TYPE, ...retry });
 }
 
 /** Resets the connection, once this many bytes of the body were received, or all of a shorter one. */
@@ -65,7 +61,7 @@ async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response
 async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
   const body = Buffer.from(await response.arrayBuffer());
   const { incoming, outgoing } = c.env;
-  sendHead(c, response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
+  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
   outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
   return waitForDisconnect(c);
 }
@@ -74,71 +70,75 @@ async function cutOff(c: ServiceContext, response: Response): Promise<Response> 
 async function processLate(
   c: ServiceContext,
   { status, ms }: Extract<Fault, { kind: 'late' }>,
-  next: () => Promise<void>,
+  process: () => Promise<Response>,
 ): Promise<Response> {
   const { outgoing } = c.env;
-  const respond = async (): Promise<void> => {
+  const sendError = async (): Promise<void> => {
     if (outgoing.headersSent) return;
-    const response = createErrorResponse(c, status);
-    sendHead(c, status, Object.fromEntries(response.headers));
-    outgoing.end(await response.text());
+    const response = respondWithError(c, status);
+    outgoing.writeHead(status, Object.fromEntries(response.headers)).end(await response.text());
   };
   c.set('onBodyReceived', async () => {
-    await respond();
+    await sendError();
     await sleep(ms, undefined, { ref: false });
   });
-  await next();
+  await process();
   // A handler that reads no body has nothing to wait for.
-  await respond();
+  await sendError();
   return alreadySent();
 }
 
 /** @returns what the client gets in place of the true response; undefined when it gets the true one */
-async function perform(
+async function replace(
   c: ServiceContext,
-  fault: Exclude<Fault, { kind: 'late' | 'stale' }>,
+  fault: Exclude<Fault, { kind: 'stale' | 'late' | 'cut' }>,
 ): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'status':
-      return createErrorResponse(c, fault.status, fault.retry_after);
+      return respondWithError(c, fault.status, fault.retry_after);
     case 'reset':
       return resetConnection(c, fault.at_bytes);
-    case 'cut':
-      return cutOff(c, c.res);
     case 'stall':
       return waitForDisconnect(c);
     case 'delay':
       await sleep(fault.ms, undefined, { ref: false });
       return undefined;
     case 'html':
-      return new Response(GATEWAY_PAGE, { status: fault.status, headers: headersOf(c, 'text/html; charset=utf-8') });
+      return respond(c, fault.status, GATEWAY_PAGE, { 'Content-Type': 'text/html; charset=utf-8' });
     case 'garbage':
-      return new Response('\u0000not json{', { headers: headersOf(c) });
+      return respond(c, 200, '\u0000not json{', JSON_TYPE);
   }
 }
 
-/** Clears `c.res` first: otherwise the replacement inherits the headers of the true response. */
-function replaceResponse(c: ServiceContext, replacement: Response | undefined): void {
-  if (!replacement) return;
-  c.res = undefined;
-  c.res = replacement;
+/** @param process carries the request out, and returns the true response */
+async function perform(c: ServiceContext, fault: Fault, process: () => Promise<Response>): Promise<Response> {
+  switch (fault.kind) {
+    case 'stale':
+      c.set('hiddenMs', fault.ms);
+      return process();
+    case 'late':
+      return processLate(c, fault, process);
+    case 'cut':
+      return cutOff(c, await process());
+  }
+  if (fault.stage === 'before') return (await replace(c, fault)) ?? process();
+  const response = await process();
+  return (await replace(c, fault)) ?? response;
 }
 
 /** Injects the faults of the service's plan into partner requests. */
 export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const fault = service.faults.next({ method: c.req.method, path: routePath(c, -1).replace('/v1', '') });
+    const fault = service.faults.next(c.req.method, routePath(c, -1).replace('/v1', ''));
     if (!fault) return next();
-    const stage = 'stage' in fault ? fault.stage : undefined;
     const entry = c.get('entry');
-    if (entry) entry.fault = stage === undefined ? fault.kind : `${fault.kind}/${stage}`;
-    if (fault.kind === 'stale') {
-      c.set('hiddenMs', fault.ms);
-      return next();
-    }
-    if (fault.kind === 'late') return replaceResponse(c, await processLate(c, fault, next));
-    if (stage === 'before') return (await perform(c, fault)) ?? next();
-    await next();
-    return replaceResponse(c, await perform(c, fault));
+    if (entry) entry.fault = 'stage' in fault ? `${fault.kind}/${fault.stage}` : fault.kind;
+    c.res = await perform(c, fault, async () => {
+      await next();
+      const { res } = c;
+      // Otherwise a replacement inherits its headers.
+      c.res = undefined;
+      return res;
+    });
   };
 }

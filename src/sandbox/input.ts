@@ -3,10 +3,11 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ServiceContext } from './service.ts';
 
-const MAX_QUOTED = 100;
+/** The names of this machine in a URL. */
+export const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 
 /** One wrong field of a body or a query: where it is (`agents[0].name`), and what is wrong with it. */
-export interface FieldProblem {
+interface FieldProblem {
   readonly path: string;
   readonly message: string;
 }
@@ -25,78 +26,60 @@ export class Problem extends Error {
   }
 }
 
-/** Creates a 422 for these fields. */
-export function invalidInput(fields: readonly FieldProblem[]): Problem {
-  const [first] = fields;
-  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
-  const message = `Invalid input: ${first?.path} ${first?.message}${more}.`.replace('  ', ' ');
-  return new Problem(422, 'invalid_input', message, fields);
+function describe(fields: readonly FieldProblem[]): string {
+  return fields.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
 }
 
-/** Quotes a text for a message, shortened to 100 characters. */
-export function quote(value: string): string {
-  const text = JSON.stringify(value);
-  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+/** Creates a 422 for these fields. */
+export function invalidInput(fields: readonly FieldProblem[]): Problem {
+  return new Problem(422, 'invalid_input', `Invalid input: ${describe(fields)}.`, fields);
 }
 
 /** @throws Problem 404 unless there is a row; `kind` names what it would be: `cron_job` */
 export function found<Row>(row: Row | undefined, kind: string, id: string): Row {
   if (row !== undefined) return row;
-  throw new Problem(404, `${kind}_not_found`, `There is no ${kind.replaceAll('_', ' ')} ${quote(id)}.`);
+  throw new Problem(404, `${kind}_not_found`, `There is no ${kind.replaceAll('_', ' ')} ${JSON.stringify(id)}.`);
 }
 
 /** Text with at least one character that is not white space. */
 export const nonBlank = v.pipe(v.string(), v.regex(/\S/, 'must not be empty'));
 
 /** The text of a message: any but the empty one. */
-export const messageTextSchema = v.pipe(v.string(), v.nonEmpty('must not be empty'));
+export const messageText = v.pipe(v.string(), v.nonEmpty('must not be empty'));
 
-/** The library's type names in plain English. */
-const TYPE_NAMES: Readonly<Partial<Record<string, string>>> = {
-  Array: 'a list',
-  Object: 'an object',
-  boolean: 'true or false',
-  number: 'a number',
-  string: 'a string',
-};
+export const isoTime = v.pipe(v.string(), v.isoTimestamp());
 
-function describeIssue(issue: v.BaseIssue<unknown>): string {
-  if (issue.kind === 'schema' && issue.expected === 'never') return 'is not a known field';
-  if (issue.kind === 'schema' && issue.received === 'undefined') return 'is required';
-  // Only the library's own messages begin with "Invalid".
-  if (!issue.message.startsWith('Invalid ')) return issue.message;
-  if (issue.expected === null) return `is not a valid ${issue.type}`;
-  const received = typeof issue.input === 'string' ? quote(issue.input) : TYPE_NAMES[issue.received];
-  return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received ?? issue.received}`;
+/** A whole number within bounds. */
+export function integer(min: number, max: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 }
 
-function pathOf({ path }: v.BaseIssue<unknown>): string {
-  const segments = (path ?? []).map(({ key }) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`));
-  return segments.join('').replace(/^\./, '');
+/** One of these texts. */
+export function oneOf<const Options extends readonly string[]>(...options: Options) {
+  return v.picklist(options, `must be one of ${options.join(', ')}`);
 }
 
-/** Checks a value. @param refuse turns its problems, one for each wrong field, into the error to throw */
-function check<Schema extends v.GenericSchema>(
+function pathOf(issue: v.BaseIssue<unknown>): string {
+  return (v.getDotPath(issue) ?? '').replace(/(^|\.)(\d+)(?=\.|$)/g, '[$2]');
+}
+
+/**
+ * Checks a part of a request, or another value.
+ * @param refuse turns its problems, one for each wrong field, into the error to throw: by default a Problem 422
+ */
+export function check<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
-  refuse: (problems: readonly FieldProblem[]) => Error,
+  refuse: (problems: readonly FieldProblem[]) => Error = invalidInput,
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, value, { abortPipeEarly: true });
   if (result.success) return result.output;
-  throw refuse(result.issues.map((issue) => ({ path: pathOf(issue), message: describeIssue(issue) })));
-}
-
-/** Checks a part of a request. @throws Problem 422 that names every wrong field */
-export function checkInput<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  return check(schema, value, invalidInput);
+  throw refuse(result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message })));
 }
 
 /** Checks an option of the sandbox. @param name what it is @throws Error that names every wrong field */
 export function checkOption<Schema extends v.GenericSchema>(name: string, schema: Schema, value: unknown) {
-  return check(schema, value, (problems) => {
-    const reasons = problems.map(({ path, message }) => `${path} ${message}`.trim());
-    return new Error(`The ${name} is not valid: ${reasons.join('; ')}.`);
-  });
+  return check(schema, value, (problems) => new Error(`The ${name} is not valid: ${describe(problems)}.`));
 }
 
 /**
@@ -114,8 +97,13 @@ export async function readBody<Schema extends v.GenericSchema>(
   const value = await json(incoming).catch((error) => {
     throw new Problem(400, 'malformed_json', `The body is not JSON: ${error}`);
   });
+  await noteBody(c, value);
+  return check(schema, value);
+}
+
+/** Logs the body that a request sent. A fault may wait here. */
+export async function noteBody(c: ServiceContext, body: unknown): Promise<void> {
   await c.get('onBodyReceived')?.();
   const entry = c.get('entry');
-  if (entry) entry.body = value;
-  return checkInput(schema, value);
+  if (entry) entry.body = body;
 }

@@ -1,8 +1,6 @@
-import { toJsonSchema } from '@valibot/to-json-schema';
+import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { OPERATIONS } from './operations.ts';
-import { MAX_PAGE_SIZE } from './resources.ts';
-import type { Operation, ServiceApp } from './service.ts';
+import { OPERATIONS, type Operation, type ServiceApp } from './service.ts';
 
 /** The versioned base, and the alias of the latest version (spec §9). */
 const BASES = ['/v1', '/latest'];
@@ -16,12 +14,16 @@ const problemSchema = v.object({
   }),
 });
 
-function toSchema(schema: v.GenericSchema): object {
-  const { $schema: _, ...converted } = toJsonSchema(schema, {
-    target: 'draft-2020-12',
-    typeMode: 'input',
-    errorMode: 'ignore',
-  });
+const fileForm = {
+  type: 'object',
+  properties: { file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } },
+  required: ['file'],
+  additionalProperties: true,
+};
+
+/** @param typeMode `output` for a query, whose texts are parsed */
+function toSchema(schema: v.GenericSchema, typeMode: ConversionConfig['typeMode'] = 'input'): object {
+  const { $schema: _, ...converted } = toJsonSchema(schema, { target: 'draft-2020-12', typeMode, errorMode: 'ignore' });
   return converted;
 }
 
@@ -29,44 +31,25 @@ function jsonContent(schema: v.GenericSchema): object {
   return { 'application/json': { schema: toSchema(schema) } };
 }
 
-function responseOf({ list, returns }: Operation): v.GenericSchema {
-  if (list === undefined) return returns;
-  const link = v.nullable(v.pipe(v.string(), v.url()));
-  const page = { next: link, results: v.array(returns) };
-  return v.object(list === 'counted' ? { count: v.pipe(v.number(), v.integer()), ...page } : page);
-}
-
-function parametersOf({ path, query, list }: Operation): object[] {
+function parametersOf({ path, query }: Operation): object[] {
   const text = { type: 'string' };
-  const size = { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE };
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text }));
   const inQuery = Object.entries(query?.entries ?? {}).map(([name, schema]) => {
-    return { name, in: 'query', required: schema.type !== 'optional', schema: toSchema(schema) };
+    return { name, in: 'query', required: schema.type !== 'optional', schema: toSchema(schema, 'output') };
   });
-  const paging = [
-    ...(list === undefined ? [] : [{ name: 'page_size', in: 'query', schema: size }]),
-    ...(list === 'counted' ? [{ name: 'cursor', in: 'query', schema: text }] : []),
-  ];
-  return [...inPath, ...inQuery, ...paging];
-}
-
-function bodyOf({ body, takesFile }: Operation): object {
-  const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' };
-  const form = { type: 'object', properties: { file }, required: ['file'], additionalProperties: true };
-  const content = { ...(takesFile && { 'multipart/form-data': { schema: form } }), ...(body && jsonContent(body)) };
-  return body || takesFile ? { requestBody: { required: true, content } } : {};
+  return [...inPath, ...inQuery];
 }
 
 function describeOperation(operation: Operation): object {
-  const { id, method, summary, scope } = operation;
+  const { method, summary, scope, body, returns } = operation;
   const statuses = method === 'GET' ? [200] : [200, 201];
-  const success = { description: summary, content: jsonContent(responseOf(operation)) };
+  const success = { description: summary, content: jsonContent(returns) };
+  const content = body === 'file' ? { 'multipart/form-data': { schema: fileForm } } : body && jsonContent(body);
   return {
-    operationId: id,
     summary,
     description: `Needs the scope \`${scope}\`.`,
     parameters: parametersOf(operation),
-    ...bodyOf(operation),
+    ...(content && { requestBody: { required: true, content } }),
     responses: {
       ...Object.fromEntries(statuses.map((status) => [status, success])),
       default: { $ref: '#/components/responses/Error' },

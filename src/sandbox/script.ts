@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { checkOption } from './input.ts';
+import { checkOption, integer, messageText } from './input.ts';
 
 /** How long an agent takes for a reply unless the script says otherwise, in milliseconds. */
 const DELAY_MS = 50;
@@ -18,9 +18,9 @@ function isPattern(text: string): boolean {
 
 const replySchema = v.strictObject({
   /** `$1` to `$9` stand for the groups of the pattern, `$$` for a dollar sign. */
-  text: v.pipe(v.string(), v.nonEmpty('must not be empty')),
+  text: messageText,
   /** Milliseconds after the previous reply, or after the agent took the message. */
-  delay_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(86_400_000)), DELAY_MS),
+  delay_ms: v.optional(integer(0, 86_400_000), DELAY_MS),
 });
 
 const ruleSchema = v.strictObject({

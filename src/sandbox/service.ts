@@ -1,32 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { LimitFunction } from 'p-limit';
 import type * as v from 'valibot';
+import type { Token } from './access.ts';
+import { CHAT_OPERATIONS } from './chat.ts';
 import type { Clock } from './clock.ts';
-import type { FaultInjector } from './faults.ts';
-import type { Token } from './resources.ts';
+import { CRON_OPERATIONS } from './cron.ts';
+import type { createInjector } from './faults.ts';
+import { SPACE_OPERATIONS } from './spaces.ts';
 import type { Store } from './store.ts';
-
-/**
- * What a token may be allowed to do. Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are
- * this service's own.
- */
-export const SCOPES = [
-  'spaces.read',
-  'spaces.provision',
-  'agents.read',
-  'api_chat.setup',
-  'api_chat.runtime',
-  'documents.read',
-  'documents.write',
-  'file_attachments.read',
-  'file_attachments.write',
-  'cron_jobs.read',
-  'cron_jobs.write',
-] as const;
-
-export type Scope = (typeof SCOPES)[number];
+import { UPLOAD_OPERATIONS } from './uploads.ts';
 
 /** What the functions of one running sandbox share. */
 export interface Service {
@@ -37,7 +20,7 @@ export interface Service {
   /** The requests of each token in its current window. */
   readonly rates: Map<string, { readonly endsAt: number; used: number }>;
   /** Replaced with each new fault plan. */
-  faults: FaultInjector;
+  faults: ReturnType<typeof createInjector>;
   /** Limits the webhooks that are sent at a time. */
   readonly sending: LimitFunction;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
@@ -83,30 +66,23 @@ export type ServiceApp = Hono<ServiceEnv>;
 
 /** An operation of the partner API (spec §4): its route, and what the reference document says about it. */
 export interface Operation {
-  readonly id: string;
   readonly method: 'GET' | 'POST';
   /** Below `/v1`; `:name` is a parameter. */
   readonly path: string;
-  readonly scope: Scope;
+  /** What a token must be allowed to do. */
+  readonly scope: string;
   readonly summary: string;
-  /** What a query may have besides `page_size` and `cursor`. */
   readonly query?: v.ObjectSchema<v.ObjectEntries, undefined>;
-  /** The JSON body. */
-  readonly body?: v.GenericSchema;
-  /** Whether the body is a form with a file. */
-  readonly takesFile?: boolean;
+  /** The JSON body, or a form with a file. */
+  readonly body?: v.GenericSchema | 'file';
   readonly returns: v.GenericSchema;
-  /** Whether the response is a page of a list; the history is a list without `count`. */
-  readonly list?: 'counted' | 'history';
   readonly handle: (service: Service, c: ServiceContext) => Response | Promise<Response>;
 }
 
-/** Creates an identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */
-export function createId(prefix: string): string {
-  return `${prefix}_${randomBytes(10).toString('hex')}`;
-}
-
-/** The service's current time in ISO 8601. */
-export function timestamp({ clock }: Service): string {
-  return new Date(clock.now()).toISOString();
-}
+/** The partner API (spec §4). */
+export const OPERATIONS: readonly Operation[] = [
+  ...SPACE_OPERATIONS,
+  ...CHAT_OPERATIONS,
+  ...UPLOAD_OPERATIONS,
+  ...CRON_OPERATIONS,
+];

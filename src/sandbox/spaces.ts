@@ -1,24 +1,64 @@
 import * as v from 'valibot';
-import { found, nonBlank, readBody } from './input.ts';
-import { pageOf } from './pages.ts';
-import {
-  type Agent,
-  agentSchema,
-  type ChatSource,
-  provisioningSchema,
-  routingModeSchema,
-  type Space,
-  sourceSchema,
-  spaceSchema,
-} from './resources.ts';
-import { createId, type Operation, type Service, type ServiceContext, timestamp } from './service.ts';
-import { settingsOf } from './store.ts';
+import { found, isoTime, nonBlank, oneOf, readBody } from './input.ts';
+import { listQuery, pageOf, pageSchema } from './pages.ts';
+import type { Operation, Service, ServiceContext } from './service.ts';
+import { createId, settingsOf } from './store.ts';
 
 /** The approved agent templates. */
 const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
 
+const routingMode = oneOf('agent_inbox', 'session_workflow');
+
+/*
+ * Spaces, agents, and sources as they are stored and returned. The spec leaves most fields of responses open (§4.7): they
+ * are this service's own.
+ */
+
+const spaceSchema = v.object({
+  space_id: v.string(),
+  external_space_id: v.string(),
+  name: v.string(),
+  description: v.string(),
+  is_org_wide: v.boolean(),
+  created_at: isoTime,
+});
+
+export type Space = v.InferOutput<typeof spaceSchema>;
+
+const agentSchema = v.object({
+  agent_id: v.string(),
+  space_id: v.string(),
+  template_id: v.string(),
+  name: v.string(),
+  created_at: isoTime,
+});
+
+export type Agent = v.InferOutput<typeof agentSchema>;
+
+const sourceSchema = v.object({
+  source_id: v.string(),
+  space_id: v.string(),
+  agent_id: v.string(),
+  name: v.string(),
+  reply_capable: v.boolean(),
+  routing_mode: routingMode,
+  created_at: isoTime,
+});
+
+export type ChatSource = v.InferOutput<typeof sourceSchema>;
+
+const isCreated = { created: v.boolean() };
+
+const publicAgent = { ...agentSchema.entries, integrations: v.object({ api_chat: v.nullable(sourceSchema) }) };
+
+const provisioned = v.object({
+  ...isCreated,
+  space: spaceSchema,
+  agents: v.array(v.object({ ...publicAgent, ...isCreated })),
+});
+
 /** The body of spec §4.1. The spec leaves defaults open: here descriptions are optional, and flags are false. */
-const provisionSchema = v.strictObject({
+const provisionBody = v.strictObject({
   external_space_id: nonBlank,
   space: v.strictObject({
     name: nonBlank,
@@ -28,66 +68,59 @@ const provisionSchema = v.strictObject({
   agents: v.pipe(
     v.array(
       v.strictObject({
-        template_id: v.picklist(TEMPLATES),
+        template_id: oneOf(...TEMPLATES),
         name: nonBlank,
         auto_create_api_chat: v.optional(v.boolean(), false),
-        api_chat_routing_mode: v.optional(routingModeSchema, 'agent_inbox'),
+        api_chat_routing_mode: v.optional(routingMode, 'agent_inbox'),
       }),
     ),
     v.minLength(1, 'must have at least one item'),
   ),
 });
 
+type Provision = v.InferOutput<typeof provisionBody>;
+
 /** The body of spec §4.2. The spec leaves open what is required: here every field is optional. */
 const setupBody = v.strictObject({
   name: v.optional(nonBlank),
   reply_capable: v.optional(v.boolean()),
-  routing_mode: v.optional(routingModeSchema),
+  routing_mode: v.optional(routingMode),
 });
-
-type Provision = v.InferOutput<typeof provisionSchema>;
 
 /** Returns the agent's auto-managed API chat source (spec §2), unchanged, or creates it. */
 export function ensureChatSource(
-  service: Service,
-  agent: Agent,
+  { store, clock }: Service,
+  { agent_id, space_id, name: agentName }: Agent,
   options: v.InferOutput<typeof setupBody>,
 ): { source: ChatSource; created: boolean } {
-  const [existing] = service.store.sources.in(agent.agent_id);
+  const [existing] = store.sources.in(agent_id);
   if (existing) return { source: existing, created: false };
-  const source: ChatSource = {
-    source_id: createId('src'),
-    agent_id: agent.agent_id,
-    name: options.name ?? agent.name,
-    reply_capable: options.reply_capable ?? true,
-    routing_mode: options.routing_mode ?? 'agent_inbox',
-    created_at: timestamp(service),
-  };
-  service.store.sources.put(source);
+  const { name = agentName, reply_capable = true, routing_mode = 'agent_inbox' } = options;
+  const own = { source_id: createId('src'), space_id, agent_id, created_at: clock.timestamp() };
+  const source = { ...own, name, reply_capable, routing_mode };
+  store.sources.put(source);
   return { source, created: true };
 }
 
 /** Returns the space of an external id, unchanged, or creates it. */
 export function ensureSpace(
-  service: Service,
+  { store, clock }: Service,
   external_space_id: string,
   fields: Provision['space'],
 ): { space: Space; created: boolean } {
-  const [existing] = service.store.spaces.in(external_space_id);
+  const [existing] = store.spaces.in(external_space_id);
   if (existing) return { space: existing, created: false };
-  const space = { space_id: createId('spc'), external_space_id, ...fields, created_at: timestamp(service) };
-  service.store.spaces.put(space);
+  const space = { space_id: createId('spc'), external_space_id, ...fields, created_at: clock.timestamp() };
+  store.spaces.put(space);
   return { space, created: true };
 }
 
 function ensureAgent(service: Service, { space_id }: Space, input: Provision['agents'][number]) {
-  const { store } = service;
+  const { store, clock } = service;
   const { template_id, name } = input;
-  if (settingsOf(store).agents_on_repeat === 'reuse') {
-    const existing = store.agents.in(space_id).find((each) => each.template_id === template_id && each.name === name);
-    if (existing) return { agent: existing, created: false };
-  }
-  const agent: Agent = { agent_id: createId('agt'), space_id, template_id, name, created_at: timestamp(service) };
+  const existing = store.agents.in(space_id).find((each) => each.template_id === template_id && each.name === name);
+  if (existing && settingsOf(store).agents_on_repeat === 'reuse') return { agent: existing, created: false };
+  const agent: Agent = { agent_id: createId('agt'), space_id, template_id, name, created_at: clock.timestamp() };
   store.agents.put(agent);
   if (input.auto_create_api_chat) ensureChatSource(service, agent, { routing_mode: input.api_chat_routing_mode });
   return { agent, created: true };
@@ -104,73 +137,63 @@ function provision(service: Service, input: Provision) {
 }
 
 function toPublicAgent({ store }: Service, agent: Agent) {
-  const [source] = store.sources.in(agent.agent_id);
-  if (!source) return { ...agent, integrations: { api_chat: null } };
-  const { source_id, name, reply_capable, routing_mode } = source;
-  return { ...agent, integrations: { api_chat: { source_id, name, reply_capable, routing_mode } } };
+  return { ...agent, integrations: { api_chat: store.sources.in(agent.agent_id)[0] ?? null } };
 }
 
-/** The space that the path names. @throws Problem 404 when there is none */
-function spaceOf({ store }: Service, c: ServiceContext): Space {
+/** The agents of the space that the path names. @throws Problem 404 when there is no such space */
+function agentsOf({ store }: Service, c: ServiceContext): readonly Agent[] {
   const id = c.req.param('space_id') ?? '';
-  return found(store.spaces.get(id), 'space', id);
+  return store.agents.in(found(store.spaces.get(id), 'space', id).space_id);
 }
 
 /** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). Every token sees every space. */
 export const SPACE_OPERATIONS: readonly Operation[] = [
   {
-    id: 'listSpaces',
     method: 'GET',
     path: '/automation/spaces/',
     scope: 'spaces.read',
     summary: 'Lists the spaces available to the token.',
-    returns: spaceSchema,
-    list: 'counted',
+    query: listQuery,
+    returns: pageSchema(spaceSchema),
     handle: (service, c) => c.json(pageOf(service, c, service.store.spaces.all())),
   },
   {
-    id: 'provisionSpace',
     method: 'POST',
     path: '/automation/agent-templates/provision-space/',
     scope: 'spaces.provision',
     summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
-    body: provisionSchema,
-    returns: provisioningSchema,
+    body: provisionBody,
+    returns: provisioned,
     handle: async (service, c) => {
-      const result = provision(service, await readBody(c, provisionSchema));
+      const result = provision(service, await readBody(c, provisionBody));
       return c.json(result, result.created ? 201 : 200);
     },
   },
   {
-    id: 'listAgents',
     method: 'GET',
     path: '/automation/spaces/:space_id/agents/',
     scope: 'agents.read',
     summary: 'Lists the agents of a space.',
-    returns: agentSchema,
-    list: 'counted',
+    query: listQuery,
+    returns: pageSchema(v.object(publicAgent)),
     handle: (service, c) => {
-      const { space_id } = spaceOf(service, c);
-      const agents = service.store.agents.in(space_id).map((agent) => toPublicAgent(service, agent));
+      const agents = agentsOf(service, c).map((agent) => toPublicAgent(service, agent));
       return c.json(pageOf(service, c, agents));
     },
   },
   {
-    id: 'setUpApiChat',
     method: 'POST',
     path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
     scope: 'api_chat.setup',
     summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
     body: setupBody,
-    returns: sourceSchema,
+    returns: v.object({ ...sourceSchema.entries, ...isCreated }),
     handle: async (service, c) => {
       const input = await readBody(c, setupBody);
-      const { space_id } = spaceOf(service, c);
       const id = c.req.param('agent_id') ?? '';
-      const agent = service.store.agents.get(id);
-      const inSpace = found(agent?.space_id === space_id ? agent : undefined, 'agent', id);
-      const { source, created } = ensureChatSource(service, inSpace, input);
-      return c.json({ ...source, space_id, created }, created ? 201 : 200);
+      const agent = agentsOf(service, c).find(({ agent_id }) => agent_id === id);
+      const { source, created } = ensureChatSource(service, found(agent, 'agent', id), input);
+      return c.json({ ...source, created }, created ? 201 : 200);
     },
   },
 ];

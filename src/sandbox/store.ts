@@ -1,32 +1,34 @@
-import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { claimDirectory, Files, hasErrorCode } from './files.ts';
-import {
-  type Agent,
-  type ChatSource,
-  type CronJob,
-  type Delivery,
-  type Message,
-  type Settings,
-  type Space,
-  settingsSchema,
-  type Token,
-  type Upload,
-} from './resources.ts';
+import type { Token } from './access.ts';
+import type { Message, PlannedReply } from './chat.ts';
+import type { CronJob } from './cron.ts';
+import { integer, oneOf } from './input.ts';
 import type { Script } from './script.ts';
+import type { Agent, ChatSource, Space } from './spaces.ts';
+import type { Upload } from './uploads.ts';
+import type { Delivery, Webhook } from './webhooks.ts';
 
-/** A message that an agent has planned. It has its id already, so that a crash cannot send it twice. */
-export interface PlannedReply extends Omit<Message, 'external_message_id' | 'created_at'> {
-  /** Milliseconds since the epoch. */
-  readonly due_at: number;
-}
+/** The largest page of a list, and the largest `page_size` that a request may ask for. */
+export const MAX_PAGE_SIZE = 1_000;
 
-/** The URL that gets every completed message, and the secret that signs them. */
-export interface Webhook {
-  readonly url: string;
-  readonly secret: string;
-}
+const rateLimit = v.strictObject({
+  requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
+});
+
+/** The settings of the service, with their defaults. */
+export const settingsSchema = v.strictObject({
+  balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
+  rate_limit: v.optional(v.nullable(rateLimit), null),
+  page_size: v.optional(integer(1, MAX_PAGE_SIZE), 100),
+  /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
+  agents_on_repeat: v.optional(oneOf('reuse', 'install'), 'reuse'),
+});
+
+type Settings = v.InferOutput<typeof settingsSchema>;
 
 /** The key of the admin API, and a token with every scope. */
 export interface Secrets {
@@ -123,23 +125,58 @@ function createTables(record: (change: Change) => void) {
 
 /** The service's data. A change is in memory at once, and on disk when `durable` resolves. */
 export interface Store extends ReturnType<typeof createTables> {
-  readonly files: Files;
   /** Resolves when every change so far is on disk. Rejects forever once a write has failed. */
   durable(): Promise<void>;
   close(): Promise<void>;
 }
 
-const DEFAULT_SETTINGS = v.parse(settingsSchema, {});
-
 /** The current settings. */
 export function settingsOf(store: Store): Settings {
-  return store.settings.get() ?? DEFAULT_SETTINGS;
+  return store.settings.get() ?? v.parse(settingsSchema, {});
+}
+
+/** Creates an identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */
+export function createId(prefix: string): string {
+  return `${prefix}_${randomBytes(10).toString('hex')}`;
 }
 
 /** Creates a store in memory. */
 export function createMemoryStore(): Store {
-  const files = new Files(undefined);
-  return { ...createTables(() => undefined), files, durable: () => Promise.resolve(), close: () => files.close() };
+  return { ...createTables(() => undefined), durable: () => Promise.resolve(), close: () => Promise.resolve() };
+}
+
+/** Whether an error has this system error code. */
+export function hasErrorCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Whether the process in a pid file may still use the directory. */
+function isAlive(owner: string): boolean {
+  const [pid = 0, startedAt] = owner.split(' ').map(Number);
+  // In a container every run has the same process id.
+  if (pid === process.pid) return startedAt === performance.timeOrigin;
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return hasErrorCode(error, 'EPERM');
+  }
+}
+
+/**
+ * Claims a data directory for this process, and takes over the claim of one that no longer runs.
+ * @returns a function that releases the claim
+ * @throws Error when a running process holds the claim
+ */
+async function claimDirectory(directory: string): Promise<() => Promise<void>> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, 'sandbox.pid');
+  if (isAlive(await readFile(path, 'utf8').catch(() => ''))) {
+    const hint = `If no sandbox is running there, delete ${path}.`;
+    throw new Error(`The data directory ${directory} is in use by another sandbox. ${hint}`);
+  }
+  await rm(path, { force: true });
+  await writeFile(path, `${process.pid} ${performance.timeOrigin}`, { flag: 'wx', mode: 0o600 });
+  return () => rm(path, { force: true });
 }
 
 /**
@@ -166,10 +203,7 @@ function createJournal(write: (line: string) => Promise<void>) {
 
 /** Makes the changes of a journal, and cuts off a last line that a crash has torn: nothing in it was acknowledged. */
 async function recover(path: string, tables: Readonly<Record<string, Pick<Table<object>, 'apply'>>>): Promise<void> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (hasErrorCode(error, 'ENOENT')) return '';
-    throw error;
-  });
+  const text = await readFile(path, 'utf8');
   const complete = text.slice(0, text.lastIndexOf('\n') + 1);
   if (complete !== text) await truncate(path, Buffer.byteLength(complete));
   for (const [index, line] of complete.split('\n').slice(0, -1).entries()) {
@@ -189,22 +223,24 @@ export async function openStore(dataDir: string): Promise<Store> {
   const directory = resolve(dataDir);
   const release = await claimDirectory(directory);
   const path = join(directory, 'journal.jsonl');
+  let file: FileHandle | undefined;
   try {
-    let file: FileHandle | undefined;
+    const opened = await open(path, 'a', 0o600);
+    file = opened;
     const journal = createJournal(async (line) => {
-      file ??= await open(path, 'a', 0o600);
-      await file.appendFile(line);
-      await file.datasync();
+      await opened.appendFile(line);
+      await opened.datasync();
     });
     const tables = createTables(journal.record);
     await recover(path, tables);
     const close = () =>
       journal
         .durable()
-        .finally(() => file?.close())
+        .finally(() => opened.close())
         .finally(release);
-    return { ...tables, files: new Files(directory), durable: journal.durable, close };
+    return { ...tables, durable: journal.durable, close };
   } catch (cause) {
+    await file?.close();
     await release();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the sandbox's journal ${path}: ${reason}.`, { cause });

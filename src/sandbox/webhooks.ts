@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { checkOption } from './input.ts';
-import type { Delivery, DeliveryAttempt, Message } from './resources.ts';
-import { createId, type Service, timestamp } from './service.ts';
-import type { Webhook } from './store.ts';
+import type { Message } from './chat.ts';
+import { checkOption, LOOPBACK_NAMES } from './input.ts';
+import type { Service } from './service.ts';
+import { createId } from './store.ts';
 
 /*
  * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together
@@ -19,34 +19,49 @@ const PAUSES_MS = [1_000, 5_000];
 /** How long a receiver may take to respond. */
 const TIMEOUT_MS = 10_000;
 
-const SECRET_PREFIX = 'whsec_';
-
-/** Whether a text is a secret of Standard Webhooks: `whsec_`, then 24 to 64 bytes in Base64. */
-function isWebhookSecret(text: string): boolean {
-  const encoded = text.slice(SECRET_PREFIX.length);
-  const key = Buffer.from(encoded, 'base64');
-  return text.startsWith(SECRET_PREFIX) && key.toString('base64') === encoded && key.length >= 24 && key.length <= 64;
-}
-
 /**
  * Whether the sandbox may send to a URL: only to this machine. Whoever reaches the admin API must not be able to send
  * requests into other networks through the sandbox.
  */
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, username, password, hostname } = new URL(text);
-  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  return /^https?:$/.test(protocol) && username === '' && password === '' && isLoopback;
+  const { protocol, hostname } = new URL(text);
+  return /^https?:$/.test(protocol) && LOOPBACK_NAMES.includes(hostname);
 }
 
 /** The URL that gets every completed message, and the secret that signs them: by default the last one, or new. */
 export const webhookSchema = v.strictObject({
-  url: v.pipe(
-    v.string(),
-    v.check(isLoopbackUrl, 'must be on this machine, without a password: http://127.0.0.1:4000/hooks'),
+  url: v.pipe(v.string(), v.check(isLoopbackUrl, 'must be on this machine: http://127.0.0.1:4000/hooks')),
+  /** As Standard Webhooks defines them: 24 to 64 bytes in Base64. */
+  secret: v.optional(
+    v.pipe(v.string(), v.regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in Base64')),
   ),
-  secret: v.optional(v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'))),
 });
+
+export interface Webhook {
+  readonly url: string;
+  readonly secret: string;
+}
+
+/** One message for one receiver (spec §6). */
+export interface Delivery {
+  readonly delivery_id: string;
+  readonly url: string;
+  /** Null for a delivery that is not signed. */
+  readonly secret: string | null;
+  readonly message: Message;
+  readonly status: 'pending' | 'delivered' | 'failed';
+  readonly attempts: readonly DeliveryAttempt[];
+  /** Null unless pending. */
+  readonly next_attempt_at: string | null;
+}
+
+/** The status of a receiver's response, or null without one, and why the attempt failed, or null. */
+interface DeliveryAttempt {
+  readonly at: string;
+  readonly status: number | null;
+  readonly error: string | null;
+}
 
 /** @throws Error that names every wrong field */
 export function parseWebhook(value: unknown): v.InferOutput<typeof webhookSchema> {
@@ -54,14 +69,9 @@ export function parseWebhook(value: unknown): v.InferOutput<typeof webhookSchema
 }
 
 /** Delivers a message to one receiver. @param secret null for a delivery that is not signed */
-export function deliverTo(
-  service: Service,
-  { url, secret }: Pick<Delivery, 'url' | 'secret'>,
-  message: Message,
-): Delivery {
-  const delivery_id = createId('dlv');
-  const next_attempt_at = timestamp(service);
-  const delivery: Delivery = { delivery_id, url, secret, message, status: 'pending', attempts: [], next_attempt_at };
+export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message): Delivery {
+  const due = { status: 'pending', attempts: [], next_attempt_at: service.clock.timestamp() } as const;
+  const delivery = { delivery_id: createId('dlv'), ...receiver, message, ...due };
   service.store.deliveries.put(delivery);
   scheduleAttempt(service, delivery);
   return delivery;
@@ -93,7 +103,7 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<vo
   // A receiver must not get a message that a crash could lose.
   await store.durable();
   if (closing.aborted) return;
-  const at = timestamp(service);
+  const at = clock.timestamp();
   const outcome = await send(service, delivery);
   if (closing.aborted) return;
   const pause = PAUSES_MS[delivery.attempts.length];
@@ -109,26 +119,21 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<vo
   await store.durable();
 }
 
-/** The headers of Standard Webhooks. */
-async function headersOf({ delivery_id, secret }: Delivery, body: string): Promise<Record<string, string>> {
-  const { Webhook } = await import('standardwebhooks');
-  const now = new Date();
-  return {
-    'Content-Type': 'application/json',
-    Connection: 'close',
-    'webhook-id': delivery_id,
-    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
-    ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
-  };
-}
-
-/** Sends one POST. Never rejects. */
+/** Sends one POST as Standard Webhooks define it. Never rejects. */
 async function send({ closing }: Service, delivery: Delivery): Promise<Omit<DeliveryAttempt, 'at'>> {
-  const { url, message } = delivery;
+  const { delivery_id, url, secret, message } = delivery;
   const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)]);
+  const now = new Date();
   try {
-    const headers = await headersOf(delivery, body);
+    const { Webhook } = await import('standardwebhooks');
+    const headers = {
+      'Content-Type': 'application/json',
+      Connection: 'close',
+      'webhook-id': delivery_id,
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+      ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
+    };
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)]);
     const response = await fetch(url, { method: 'POST', redirect: 'manual', headers, body, signal });
     await response.body?.cancel();
     const { ok, status } = response;
@@ -141,7 +146,7 @@ async function send({ closing }: Service, delivery: Delivery): Promise<Omit<Deli
 /** Sets the webhook of the sandbox. */
 export function setWebhook({ store }: Service, { url, secret }: v.InferOutput<typeof webhookSchema>): Webhook {
   const kept = secret ?? store.webhook.get()?.secret;
-  const webhook = { url, secret: kept ?? `${SECRET_PREFIX}${randomBytes(32).toString('base64')}` };
+  const webhook = { url, secret: kept ?? `whsec_${randomBytes(32).toString('base64')}` };
   store.webhook.put(webhook);
   return webhook;
 }

@@ -60,7 +60,7 @@ describe('--script', () => {
   });
 
   test.each([
-    ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
+    ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern: must be a regular expression/],
     ['no file', undefined, /there is no such file/],
   ])('with %s exits with 2, and nothing starts', async (_, text, why) => {
     const path = text === undefined ? '/nowhere/replies.yaml' : write('replies.yaml', text);

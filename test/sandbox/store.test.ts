@@ -6,7 +6,7 @@ import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, createCronClient } from '../support/cron.ts';
 import { tempDirectory } from '../support/run.ts';
 import { connectTo, PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
-import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/uploads.ts';
+import { ATTACHMENTS, fileForm, postForm } from '../support/uploads.ts';
 
 const data = (): string => join(tempDirectory(), 'data');
 
@@ -25,7 +25,7 @@ describe('a data directory', () => {
       rules: [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 86_400_000 }] }],
     });
     await chat.send('hi');
-    const upload = (await postForm(first, ATTACHMENTS, fileForm('content'))).json;
+    await postForm(first, ATTACHMENTS, fileForm('content'));
     await (await createCronClient(first, 'agent_inbox')).post();
     await first.admin('PATCH', '/settings', { page_size: 7 });
     await first.admin('PATCH', '/clock', { frozen: true, advance: '1h' });
@@ -43,7 +43,6 @@ describe('a data directory', () => {
     const second = await open(dataDir);
     expect([second.token, second.sandbox.adminKey]).toEqual([first.token, first.sandbox.adminKey]);
     expect(await read(second)).toEqual(before);
-    expect((await downloadContent(second, upload.file_attachment_id)).toString()).toBe('content');
     await second.admin('PATCH', '/clock', { advance: '1d' });
     const query = new URLSearchParams({ source_id: chat.source_id, session_id: 's1' });
     const { json } = await second.partner('GET', `/integrations/api-chat/history/?${query}`);

@@ -148,14 +148,6 @@ export function postForm({ partner }: SandboxClient, path: string, raw: Uint8Arr
   return partner('POST', path, { raw, headers: { 'content-type': MULTIPART } });
 }
 
-/** Downloads the bytes of an upload. */
-export async function downloadContent({ sandbox }: Pick<SandboxClient, 'sandbox'>, id: string): Promise<Buffer> {
-  const headers = { authorization: `Bearer ${sandbox.adminKey}` };
-  const response = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
-  if (!response.ok) throw new Error(`Downloading ${id} failed with ${response.status}.`);
-  return Buffer.from(await response.arrayBuffer());
-}
-
 /**
  * Opens a connection to a sandbox that is closed when the test ends, and writes to it. `whole` resolves with everything that was
  * received, and only if the sandbox ended the connection.
