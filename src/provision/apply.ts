@@ -33,7 +33,6 @@ async function applyDocument(
   return plan;
 }
 
-/** Records which space it is, and which agents it has, unless the state has that. */
 async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan): Promise<void> {
   const { space_id, agents, document } = plan;
   if (space_id === null) return;

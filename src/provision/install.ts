@@ -29,7 +29,6 @@ export async function installMissing(deps: ProvisionDeps, plan: SpacePlan): Prom
   }
 }
 
-/** How long to wait before a POST is repeated; undefined if it is not. */
 function waitBeforeRepeat({ retries, random, clock, http }: ProvisionDeps, error: unknown, attempt: number) {
   const mayPass = error instanceof OutcomeUnknownError || error instanceof RateLimitError;
   if (!mayPass || attempt > retries) return undefined;

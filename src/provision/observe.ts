@@ -16,7 +16,6 @@ export interface Observation {
   readonly space: (Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>) | undefined;
   /** Its agents; undefined if they cannot be listed. */
   readonly agents: readonly ListedAgent[] | undefined;
-  /** What the state recorded of the space. */
   readonly fact: SpaceFact | undefined;
 }
 
@@ -86,7 +85,6 @@ export class Observer {
     return { space, agents: await this.listAgents(space.space_id), fact };
   }
 
-  /** Undefined if spaces cannot be listed. */
   private async readSpaces(): Promise<SpaceList | undefined> {
     const recordedIds = new Map([...this.facts].map(([id, fact]) => [fact.space_id, id]));
     const recorded = new Map<string, ListedSpace>();

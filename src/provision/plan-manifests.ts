@@ -23,9 +23,7 @@ export interface ProvisionDeps {
   readonly random: () => number;
   /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
   readonly stop: AbortSignal;
-  /** How often a POST is repeated after a failure that may pass. */
   readonly retries: number;
-  /** How many documents at a time. */
   readonly concurrency: number;
   /** Whether an agent that was probably renamed in the manifest is installed beside the old one. */
   readonly installRenamed: boolean;

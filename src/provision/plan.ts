@@ -14,7 +14,6 @@ import { agentKey, type SpaceFact } from './space-record.ts';
  */
 type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';
 
-/** An agent of a manifest, and what is known of it. */
 interface PlannedAgent {
   readonly wanted: ManifestAgent;
   agent_id: string | null;
@@ -27,7 +26,6 @@ interface AnyStep {
   /** The other fields that `plan -o json` shows. */
   detail: Readonly<Record<string, unknown>>;
   status: StepStatus;
-  /** The id at the service, if it is known. */
   id: string | null;
 }
 
@@ -64,12 +62,10 @@ export interface Unmanaged {
 /** What is to be done, or was done, for a document. */
 export interface SpacePlan {
   readonly document: ManifestDocument;
-  /** Of the document in the input. */
   readonly index: number;
   space_id: string | null;
   /** The space, its agents, their chats, their jobs; each in the order of the manifest. */
   readonly steps: readonly Step[];
-  /** In the order of the manifest. */
   readonly agents: readonly PlannedAgent[];
   /** What differs at the service, and no call changes. */
   differences: readonly Difference[];
@@ -80,7 +76,6 @@ export interface SpacePlan {
 
 interface AgentPair {
   readonly wanted: ManifestAgent;
-  /** Undefined if it is missing. */
   readonly present: ListedAgent | undefined;
 }
 

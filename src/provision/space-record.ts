@@ -14,7 +14,6 @@ const factSchema = v.object({
   space_id: v.string(),
   agents: v.array(
     v.object({
-      /** See `agentKey`. */
       key: v.string(),
       agent_id: v.string(),
       template_id: v.string(),

@@ -10,7 +10,6 @@ import { errorMessage } from '../platform/error-code.ts';
 export interface LocalFile {
   /** As the user named it, or below the directory that the user named. */
   readonly label: string;
-  /** The name for the service. */
   readonly filename: string;
   readonly bytes: number;
   /** Changes whenever something writes to the file. */
@@ -49,7 +48,6 @@ async function createMatcher(patterns: readonly string[]): Promise<(path: string
   return (path) => tests.some((test) => test(path));
 }
 
-/** Inspects everything below a directory, by name. */
 async function walk(directory: string, isExcluded: (path: string) => boolean): Promise<Entry[]> {
   try {
     const found = await readdir(directory, { withFileTypes: true });

@@ -4,9 +4,7 @@ import { errorMessage } from '../platform/error-code.ts';
 
 /** The result of one file. */
 export interface UploadResult {
-  /** The position of the file in the input. */
   readonly index: number;
-  /** As the user named it. */
   readonly file: string;
   readonly as: UploadKind;
   readonly id: string | null;

@@ -22,7 +22,6 @@ type UploadIdentity = {
 
 const KEY_LENGTH = 24;
 
-/** The records of uploads in the state. */
 const UPLOADS: OnceKind<UploadIdentity> = {
   type: 'upload',
   decode({ origin, kind, sha256, filename }) {
@@ -39,9 +38,7 @@ export interface UploadOptions {
   /** By default that of each extension. */
   readonly contentType: string | undefined;
   readonly concurrency: number;
-  /** Whether to upload files again that were uploaded. */
   readonly force: boolean;
-  /** Whether to upload files again that may have been uploaded. */
   readonly retryUnknown: boolean;
   readonly dryRun: boolean;
 }
@@ -50,13 +47,11 @@ export interface UploadDeps extends OnceDeps {
   readonly http: Http;
   /** Receives how much of a file the connection has accepted; 0 when an attempt starts. */
   readonly onSent: (file: LocalFile, bytes: number) => void;
-  /** Receives each result as soon as it is known. */
   readonly onResult: (result: UploadResult) => void;
   /** Called before a pause in which another process may finish its uploads, with the time that is left. */
   readonly onWait: (leftMs: number) => void;
 }
 
-/** What is uploaded once. */
 interface Upload {
   readonly data: UploadIdentity;
   readonly file: LocalFile;
@@ -71,12 +66,10 @@ type Standings = ReadonlyMap<string, Standing<UploadIdentity>>;
 /** Smaller files are reserved together before any of them is sent: even a slow line sends them within a lease. */
 const MAX_BATCHED_BYTES = 128 * 1024;
 
-/** The uploads of one command. */
 class UploadRun {
   private readonly options: UploadOptions;
   private readonly deps: UploadDeps;
   private readonly limit: LimitFunction;
-  /** What has no outcome yet. */
   private readonly pending = new Set<Upload>();
   /** Aborts with an error that every further request would get. */
   private readonly stop = new AbortController();
@@ -101,7 +94,6 @@ class UploadRun {
     }
   }
 
-  /** Hashes the files. Reports those that cannot be read. */
   private async identify(files: readonly LocalFile[]): Promise<void> {
     const { http, signal } = this.deps;
     const uploads = new Map<string, Upload>();

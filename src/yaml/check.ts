@@ -52,7 +52,6 @@ function pathOf({ path }: Issue): Path {
   return (path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
 }
 
-/** Reports what a schema refuses in a document. */
 function reportIssues(issues: readonly Issue[], document: YamlDocument): void {
   // Keys that are missing beside an unknown one are probably misspelled.
   const misspelled = new Set<unknown>();
@@ -74,7 +73,6 @@ function reportIssues(issues: readonly Issue[], document: YamlDocument): void {
 }
 
 interface ReadYamlOptions<S extends v.GenericSchema> {
-  /** The schema of each document. */
   readonly schema: S;
   /** The value of a variable; undefined if it is not set. */
   readonly lookup: Lookup;

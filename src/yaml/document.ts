@@ -52,7 +52,6 @@ export class YamlDocument {
     this.content.problems.add([start, isHolder ? start : end], message, hint);
   }
 
-  /** Reports a problem with a key of a mapping. */
   reportKey(path: Path, message: string, hint?: string): void {
     const holder = this.nodeAt(path.slice(0, -1));
     const pair = isMap(holder) && holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));

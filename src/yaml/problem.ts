@@ -21,7 +21,6 @@ export interface Problem {
   /** From 1, in UTF-16 units. */
   readonly column: number;
   readonly message: string;
-  /** What to do about it. */
   readonly hint?: string;
   /** The source line with its number, and a line of carets below it; safe for a terminal. */
   readonly excerpt: string;
@@ -66,7 +65,6 @@ export class ProblemList {
     return { line, column: col };
   }
 
-  /** The problems by line and column. */
   sorted(): Problem[] {
     return [...this.problems.values()].sort((one, other) => one.line - other.line || one.column - other.column);
   }
