@@ -116,7 +116,6 @@ describe('sandbox run', () => {
 
   test.skipIf(!hasTmux).each([
     ['bash', '.bashrc', 'PS1="mine> "'],
-    ['zsh', '.zshrc', 'PS1="mine> "'],
     ['sh', '.shrc', ''],
   ])('marks the prompt of %s, whatever its configuration', async (program, file, config) => {
     const home = tempDirectory();

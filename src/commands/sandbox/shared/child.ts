@@ -31,24 +31,12 @@ export async function makeLauncherDirectory(self: readonly string[]): Promise<st
   }
 }
 
-/** Adds the mark to the prompt again before each one: a prompt may be set anew each time. */
-const MARK_PROMPT = 'PS1="(sandbox) ${PS1#\\(sandbox\\) }"';
-
-/**
- * Marks the prompt of an interactive shell: sh takes PS1 from the environment, bash runs PROMPT_COMMAND, and zsh reads
- * the `.zshenv` of ZDOTDIR, which leads back to the user's own.
- * @returns variables for its environment
- */
-async function markPrompt({ env, io }: Context, directory: string): Promise<Environment> {
+/** Marks the prompt of an interactive shell: sh takes PS1 from the environment, and bash runs PROMPT_COMMAND. */
+function promptMark({ env, io }: Context): Environment {
   if (!io.stdin.isTTY) return {};
-  const zshenv = `ZDOTDIR=${env.ZDOTDIR ? shellQuote(env.ZDOTDIR) : '$HOME'}
-[ ! -f "$ZDOTDIR/.zshenv" ] || . "$ZDOTDIR/.zshenv"
-mark_sandbox() { ${MARK_PROMPT} }
-precmd_functions+=(mark_sandbox)
-`;
-  await writeFile(join(directory, '.zshenv'), zshenv);
-  const command = [env.PROMPT_COMMAND, MARK_PROMPT].filter(Boolean).join('; ');
-  return { PS1: '(sandbox) $ ', PROMPT_COMMAND: command, ZDOTDIR: directory };
+  // Again before each prompt, which may be set anew each time.
+  const mark = 'PS1="(sandbox) ${PS1#\\(sandbox\\) }"';
+  return { PS1: '(sandbox) $ ', PROMPT_COMMAND: [env.PROMPT_COMMAND, mark].filter(Boolean).join('; ') };
 }
 
 /** The state for the command: never that of the environment or a profile. @throws UsageError for an invalid --state */
@@ -68,7 +56,7 @@ export async function childEnvironment(sandbox: Sandbox, context: Context, direc
   const path = [join(directory, 'bin'), context.env.PATH].filter(Boolean);
   return {
     ...context.env,
-    ...(await markPrompt(context, directory)),
+    ...promptMark(context),
     PARTNER_STATE: await findState(context, directory),
     PARTNER_PROFILE: undefined,
     PARTNER_CONFIG_DIR: join(directory, 'config'),
