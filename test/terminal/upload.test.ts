@@ -8,7 +8,7 @@ import { service, write } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
 describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
-  test('an upload shows one bar for all files, on one line of 60 columns; at the end only the result is left', async () => {
+  test('an upload shows one count for all files, on one line of 60 columns; at the end only the result is left', async () => {
     const sandbox = await service();
     const { env, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
     const directory = tempDirectory();
@@ -17,12 +17,12 @@ describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
     for (const name of names) truncateSync(write(name, '', directory), 16_000_000);
     const args = ['upload', '-r', directory, '--state', join(tempDirectory(), 'state.jsonl')];
     const terminal = await inTmux(args, { ...env, PAGER: 'cat' });
-    const shown = await terminal.screen(/█+░+ [\d.]+ MB of 48 MB/);
+    const shown = await terminal.screen(/Uploading: [\d.]+ MB of 48 MB/);
     expect(shown.split('\n')).toHaveLength(1);
     release();
     expect(await terminal.screen(/ended with 0/)).not.toMatch(/ of 48 MB/);
     const all = await terminal.everything();
-    expect(all).not.toContain('░');
+    expect(all).not.toContain('Uploading');
     expect(all.replaceAll(/\n */g, '')).toContain('1b[2J\\x1b]0;stolen\\x07.bin');
     expect(all).toContain('3 uploaded.');
     expect(await terminal.title()).not.toContain('stolen');
@@ -49,7 +49,7 @@ test('A pipe gets no trace of a bar, only one line per file on stdout, as soon a
   const child = start(['upload', ...files, '--concurrency', '1', ...state], { env: sandbox.env });
   expect(await until(child.stdout, /\n/)).toMatch(/^att_\w+\tuploaded\t\S+a\.txt\t5\t[0-9a-f]{64}\n$/);
   child.kill('SIGINT');
-  expect(await child).toMatchObject({ exitCode: 130, stderr: expect.not.stringContaining('░') });
+  expect(await child).toMatchObject({ exitCode: 130, stderr: expect.not.stringContaining('Uploading') });
 });
 
 test.skipIf(process.platform === 'win32')(

@@ -49,22 +49,15 @@ async function openFiles(context: Context, { paths, filename, ...options }: Sour
   return files;
 }
 
-const BAR_WIDTH = 20;
-
-/**
- * Creates one progress bar for all files: `█████░░░░░ 10 MB of 40 MB`.
- * @returns shows how much of a file the connection has accepted
- */
-function progressBar({ progress }: Context, files: readonly LocalFile[]): (file: LocalFile, bytes: number) => void {
+/** Creates the function that shows how much of a file the connection has accepted: `10 MB of 40 MB` of all files. */
+function createCounter({ progress }: Context, files: readonly LocalFile[]): (file: LocalFile, bytes: number) => void {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const sentOf = new Map<LocalFile, number>();
   let sent = 0;
   return (file, bytes) => {
     sent += bytes - (sentOf.get(file) ?? 0);
     sentOf.set(file, bytes);
-    const full = Math.floor((BAR_WIDTH * sent) / Math.max(total, 1));
-    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
-    progress.update(`${bar} ${prettyBytes(sent)} of ${prettyBytes(total)}`);
+    progress.update(`Uploading: ${prettyBytes(sent)} of ${prettyBytes(total)}`);
   };
 }
 
@@ -79,7 +72,7 @@ export async function* transfer(
   const http = await context.http();
   const log = await context.log();
   const files = await openFiles(context, source);
-  const onSent = progressBar(context, files);
+  const onSent = createCounter(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
     yield* emitted<UploadResult>((emit) => {
