@@ -52,19 +52,16 @@ describe('contract set and unset', () => {
     const { env, contract, overrides, stored } = home();
     const set = await contract('set', 'messages.history.session_id', 'query:sessionId', '-o', 'json');
     const changed = { leaf: 'messages.history.session_id', profile: 'default', base_url: env.PARTNER_BASE_URL };
-    expect(set.json()).toEqual({
-      ...changed,
-      value: 'query:sessionId',
-      previous: 'query:session_id',
-      source: 'override',
-    });
+    expect(set.json()).toEqual([
+      { ...changed, value: 'query:sessionId', previous: 'query:session_id', source: 'override' },
+    ]);
     expect(await overrides()).toMatchObject([{ value: 'query:sessionId', source: 'override' }]);
     const other = { ...env, PARTNER_BASE_URL: 'http://127.0.0.1:10/v1' };
     const elsewhere = await run(['contract', 'show', '--source', 'override', '-o', 'json'], { env: other });
     expect(elsewhere.json()).toEqual([]);
     expect(statSync(stored()).mode & 0o777).toBe(0o600);
     const unset = await contract('unset', 'messages.history.session_id', '-o', 'json');
-    expect(unset.json()).toMatchObject({ ...changed, value: 'query:session_id', source: 'assumed' });
+    expect(unset.json()).toMatchObject([{ ...changed, value: 'query:session_id', source: 'assumed' }]);
     expect(await overrides()).toEqual([]);
   });
 

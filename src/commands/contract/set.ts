@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Column, listResult, objectResult } from '../../output/command-result.ts';
+import { type Column, listResult } from '../../output/command-result.ts';
 
 type ChangedLeaf = Readonly<Record<'leaf' | 'value' | 'previous' | 'source' | 'profile' | 'base_url', string>>;
 
@@ -10,11 +10,6 @@ const COLUMNS: readonly Column<ChangedLeaf>[] = [
   { header: 'PROFILE', value: (result) => result.profile },
   { header: 'BASE URL', value: (result) => result.base_url },
 ];
-
-function resultOf(changed: readonly ChangedLeaf[]) {
-  const [first, ...others] = changed;
-  return first && others.length === 0 ? objectResult(first, COLUMNS) : listResult(changed, COLUMNS, { empty: '' });
-}
 
 export const set = () =>
   leaf('set', 'Set a part of the wire format', {
@@ -32,7 +27,8 @@ export const set = () =>
     .action(
       run(async (context, name, value, more) => {
         const { parseSettings, setLeaves } = await import('../../config/contract-file.ts');
-        return resultOf(await setLeaves(context, parseSettings([name, value, ...more])));
+        const changed = await setLeaves(context, parseSettings([name, value, ...more]));
+        return listResult(changed, COLUMNS, { empty: '' });
       }),
     );
 
@@ -46,6 +42,7 @@ export const unset = () =>
     .action(
       run(async (context, name) => {
         const { findLeaf, setLeaves } = await import('../../config/contract-file.ts');
-        return resultOf(await setLeaves(context, new Map([[findLeaf(name), undefined]])));
+        const changed = await setLeaves(context, new Map([[findLeaf(name), undefined]]));
+        return listResult(changed, COLUMNS, { empty: '' });
       }),
     );
