@@ -1,7 +1,7 @@
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
 import { countByStatus } from '../output/batch-result.ts';
-import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
+import { type ReportLine, reportResult, type Tone } from '../output/command-result.ts';
 import { describeError } from '../output/error-text.ts';
 
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
@@ -10,13 +10,6 @@ const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn'
 function describe({ message, failure }: Check): string {
   return message === failure?.message ? describeError(failure) : message;
 }
-
-const COLUMNS: readonly Column<Check>[] = [
-  { header: 'CHECK', value: ({ name }) => name },
-  { header: 'STATUS', value: ({ status }) => status },
-  { header: 'FOUND', value: describe },
-  { header: 'WHAT TO DO', value: ({ hint }) => hint },
-];
 
 function toJson(check: Check) {
   const { name, status, hint } = check;
@@ -60,12 +53,7 @@ export const doctor = () =>
         local.checkState(facts),
       ];
       context.progress.stop();
-      return listResult(checks, COLUMNS, {
-        empty: '',
-        json: toJson,
-        document: () => ({ checks: checks.map(toJson), summary: countByStatus(checks, TONES) }),
-        report: () => checks.flatMap(toLines),
-        failure: () => failureOf(checks),
-      });
+      const json = { checks: checks.map(toJson), summary: countByStatus(checks, TONES) };
+      return { ...reportResult(json, checks.flatMap(toLines)), failure: failureOf(checks) };
     }),
   );

@@ -37,6 +37,6 @@ export const whoami = () =>
     run(async (context) => {
       const { identify } = await import('../cli/identity.ts');
       const { identity, error } = await identify(context);
-      return { ...objectResult(identity, COLUMNS), ...(error && { failure: error }) };
+      return { ...objectResult(identity, COLUMNS), failure: error };
     }),
   );

@@ -128,8 +128,10 @@ export interface ObjectResult {
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
+  /** What people see instead of the cells. */
+  readonly report?: readonly ReportLine[];
   /** The error to report and exit with after the output is written. */
-  readonly failure?: PartnerctlError;
+  readonly failure?: PartnerctlError | undefined;
 }
 
 /** The body of a response: formatted in a terminal, unchanged elsewhere. */
@@ -223,6 +225,11 @@ export function recordResult(data: Readonly<Record<string, Cell>>): ObjectResult
     value: () => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value),
   }));
   return objectResult(data, columns);
+}
+
+/** Builds an object that people see as lines. */
+export function reportResult(json: unknown, report: readonly ReportLine[]): ObjectResult {
+  return { ...objectResult(json, []), report };
 }
 
 /** Builds an object. Tables show a labeled line for each column. */

@@ -32,7 +32,7 @@ function isForPeople(format: RenderOptions['format']): boolean {
 
 /** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
 function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
-  if (result.kind === 'list' && result.report && isForPeople(format)) return 'table';
+  if ('report' in result && result.report && isForPeople(format)) return 'table';
   if (format !== 'auto') return format;
   return isTTY || result.kind === 'object' ? 'table' : 'tsv';
 }
@@ -50,12 +50,12 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   const { color, wide: isWide, quiet } = options;
   const screenWidth = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
   const layout = { width: isWide ? Number.POSITIVE_INFINITY : screenWidth, color, isWide, redact };
-  if (result.kind === 'list' && result.report) {
-    for await (const _ of result.rows);
+  if (result.report) {
+    if (result.kind === 'list') for await (const _ of result.rows);
+    const lines = typeof result.report === 'function' ? result.report() : result.report;
     const { formatReport } = await import('./report.ts');
     // Never longer than the terminal is wide: --wide is for what tables shorten.
-    const text = await formatReport(result.report(), { ...layout, width: screenWidth });
-    return text === '' ? undefined : page(text);
+    return page(await formatReport(lines, { ...layout, width: screenWidth }));
   }
   const { formatObject, formatTable } = await import('./table.ts');
   if (result.kind === 'object') return stdout.write(await formatObject(result, layout));

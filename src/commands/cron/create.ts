@@ -61,7 +61,7 @@ async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Cont
   for await (const each of results) result = each;
   const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
   if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
-  return { ...objectResult(result, JOB_COLUMNS), json: JOBS.json(result), ...(failure && { failure }) };
+  return { ...objectResult(result, JOB_COLUMNS), json: JOBS.json(result), failure };
 }
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };

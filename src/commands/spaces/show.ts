@@ -2,8 +2,7 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/list.ts';
-import { objectResult } from '../../output/command-result.ts';
-import { sanitizeLine } from '../../output/sanitize.ts';
+import { type ReportLine, reportResult } from '../../output/command-result.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
 
 type Agent = SpaceView['agents'][number];
@@ -18,21 +17,21 @@ function chatText({ source_id }: Agent): string | undefined {
   return source_id === null ? 'no chat' : `chat ${source_id}`;
 }
 
-function jobLine({ name, cron_job_id, description, next, state }: JobRow): string {
+function jobLine({ name, cron_job_id, description, next, state }: JobRow): ReportLine {
   const run = next && state !== 'gone' ? `next ${next}` : undefined;
-  return `    ${named(name, [cron_job_id, description, run, state])}`;
+  return { indent: 4, text: named(name, [cron_job_id, description, run, state]) };
 }
 
 /** The lines of a space: its agents, and below each of them its jobs. */
-function toLines({ space, agents, jobs }: SpaceView): readonly string[] {
+function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
   return [
-    named(space.name, [space.external_space_id, space.space_id, space.description]),
+    { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },
     ...agents.flatMap((agent) => [
-      `  ${named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)])}`,
+      { indent: 2, text: named(agent.name, [agent.agent_id, agent.template_id, chatText(agent)]) },
       ...agent.jobs.map(jobLine),
     ]),
-    ...(agents.length === 0 ? ['  no agents'] : []),
-    ...(jobs === undefined ? ['  jobs: not known'] : []),
+    ...(agents.length === 0 ? [{ indent: 2, text: 'no agents' }] : []),
+    ...(jobs === undefined ? [{ indent: 2, text: 'jobs: not known' }] : []),
   ];
 }
 
@@ -61,7 +60,6 @@ export const show = () =>
       run(async (context, space) => {
         const { showSpace } = await import('../../provision/show-space.ts');
         const view = await showSpace(context, space);
-        const text = toLines(view).map((line) => `${sanitizeLine(line)}\n`);
-        return { ...objectResult(toJson(view), []), text: text.join('') };
+        return reportResult(toJson(view), toLines(view));
       }),
     );

@@ -1,4 +1,5 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const copy = () =>
   leaf('copy', 'Copy the records of one place to another', {
@@ -14,11 +15,8 @@ export const copy = () =>
     .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
     .action(
       run(async (context, source, target) => {
-        const { textResult } = await import('./shared/text-result.ts');
         const from = await context.log(source);
         const to = await context.log(target);
-        const { copied, present } = await to.copyFrom(from);
-        const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
-        return textResult({ from: from.label, to: to.label, copied, present }, [text]);
+        return recordResult({ from: from.label, to: to.label, ...(await to.copyFrom(from)) });
       }),
     );

@@ -1,4 +1,5 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { recordResult } from '../../output/command-result.ts';
 
 export const init = () =>
   leaf('init', 'Prepare a database or a repository for the state', {
@@ -13,13 +14,9 @@ export const init = () =>
     .argument('[address]', 'the place to prepare; the configured one by default')
     .action(
       run(async (context, address) => {
-        const { textResult } = await import('./shared/text-result.ts');
         const log = await context.log(address);
         const grant = (await log.prepare()) ?? null;
         await log.read();
-        return textResult({ address: log.label, grant }, [
-          `The state is ready: ${log.label}`,
-          ...(grant === null ? [] : [`For each other user: ${grant}`]),
-        ]);
+        return recordResult({ address: log.label, grant });
       }),
     );

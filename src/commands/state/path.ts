@@ -1,4 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
+import { reportResult } from '../../output/command-result.ts';
 
 export const path = () =>
   leaf('path', 'Print the path or the address of the state', {
@@ -10,8 +11,7 @@ export const path = () =>
     ],
   }).action(
     run(async (context) => {
-      const { textResult } = await import('./shared/text-result.ts');
       const { address, from } = await context.stateLocation();
-      return textResult({ path: address, from }, [address]);
+      return reportResult({ path: address, from }, [{ indent: 0, text: address }]);
     }),
   );

@@ -1,5 +1,6 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { LocalError } from '../../errors.ts';
+import { reportResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 
 /** The lines of the report, with the numbers of the lines of the state in order. */
@@ -28,14 +29,14 @@ export const verify = () =>
   }).action(
     run(async (context) => {
       const { REPAIR_HINT } = await import('../../state/log.ts');
-      const { textResult } = await import('./shared/text-result.ts');
       const log = await context.log();
       const { label: path } = log;
       const content = await log.inspect();
       const { exists, records, torn, damaged } = content;
       const sound = damaged.length === 0;
       const verified = { path, exists, records: records.length, torn, damaged, sound };
-      const report = textResult(verified, reportLines(path, content));
+      const lines = reportLines(path, content).map((text) => ({ indent: 0, text }));
+      const report = reportResult(verified, lines);
       if (sound) return report;
       const failure = new LocalError(`The state has lines that cannot be used: ${path}`, {
         why: `Lines: ${damaged.length}. Nothing is created until they are repaired.`,

@@ -83,6 +83,6 @@ export async function showReplies(
   return {
     ...objectResult({ ...json, reply: shown[0] ?? null, ...several }, []),
     text: replies.map((reply) => readableText(reply).replace(/\n?$/, '\n')).join(''),
-    ...(failure && { failure }),
+    failure,
   };
 }
