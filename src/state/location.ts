@@ -23,59 +23,61 @@ export interface StateLocation {
   /** The state file. For another store, a path beside which this machine keeps its own files. */
   readonly path: string;
   /** The setting that the address comes from. */
-  readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';
+  readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'default';
 }
 
-/** Returns the directory for local state, and the setting that it comes from. */
-function stateDirectory({ env, platform, home }: LocationSources): Pick<StateLocation, 'path' | 'from'> {
-  const xdg = env.XDG_STATE_HOME;
-  if (xdg && isAbsolute(xdg)) return { path: join(xdg, 'partnerctl'), from: 'XDG_STATE_HOME' };
-  if (platform === 'win32' && env.LOCALAPPDATA) {
-    return { path: join(env.LOCALAPPDATA, 'partnerctl'), from: 'LOCALAPPDATA' };
-  }
-  if (!isAbsolute(home)) {
-    throw new UsageError('There is no home directory for the state file.', { hint: 'Name the file with --state.' });
-  }
-  return { path: join(home, '.local', 'state', 'partnerctl'), from: 'default' };
+/** The directory for local state. @throws UsageError */
+function stateDirectory({ env, platform, home }: LocationSources): string {
+  const { XDG_STATE_HOME: xdg, LOCALAPPDATA: local } = env;
+  if (xdg && isAbsolute(xdg)) return join(xdg, 'partnerctl');
+  if (platform === 'win32' && local) return join(local, 'partnerctl');
+  if (isAbsolute(home)) return join(home, '.local', 'state', 'partnerctl');
+  throw new UsageError('There is no home directory for the state file.', { hint: 'Name the file with --state.' });
 }
 
 const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch (or git+https://).';
 
-/** Mistyped addresses and connection strings: as the name of a file, a password in them would be shown. */
-const MISTYPED =
-  /:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^[^/\s:]+@[^/\s:]+:|^(postgres(ql)?|git\+\w+):|^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i;
+/**
+ * Mistyped addresses and connection strings: as the name of a file, a password in them would be shown. A path has no
+ * colon, @, or equals sign in its first part, except after the letter of a drive.
+ */
+const NO_PATH = /:\/\/|^(?![a-z]:[\\/])(\/\/)?[^/\\]*[:@=]/i;
 
-function storeKind(address: string): StateLocation['kind'] {
-  if (!MISTYPED.test(address)) return 'file';
+/** @returns undefined if it is the path of a file */
+function storeKind(address: string): 'postgres' | 'git' | undefined {
+  if (!NO_PATH.test(address)) return undefined;
   if (/^postgres(ql)?:\/\//i.test(address)) return 'postgres';
   if (/^git\+(ssh|https?|file):\/\//i.test(address)) return 'git';
-  throw new UsageError(
-    'The address of the state is neither the name of a file nor that of a database or a repository.',
-    {
-      hint: `Remove blanks and quotes around it. ${EXAMPLES} The password of a database can be in PGPASSWORD.`,
-    },
-  );
+  throw new UsageError('The address of the state is neither a path nor the address of a database or a repository.', {
+    hint: `${EXAMPLES} Begin the name of a file with ./ if it has a colon, @, or =.`,
+  });
+}
+
+/** @returns undefined if it is not valid. A password with a slash, a question mark, or a number sign moves the @ */
+function readUrl(address: string, kind: 'postgres' | 'git'): URL | undefined {
+  try {
+    decodeURIComponent(address);
+    const url = new URL(address);
+    return kind === 'postgres' && `${url.pathname}${url.search}${url.hash}`.includes('@') ? undefined : url;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Messages do not repeat the address, which may have a password. */
-function parseAddress(address: string, from: StateLocation['from']): URL {
-  const isGit = storeKind(address) === 'git';
-  const url = URL.canParse(address) && !/%(?![0-9a-f]{2})/i.test(address) ? new URL(address) : undefined;
-  // A password with a slash, a question mark, or a number sign ends the part before the @ early.
-  if (!url || (!isGit && `${url.pathname}${url.search}${url.hash}`.includes('@'))) {
+function parseAddress(address: string, kind: 'postgres' | 'git', from: StateLocation['from']): URL {
+  const url = readUrl(address, kind);
+  if (!url) {
     throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
       hint: `Write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25, also in a password. ${EXAMPLES}`,
     });
   }
   const { protocol, username, password } = url;
   // Git hosts take tokens as the user name.
-  if (isGit && (password !== '' || (protocol !== 'git+ssh:' && username !== ''))) {
-    throw new UsageError(
-      'The address of the state must not hold a password for git, or a user, except for git+ssh://.',
-      {
-        hint: 'git keeps them in its credential helper: git help credentials',
-      },
-    );
+  if (kind === 'git' && (password !== '' || (protocol !== 'git+ssh:' && username !== ''))) {
+    throw new UsageError('The address of a git state must not hold a password, or a user, except for git+ssh://.', {
+      hint: 'git keeps them in its credential helper: git help credentials',
+    });
   }
   if (from === '--state' && password !== '') {
     // Flags are visible in the process list and in the shell history.
@@ -99,18 +101,14 @@ export function stateLocation(sources: LocationSources): StateLocation {
     ['PARTNER_STATE', env.PARTNER_STATE],
     ['profile', profile],
   ] as const;
-  const [from, address] = settings.find(([, value]) => value) ?? [];
-  if (from === undefined || !address) {
-    const directory = stateDirectory(sources);
-    const path = join(directory.path, 'state.jsonl');
-    return { kind: 'file', address: path, password: undefined, path, from: directory.from };
-  }
+  const [from, set] = settings.find(([, value]) => value) ?? (['default', undefined] as const);
+  const address = set ?? join(stateDirectory(sources), 'state.jsonl');
   const kind = storeKind(address);
-  if (kind === 'file') return { kind, address, password: undefined, path: address, from };
-  const url = parseAddress(address, from);
-  const password = url.password === '' ? undefined : decodeURIComponent(url.password);
+  if (!kind) return { kind: 'file', address, password: undefined, path: address, from };
+  const url = parseAddress(address, kind, from);
+  const password = decodeURIComponent(url.password) || undefined;
   url.password = '';
   const shown = url.href;
   const name = `state-${hash('sha256', shown, 'hex').slice(0, 16)}.jsonl`;
-  return { kind, address: shown, password, path: join(stateDirectory(sources).path, name), from };
+  return { kind, address: shown, password, path: join(stateDirectory(sources), name), from };
 }

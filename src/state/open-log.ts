@@ -15,12 +15,11 @@ const GRACE_MS = 5000;
 /** Returns a signal that aborts `GRACE_MS` after another one. */
 function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
   const controller = new AbortController();
-  const abort = async (): Promise<void> => {
-    await clock.sleep(GRACE_MS);
-    controller.abort(signal.reason);
+  const abort = (): void => {
+    void clock.sleep(GRACE_MS).then(() => controller.abort(signal.reason));
   };
-  if (signal.aborted) void abort();
-  else signal.addEventListener('abort', () => void abort(), { once: true });
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
   return controller.signal;
 }
 
@@ -41,18 +40,16 @@ function userName(): string | null {
   }
 }
 
-async function openDriver({ location, signal, clock, ...deps }: StoreDeps): Promise<LogDriver> {
-  if (location.kind === 'file') return fileLog(location.path);
-  const shared = { ...deps, location, clock, signal: delayed(signal, clock) };
-  if (location.kind === 'git') return (await import('./git-log.ts')).gitLog(shared);
-  return (await import('./postgres-log.ts')).postgresLog(shared);
-}
-
 /**
  * Opens the log at a location. Reads and connects only when it is first used; the caller closes it.
  * @throws UsageError if the address is not valid
  */
-export async function openLog(deps: OpenDeps): Promise<Log> {
-  const { env, clock, redact } = deps;
-  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact });
+export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
+  const { location, env, clock } = deps;
+  const store = { ...deps, signal: delayed(deps.signal, clock) };
+  let driver: LogDriver;
+  if (location.kind === 'file') driver = fileLog(location.path);
+  else if (location.kind === 'git') driver = (await import('./git-log.ts')).gitLog(store);
+  else driver = (await import('./postgres-log.ts')).postgresLog(store);
+  return new Log({ driver, author: authorOf(env), clock, redact });
 }

@@ -57,7 +57,7 @@ test('state path prints only the path without a service or a file, creates neith
   expect(verified.json()).toMatchObject({ exists: false, sound: true });
   expect(await decided({})).toEqual({ path, from: 'default' });
   const inXdg = join(XDG_STATE_HOME, 'partnerctl/state.jsonl');
-  expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: inXdg, from: 'XDG_STATE_HOME' });
+  expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: inXdg, from: 'default' });
   const login = ['login', '--base-url', 'https://api.example.com/v1', '--no-verify', '--state', 'team.jsonl'];
   expect((await run(login, { env: { HOME, PARTNER_TOKEN: 'token-of-a-profile' } })).code).toBe(0);
   expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: 'team.jsonl', from: 'profile' });
@@ -152,7 +152,7 @@ describe('A state on a branch', () => {
     expect(await copied(address, copy)).toMatchObject({ copied: 4 });
     expect(await recordTypes(copy)).toEqual(await recordTypes(file));
     const mistyped = await run(['state', 'copy', `${address}-mistyped`, copy], { env });
-    expect(mistyped).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no state at git+file:') });
+    expect(mistyped).toMatchObject({ code: 8, stderr: expect.stringMatching(/does not exist.*state init/s) });
     const damaged = write('damaged.jsonl', `${SPACE}\n{"v":1,"type":"cron.created"\n`);
     const ran = await run(['state', 'copy', damaged, copy]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
@@ -161,9 +161,12 @@ describe('A state on a branch', () => {
 
 test('An address that is none is rejected from --state and PARTNER_STATE, without repeating its password', async () => {
   for (const [address, message] of [
-    ['mysql://ops@db/main', 'neither the name of a file'],
+    ['mysql://ops@db/main', 'neither a path'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
+    ['postgres://ops:secret%ff@db/main', 'Write @ as %40'],
+    ['host=db password=secret', 'neither a path'],
+    ['//ops:secret@db/main', 'neither a path'],
     ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
   ] as const) {
     const ran = await run(['state', 'verify'], { env: { PARTNER_STATE: address } });
