@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import postgres from 'postgres';
 import { StateUnavailableError, UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
@@ -16,60 +17,49 @@ const [STATEMENT_MS, PERSISTENCE_MS] = [30_000, 15_000];
 /** Another statement used the same position, or the server is busy, full, or shut down. */
 const REPEATABLE = /^(23505|40001|40P01|08|53|57|55P03|25P03)/;
 
-/** The parameters of an address, each with its default. */
-const PARAMETERS = { table: 'partnerctl_state', sslmode: '', host: '' };
+/** One connection, without session state. */
+const CONNECTION = { max: 1, connect_timeout: 10, prepare: false, fetch_types: false, onnotice: () => undefined };
 
-/** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
-function quoteTable(name: string): string {
-  if (/^[a-z_]\w{0,62}(\.[a-z_]\w{0,62})?$/i.test(name)) return name.replaceAll(/\w+/g, '"$&"');
-  throw new UsageError(`${JSON.stringify(name)} is not the name of a table.`, {
-    hint: 'Use ?table=<table> or ?table=<schema>.<table>, with letters, digits, and underscores.',
-  });
-}
-
-/** Encrypted and verified, unless the server is this machine. */
-function sslOf(sslmode: string, host: string): false | 'require' | 'verify-full' {
-  const isLocal = host.startsWith('/') || host === 'localhost' || /^127[.\d]+$/.test(host);
-  const mode = sslmode || (isLocal ? 'disable' : 'verify-full');
-  if (mode === 'disable' && isLocal) return false;
-  if (mode === 'require' || mode === 'verify-full') return mode;
+/** Encrypted and verified, unless the server is this machine. @throws UsageError */
+function sslOf(sslmode: string | undefined, host: string): false | 'require' | 'verify-full' {
+  if (sslmode === 'require' || sslmode === 'verify-full') return sslmode;
+  if (sslmode === undefined) return /^(\/|localhost$|127[.\d]+$)/.test(host) ? false : 'verify-full';
   throw new UsageError('The connection to the database of the state must be encrypted.', {
     hint: 'Leave out sslmode, or use sslmode=require if the certificate of the server cannot be verified.',
   });
 }
 
 /**
- * Reads `postgres://user@host:5432/database?table=…&sslmode=…&host=/socket/directory`.
- * @throws UsageError if it names no user or no database, or has unknown parameters
+ * Reads `postgres://user@host:5432/database?table=…&sslmode=…&host=/socket/directory`. What is missing is as for psql,
+ * and the server refuses parameters that it does not know.
+ * @throws UsageError for an sslmode that is not encrypted
  */
-function parseTarget({ location, env, addSecret }: StoreDeps) {
+function readAddress({ location, env, addSecret }: StoreDeps) {
   const url = new URL(location.address);
-  const unknown = [...url.searchParams.keys()].find((name) => !(name in PARAMETERS));
-  if (unknown !== undefined) {
-    throw new UsageError(`The address of the state has the unknown parameter ${JSON.stringify(unknown)}.`, {
-      hint: `Known: ${Object.keys(PARAMETERS).join(', ')}`,
-    });
-  }
-  const { table, sslmode, host: socket } = { ...PARAMETERS, ...Object.fromEntries(url.searchParams) };
+  const { table = 'partnerctl_state', sslmode, host: socket, ...settings } = Object.fromEntries(url.searchParams);
   const host = socket || decodeURIComponent(url.hostname) || 'localhost';
-  const [user, database] = [decodeURIComponent(url.username), decodeURIComponent(url.pathname.slice(1))];
-  if (user === '' || database === '') {
-    throw new UsageError(`The address of the state names no user, or no database: ${location.address}`, {
-      hint: 'For example: postgres://user@host/database',
-    });
-  }
-  const password = location.password ?? env.PGPASSWORD;
+  const password = location.password ?? env.PGPASSWORD ?? '';
   if (password) addSecret(password);
-  const server = { host, port: Number(url.port || 5432), database, user, ssl: sslOf(sslmode, host) };
-  return { server: { ...server, ...(password && { password }) }, table: quoteTable(table) };
+  const server = {
+    host,
+    port: Number(url.port || 5432),
+    user: decodeURIComponent(url.username),
+    password,
+    database: decodeURIComponent(url.pathname.slice(1)),
+    ssl: sslOf(sslmode, host),
+    connection: { application_name: 'partnerctl', ...settings },
+  };
+  const quoted = table.split('.').map((name) => `"${name.replaceAll('"', '""')}"`);
+  return { server, table: quoted.join('.') };
 }
 
 type Row = Readonly<Record<string, unknown>>;
+type Parameters = (string | string[])[];
 
 class PostgresLog implements LogDriver {
   readonly label: string;
   private readonly deps: StoreDeps;
-  private readonly server: ReturnType<typeof parseTarget>['server'];
+  private readonly server: ReturnType<typeof readAddress>['server'];
   /** The quoted name. */
   private readonly table: string;
   private sql: postgres.Sql | undefined;
@@ -78,7 +68,7 @@ class PostgresLog implements LogDriver {
 
   /** @throws UsageError */
   constructor(deps: StoreDeps) {
-    const { server, table } = parseTarget(deps);
+    const { server, table } = readAddress(deps);
     this.deps = deps;
     this.label = deps.location.address;
     this.server = server;
@@ -92,12 +82,12 @@ class PostgresLog implements LogDriver {
 
   async write(lines: readonly string[]): Promise<void> {
     if (!this.isChecked) await this.check();
-    await this.run(this.insertion(), lines);
+    await this.insert(lines);
   }
 
   async prepare(): Promise<string> {
     // `if not exists` needs the permission to create even if the table exists.
-    const [found] = await this.run(`select to_regclass('${this.table}')::text as name`);
+    const [found] = await this.run('select to_regclass($1)::text as name', [this.table]);
     if (found?.name === null) {
       await this.run(`create table if not exists ${this.table} (position bigint primary key, line text not null)`);
     }
@@ -109,7 +99,7 @@ class PostgresLog implements LogDriver {
 
   /** Inserts nothing, but fails without the table, its columns, its unique positions, or the permission. */
   async check(): Promise<void> {
-    await this.run(`${this.insertion()} on conflict (position) do nothing`, []);
+    await this.insert([], 'on conflict (position) do nothing');
     this.isChecked = true;
   }
 
@@ -120,27 +110,27 @@ class PostgresLog implements LogDriver {
   }
 
   /** Turns on synchronous_commit if it is off, so that an acknowledged commit is on disk. */
-  private insertion(): string {
-    return `insert into ${this.table} (position, line)
+  private async insert(lines: readonly string[], onConflict = ''): Promise<void> {
+    const statement = `insert into ${this.table} (position, line)
       select last.position + new.number, new.line
       from (select coalesce(max(position), 0) as position from ${this.table}) as last,
         json_array_elements_text($1::json) with ordinality as new(line, number)
       where case current_setting('synchronous_commit')
-        when 'off' then set_config('synchronous_commit', 'on', true) else '' end is not null`;
+        when 'off' then set_config('synchronous_commit', 'on', true) else '' end is not null ${onConflict}`;
+    await this.run(statement, [[...lines]]);
   }
 
   /**
    * Runs a statement, and repeats it while it may succeed: one whose result is lost may be completed all the same. A
    * repeated insertion may add its lines twice, which is harmless.
-   * @param lines the parameter of the statement, if it has one
    * @throws StateUnavailableError; the reason of the signal
    */
-  private async run(text: string, lines?: readonly string[]): Promise<readonly Row[]> {
+  private async run(text: string, parameters: Parameters = []): Promise<readonly Row[]> {
     const { clock, random, signal } = this.deps;
     const start = clock.monotonic();
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.attempt(text, lines);
+        return await this.attempt(text, parameters);
       } catch (error) {
         signal.throwIfAborted();
         const isAnswer = error instanceof postgres.PostgresError;
@@ -153,32 +143,16 @@ class PostgresLog implements LogDriver {
     }
   }
 
-  private async attempt(text: string, lines?: readonly string[]): Promise<readonly Row[]> {
-    const { clock, signal } = this.deps;
-    this.sql ??= this.connect();
-    const done = new AbortController();
-    const query = this.sql.unsafe<Row[]>(text, lines && [[...lines]]);
-    const limit = clock.sleep(STATEMENT_MS, AbortSignal.any([signal, done.signal])).then(() => {
-      throw new Error(`The server did not answer within ${STATEMENT_MS / 1000}s.`);
-    });
-    try {
-      return await Promise.race([query, limit]);
-    } finally {
-      done.abort();
-      for (const loser of [query, limit]) loser.catch(() => undefined);
-    }
-  }
-
-  private connect(): postgres.Sql {
-    return postgres({
-      ...this.server,
-      max: 1,
-      connect_timeout: 10,
-      prepare: false,
-      fetch_types: false,
-      onnotice: () => undefined,
-      connection: { application_name: 'partnerctl' },
-    });
+  private async attempt(text: string, parameters: Parameters): Promise<readonly Row[]> {
+    const { signal } = this.deps;
+    signal.throwIfAborted();
+    this.sql ??= postgres({ ...this.server, ...CONNECTION });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(STATEMENT_MS)]);
+    const query = this.sql.unsafe<Row[]>(text, parameters);
+    const rows = await Promise.race([query, once(limit, 'abort').then(() => undefined)]);
+    if (rows) return rows;
+    query.catch(() => undefined);
+    throw new Error(`The server did not answer within ${STATEMENT_MS / 1000}s.`);
   }
 
   private unavailable(error: unknown): StateUnavailableError {
