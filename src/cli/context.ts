@@ -178,9 +178,9 @@ export class Context {
 
   private async openLog(address: string | undefined): Promise<Log> {
     const { openLog } = await import('../state/open-log.ts');
-    const { env, clock, random, redact, addSecret, warn, abortSignal: signal } = this;
+    const { env, clock, random, redact, addSecret, abortSignal: signal } = this;
     const location = await this.stateLocation(address);
-    const log = await openLog({ location, env, clock, random, redact, addSecret, warn, signal });
+    const log = await openLog({ location, env, clock, random, redact, addSecret, signal });
     this.closers.push(() => log.close());
     return log;
   }

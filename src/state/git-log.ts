@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { LocalError, StateUnavailableError } from '../errors.ts';
-import { type GitResult, runGit } from './git.ts';
+import { type ErrorInfo, StateUnavailableError } from '../errors.ts';
+import { GitError, runGit } from './git.ts';
 import type { LogDriver, StoreDeps } from './log.ts';
 
 /*
@@ -21,11 +21,13 @@ const REFUSED = /hook declined|protected branch|permission denied|currently chec
 
 /** The branch at one moment. */
 interface Tip {
-  /** Undefined if there is no branch. */
-  readonly commit: string | undefined;
+  readonly commit: string;
   /** The log. */
   readonly text: string;
 }
+
+/** Before the branch is created. */
+const NONE: Tip = { commit: '', text: '' };
 
 class GitLog implements LogDriver {
   readonly label: string;
@@ -36,7 +38,7 @@ class GitLog implements LogDriver {
   private readonly inTurn = pLimit(1);
   private clone: Promise<string> | undefined;
   /** The branch as this process saw it last. */
-  private known: Tip | undefined;
+  private known = NONE;
 
   constructor(deps: StoreDeps) {
     const url = new URL(deps.location.address);
@@ -47,28 +49,24 @@ class GitLog implements LogDriver {
     this.deps = deps;
   }
 
-  load(): Promise<readonly string[] | undefined> {
+  load(): Promise<readonly string[]> {
     return this.inTurn(async () => {
-      const { commit, text } = await this.fetch();
-      return commit === undefined ? undefined : text.split(/\r?\n/);
+      const tip = await this.fetch();
+      if (tip !== NONE) return tip.text.split(/\r?\n/);
+      throw this.unavailable('does not exist', {
+        hint: `Check the address. If there is no state yet, create the branch: partnerctl state init '${this.label}'`,
+      });
     });
   }
 
+  /** Commands read the log before they write. */
   write(lines: readonly string[]): Promise<void> {
-    return this.inTurn(async () => {
-      const base = this.known ?? (await this.fetch());
-      await this.append(base, lines);
-      if (base.commit !== undefined) return;
-      await this.deps.warn(
-        `The branch ${this.branch} did not exist, and was created: ${this.label}. If the state should already be there, check the address.`,
-      );
-    });
+    return this.inTurn(() => this.append(lines));
   }
 
   async prepare(): Promise<undefined> {
     await this.inTurn(async () => {
-      const base = await this.fetch();
-      if (base.commit === undefined) await this.append(base, []);
+      if ((await this.fetch()) === NONE) await this.append([]);
     });
   }
 
@@ -82,61 +80,70 @@ class GitLog implements LogDriver {
   }
 
   /** Pushes until the branch has the lines. Gives up if nobody else moves the branch, and it cannot either. */
-  private async append(start: Tip, lines: readonly string[]): Promise<void> {
+  private async append(lines: readonly string[]): Promise<void> {
     const { clock, random, signal } = this.deps;
-    let base = start;
     let until = clock.monotonic() + PERSISTENCE_MS;
     for (let attempt = 0; ; attempt += 1) {
+      const base = this.known;
       const why = await this.push(base, lines);
       if (why === undefined) return;
       await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 4), signal);
       const isLate = clock.monotonic() >= until;
       const now = await this.fetch().catch((error: unknown) => {
-        if (error instanceof StateUnavailableError && !isLate) return base;
+        const isUnreachable = error instanceof StateUnavailableError && error.info.cause instanceof GitError;
+        if (isUnreachable && !isLate) return base;
         throw error;
       });
-      // What the branch no longer has may be the record of something that exists.
-      if (base.commit !== undefined && (now.commit === undefined || !now.text.startsWith(base.text))) {
-        throw this.unavailable('was deleted or set back during this run', {
-          why: 'It no longer has the records that this run has read.',
-          hint: 'Restore the branch, and forbid force pushes and deletion there.',
-        });
-      }
       // A push arrived although its answer did not.
-      if (now.commit !== undefined && lines.every((line) => now.text.includes(line))) return;
+      if (now !== NONE && lines.every((line) => now.text.includes(line))) return;
       // Others were first: as long as they make progress, this process will.
       if (now.commit !== base.commit) until = clock.monotonic() + PERSISTENCE_MS;
       else if (isLate || REFUSED.test(why)) {
-        throw this.unavailable('cannot be updated', {
-          why,
-          hint: 'Allow this user to push to the branch: it must not be protected, and only moves forward.',
-        });
+        const hint = 'Allow this user to push to the branch: it must not be protected, and only moves forward.';
+        throw this.unavailable('cannot be updated', { why, hint });
       }
-      base = now;
     }
   }
 
-  /** @throws StateUnavailableError if the server cannot be reached, or if the branch is no state */
+  /**
+   * @returns `NONE` if there is no branch yet
+   * @throws StateUnavailableError if the server cannot be reached, or if the branch is no state, or was set back
+   */
   private async fetch(): Promise<Tip> {
-    const ref = `+refs/heads/${this.branch}:refs/state`;
-    const { isDone, why } = await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', this.url, ref]);
-    if (!isDone && /couldn't find remote ref/i.test(why)) return { commit: undefined, text: '' };
-    if (!isDone) {
-      const hint = `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`;
-      throw this.unavailable('cannot be reached', { why, hint });
+    const tip = await this.fetchTip();
+    // What the branch no longer has may be the record of something that exists.
+    if (this.known !== NONE && (tip === NONE || !tip.text.startsWith(this.known.text))) {
+      throw this.unavailable('was deleted or set back during this run', {
+        why: 'It no longer has the records that this run has read.',
+        hint: 'Restore the branch, and forbid force pushes and deletion there.',
+      });
     }
-    const commit = (await this.local(['rev-parse', 'refs/state'])).trim();
-    if (commit === this.known?.commit) return this.known;
-    const files = (await this.local(['ls-tree', '--name-only', commit])).trim();
+    this.known = tip;
+    return tip;
+  }
+
+  private async fetchTip(): Promise<Tip> {
+    const ref = `+refs/heads/${this.branch}:refs/state`;
+    try {
+      await this.git(['fetch', '--quiet', '--depth=1', '--no-tags', this.url, ref]);
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
+      const { why = '' } = error.info;
+      if (/couldn't find remote ref/i.test(why)) return NONE;
+      const hint = `Check the address, and that git can log in without a question: git ls-remote '${this.url}'`;
+      throw this.unavailable('cannot be reached', { why, hint, cause: error });
+    }
+    const commit = (await this.git(['rev-parse', 'refs/state'])).trim();
+    if (commit === this.known.commit) return this.known;
+    const files = (await this.git(['ls-tree', '--name-only', commit])).trim();
     // An append would remove other files, and one that starts anew does not know what exists.
     if (files !== FILE) {
       throw this.unavailable('is not a state', {
         why: `It must have the file ${FILE}, and no other. It has: ${files.replaceAll('\n', ', ') || 'none'}`,
-        hint: 'Check the address. Restore the file if it was there, remove other files, or name a branch that does not exist.',
+        hint: 'Check the address. Restore the file if it was there, and remove other files.',
       });
     }
-    this.known = { commit, text: await this.local(['cat-file', 'blob', `${commit}:${FILE}`]) };
-    return this.known;
+    return { commit, text: await this.git(['cat-file', 'blob', `${commit}:${FILE}`]) };
   }
 
   /**
@@ -146,46 +153,38 @@ class GitLog implements LogDriver {
   private async push({ commit, text: before }: Tip, lines: readonly string[]): Promise<string | undefined> {
     const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
     const text = `${ended}${lines.map((line) => `${line}\n`).join('')}`;
-    const blob = (await this.local(['hash-object', '-w', '--stdin'], text)).trim();
-    const tree = (await this.local(['mktree'], `100644 blob ${blob}\t${FILE}\n`)).trim();
-    const parents = commit === undefined ? [] : ['-p', commit];
-    const next = (await this.local(['commit-tree', tree, ...parents, '-m', 'Add records'])).trim();
+    const blob = (await this.git(['hash-object', '-w', '--stdin'], text)).trim();
+    const tree = (await this.git(['mktree'], `100644 blob ${blob}\t${FILE}\n`)).trim();
+    const parents = commit === '' ? [] : ['-p', commit];
+    const next = (await this.git(['commit-tree', tree, ...parents, '-m', 'Add records'])).trim();
     const ref = `refs/heads/${this.branch}`;
-    const lease = `--force-with-lease=${ref}:${commit ?? ''}`;
-    const { isDone, why } = await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
-    if (!isDone) return why;
+    const lease = `--force-with-lease=${ref}:${commit}`;
+    try {
+      await this.git(['push', '--porcelain', '--no-verify', lease, this.url, `${next}:${ref}`]);
+    } catch (error) {
+      if (error instanceof GitError) return error.info.why ?? '';
+      throw error;
+    }
     this.known = { commit: next, text };
     return undefined;
   }
 
   private async makeClone(): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-git-'));
-    this.stdoutOf(await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps));
+    await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps);
     return directory;
   }
 
-  private async git(args: readonly string[], input = ''): Promise<GitResult> {
+  /** Runs git in the clone. @throws as `runGit` */
+  private async git(args: readonly string[], input = ''): Promise<string> {
     this.clone ??= this.makeClone();
     const { env, signal } = this.deps;
     return await runGit([`--git-dir=${await this.clone}`, ...args], { env, signal, input });
   }
 
-  /** Runs a command in the clone, which needs no server. */
-  private async local(args: readonly string[], input?: string): Promise<string> {
-    return this.stdoutOf(await this.git(args, input));
-  }
-
-  private stdoutOf({ isDone, stdout, why }: GitResult): string {
-    if (isDone) return stdout;
-    throw new LocalError(`git failed in ${tmpdir()}`, {
-      why,
-      hint: 'Nothing was sent to the service. Is there space left, and is git 2.29 or newer? TMPDIR names another directory.',
-    });
-  }
-
-  private unavailable(what: string, { why, hint }: { readonly why: string; readonly hint: string }) {
+  private unavailable(what: string, { hint, ...info }: ErrorInfo): StateUnavailableError {
     return new StateUnavailableError(`The branch ${this.branch} of the state ${what}: ${this.label}`, {
-      why,
+      ...info,
       hint: `Nothing more is sent to the service. ${hint}`,
     });
   }

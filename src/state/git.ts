@@ -31,23 +31,18 @@ function environment(env: Environment): Environment {
   return { ...Object.fromEntries(own), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GCM_INTERACTIVE: 'never' };
 }
 
-/** The outcome of a git command. */
-export interface GitResult {
-  readonly isDone: boolean;
-  readonly stdout: string;
-  /** The end of what git says, without credentials that the user's configuration adds to URLs. */
-  readonly why: string;
-}
+/** A git command failed. `info.why` is the end of what it said. */
+export class GitError extends LocalError {}
 
 /**
  * Runs git without a terminal: neither git nor ssh can ask, and Ctrl-C does not reach them.
- * @returns the outcome, including a failure that git reports
- * @throws LocalError if git cannot be started; the reason of the signal
+ * @returns its output
+ * @throws GitError; LocalError if git cannot be started; the reason of the signal
  */
 export async function runGit(
   args: readonly string[],
   { env, signal, input }: { readonly env: Environment; readonly signal: AbortSignal; readonly input?: string },
-): Promise<GitResult> {
+): Promise<string> {
   signal.throwIfAborted();
   const child = spawn('git', [...SETTINGS, ...args], { env: environment(env), detached: true, windowsHide: true });
   const end = (): void => {
@@ -63,20 +58,18 @@ export async function runGit(
   // EPIPE: git exited without reading its input. Its exit code says why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
-  try {
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    if (code !== 0) signal.throwIfAborted();
-    const said = `${stdout}\n${stderr}`.trim().replaceAll(/\/\/[^/@\s]+@/g, '//');
-    const why = said.split('\n').slice(-8).join('\n') || `git ended with ${code ?? 'a signal'}.`;
-    return { isDone: code === 0, stdout, why };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new LocalError('git cannot be started.', {
-      why: errorMessage(error),
-      hint: 'The state is kept in a git repository. Install git, or choose another place with --state.',
-      cause: error,
-    });
-  } finally {
-    limit.removeEventListener('abort', end);
-  }
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const [stdout, stderr, [code]] = await ended.catch((cause: unknown) => {
+    const hint = 'The state is kept in a git repository. Install git, or choose another place with --state.';
+    throw new LocalError('git cannot be started.', { why: errorMessage(cause), hint, cause });
+  });
+  limit.removeEventListener('abort', end);
+  if (code === 0) return stdout;
+  signal.throwIfAborted();
+  // Without the credentials that the user's configuration adds to URLs.
+  const said = `${stdout}\n${stderr}`.trim().replaceAll(/\/\/[^/@\s]+@/g, '//');
+  throw new GitError('A git command failed.', {
+    why: said.split('\n').slice(-8).join('\n') || `It ended with ${code ?? 'a signal'}.`,
+    hint: 'Is there space left in the temporary directory (TMPDIR), and is git 2.29 or newer?',
+  });
 }

@@ -69,13 +69,13 @@ describe('A push to a shared state', () => {
     const deleteOnce =
       '[ -e gone ] || { touch gone; env -u GIT_QUARANTINE_PATH git update-ref -d refs/heads/state; exit 1; }';
     addHook(repository, 'pre-receive', deleteOnce);
-    const { create, expectJobs } = await openSite(address);
+    const { create, cron } = await openSite(address);
     expect(await create('daily')).toMatchObject({
       code: 8,
       stderr: expect.stringContaining('branch state of the state was deleted or set back during this run'),
     });
     expect(existsSync(join(repository, 'gone'))).toBe(true);
-    await expectJobs();
+    expect(await cron.posted()).toBe(0);
   });
 
   test('of six processes that start at once on a machine without a clone loses nothing', async () => {
@@ -121,12 +121,9 @@ describe('A push to a shared state', () => {
 });
 
 describe('A branch with a state', () => {
-  test('that does not exist is created with the first record', async () => {
-    const repository = bareRepository();
-    const { create, expectJobs } = await openSite(`git+file://${repository}#new`);
-    const ran = await create('daily');
-    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('did not exist, and was created') });
-    await expectJobs('daily');
+  test('that does not exist is refused until it is initialized: a mistyped name would start another state', async () => {
+    const refused = await refusalAt(`git+file://${bareRepository()}#new`);
+    expect(refused).toMatch(/^8 \| .*branch new of the state does not exist.*partnerctl state init/s);
   });
 
   test('that has lost its file is not an empty state', async () => {
@@ -264,7 +261,8 @@ async function startGitSsh(...settings: readonly string[]) {
 describe.skipIf(!existsSync(SSHD))('A state in git over ssh', () => {
   test('is shared by two machines', async () => {
     const { address, variables } = await startGitSsh();
-    const { create, expectJobs } = await openSite(address, variables);
+    const { create, expectJobs, run } = await openSite(address, variables);
+    await run(['state', 'init']);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });
