@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { access, type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeFileError, type ErrorInfo, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
@@ -8,7 +8,7 @@ import { toSentenceCase } from '../platform/text.ts';
 import type { LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
-const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK } = constants;
 
 const HINT =
   'The file must be yours to write (a run under sudo may have created it), on a disk with free space. Or name another with --state or PARTNER_STATE.';
@@ -23,14 +23,6 @@ async function openFile(path: string, flags: number): Promise<FileHandle> {
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw failed(path, 'read', 'It is a directory, a device, or a pipe.');
-}
-
-/** Opens a file that exists. @returns undefined if there is none */
-async function openExisting(path: string, flags: number): Promise<FileHandle | undefined> {
-  return await openFile(path, flags).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    return undefined;
-  });
 }
 
 /** Puts the entries of a directory, and of those above it, on disk. Some systems cannot. */
@@ -48,6 +40,12 @@ async function openToAppend(path: string): Promise<FileHandle> {
   // If the file is empty, the process that created it may have been killed before it did this.
   if ((await file.stat()).size === 0) await syncDirectories(dirname(await realpath(path)));
   return file;
+}
+
+/** The path, or the nearest directory above it that exists. */
+async function nearestExisting(path: string): Promise<string> {
+  const exists = await stat(path).catch(() => undefined);
+  return exists || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
 /** Explains failures of the file system. Other errors are bugs, or explained already. */
@@ -94,7 +92,9 @@ export function fileLog(path: string): LogDriver {
     label: path,
     load: () =>
       explained(path, 'read', async () => {
-        const file = await openExisting(path, O_RDONLY);
+        const file = await openFile(path, O_RDONLY).catch((error: unknown) => {
+          if (errorCode(error) !== 'ENOENT') throw error;
+        });
         try {
           return (await file?.readFile('utf8'))?.split(/\r?\n/);
         } finally {
@@ -104,7 +104,7 @@ export function fileLog(path: string): LogDriver {
     // Begins with a line feed, to end what a killed writer may have left.
     write: (lines) => explained(path, 'written', () => append(Buffer.from(`\n${lines.join('\n')}\n`))),
     prepare: () => explained(path, 'written', async () => void (await (await openToAppend(path)).close())),
-    check: () => explained(path, 'written', async () => (await openExisting(path, O_RDWR))?.close()),
+    check: () => explained(path, 'written', async () => access(await nearestExisting(path), R_OK | W_OK)),
     async close() {
       await held?.close();
       held = undefined;

@@ -40,16 +40,20 @@ function userName(): string | null {
   }
 }
 
+async function openDriver(deps: StoreDeps): Promise<LogDriver> {
+  const { kind, path } = deps.location;
+  if (kind === 'file') return fileLog(path);
+  const store = { ...deps, signal: delayed(deps.signal, deps.clock) };
+  return kind === 'git'
+    ? (await import('./git-log.ts')).gitLog(store)
+    : (await import('./postgres-log.ts')).postgresLog(store);
+}
+
 /**
  * Opens the log at a location. Reads and connects only when it is first used; the caller closes it.
  * @throws UsageError if the address is not valid
  */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
-  const { location, env, clock } = deps;
-  const store = { ...deps, signal: delayed(deps.signal, clock) };
-  let driver: LogDriver;
-  if (location.kind === 'file') driver = fileLog(location.path);
-  else if (location.kind === 'git') driver = (await import('./git-log.ts')).gitLog(store);
-  else driver = (await import('./postgres-log.ts')).postgresLog(store);
-  return new Log({ driver, author: authorOf(env), clock, redact });
+  const { env, clock } = deps;
+  return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact });
 }
