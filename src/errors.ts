@@ -179,6 +179,13 @@ export class StateUnavailableError extends LocalError {
   override readonly exitCode = EXIT.service;
 }
 
+/** The error of an object that was created, but whose id could not be recorded: later runs may find a state without it. */
+export function unrecordedError(message: string, cause: unknown, info: Pick<ErrorInfo, 'hint' | 'details'>) {
+  const why = cause instanceof PartnerctlError ? [cause.message, cause.info.why].filter(Boolean) : [String(cause)];
+  const Unrecorded = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
+  return new Unrecorded(message, { ...info, why: why.join('\n'), cause });
+}
+
 /** Some or all replies did not arrive in time. */
 export class NoReplyError extends PartnerctlError {
   readonly type = 'no_reply';

@@ -1,10 +1,9 @@
 import {
   DuplicateError,
   InterruptedError,
-  LocalError,
   OutcomeUnknownError,
   PartnerctlError,
-  StateUnavailableError,
+  unrecordedError,
   withHint,
 } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
@@ -129,14 +128,10 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
  */
 export function created(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
   if (why === undefined) return outcome('created', { cron_job_id });
-  const info = {
-    why: why instanceof PartnerctlError ? [why.message, why.info.why].filter(Boolean).join('\n') : String(why),
+  const error = unrecordedError(`The job was created as ${cron_job_id}, but this could not be recorded.`, why, {
     hint: `When the state can be written again, record the job: ${adoptLine(subject, cron_job_id, '--yes')}\nUntil then, no job of this name is created.`,
     details: { cron_job_id, key: subject.key },
-    cause: why,
-  };
-  const Unrecorded = why instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
-  const error = new Unrecorded(`The job was created as ${cron_job_id}, but this could not be recorded.`, info);
+  });
   return outcome('created', { cron_job_id, error });
 }
 

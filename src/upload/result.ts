@@ -1,5 +1,5 @@
 import type { UploadKind } from '../contract/resources.ts';
-import { LocalError, OutcomeUnknownError, PartnerctlError, RunFailure, StateUnavailableError } from '../errors.ts';
+import { OutcomeUnknownError, PartnerctlError, RunFailure, unrecordedError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
 /** The result of one file. */
@@ -47,13 +47,9 @@ export function lostError(file: string, error: unknown): OutcomeUnknownError {
 }
 
 /** The error of a file that was uploaded, but whose id could not be recorded. */
-export function unrecordedError(file: string, id: string, cause: unknown): PartnerctlError {
-  const reason = cause instanceof PartnerctlError ? (cause.info.why ?? []) : [];
-  const ErrorClass = cause instanceof StateUnavailableError ? OutcomeUnknownError : LocalError;
-  return new ErrorClass(`${file} was uploaded as ${id}, but its id could not be recorded.`, {
-    why: [errorMessage(cause)].concat(reason).join('\n'),
+export function unrecordedFileError(file: string, id: string, cause: unknown): PartnerctlError {
+  return unrecordedError(`${file} was uploaded as ${id}, but its id could not be recorded.`, cause, {
     hint: 'Keep the id. No run sends the file again without --retry-unknown: later runs report it as unknown (exit code 9).',
     details: { id },
-    cause,
   });
 }

@@ -9,7 +9,7 @@ import { waitOutLeases } from '../state/lease.ts';
 import { createOnce, type OnceDeps, type Result } from '../state/once.ts';
 import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
 import { hashFile, type LocalFile, readContent } from './files.ts';
-import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedError } from './result.ts';
+import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedFileError } from './result.ts';
 
 /** What identifies an upload: the state records it, and nothing else of a file. */
 type UploadIdentity = {
@@ -202,7 +202,7 @@ class UploadRun {
     if (result.kind === 'unknown') this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
     if (result.kind !== 'created') return;
     const { id, unrecorded } = result;
-    const error = unrecorded === undefined ? undefined : unrecordedError(label, id, unrecorded);
+    const error = unrecorded === undefined ? undefined : unrecordedFileError(label, id, unrecorded);
     this.settle(upload, { status: 'uploaded', id, error });
   }
 
