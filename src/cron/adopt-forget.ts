@@ -10,11 +10,7 @@ import { findAgent, type NamedJob } from './job-flags.ts';
 import { completeSchedule } from './schedule.ts';
 import { JOB_LIST, listNamedJobs, readJobList } from './service-jobs.ts';
 
-type ChangeContext = Pick<
-  CronContext,
-  'log' | 'clock' | 'abortSignal' | 'command' | 'progress' | 'isInteractive' | 'confirm'
->;
-export type ForgetContext = ChangeContext & Pick<CronContext, 'http' | 'baseUrl'>;
+export type ForgetContext = Omit<CronContext, 'env' | 'io' | 'warn'>;
 
 const NOTHING_CHANGED = 'Nothing was changed.';
 
@@ -25,7 +21,7 @@ const NOTHING_CHANGED = 'Nothing was changed.';
  * @throws UsageError if the user declines or cannot be asked
  */
 async function confirmChange(
-  context: ChangeContext,
+  context: ForgetContext,
   { open }: JobStanding,
   { yes, skipUnknown, question }: { readonly yes: boolean; readonly skipUnknown: boolean; readonly question: string },
 ): Promise<void> {
@@ -105,7 +101,7 @@ export async function adopt(
  *   read or written
  */
 export async function adoptJob(
-  context: ChangeContext,
+  context: ForgetContext,
   cron_job_id: string,
   job: JobIdentity,
   { yes, listed }: { readonly yes: boolean; readonly listed: ListedCronJob | undefined },
@@ -124,8 +120,9 @@ export async function adoptJob(
   await confirmChange(context, standing, { yes, skipUnknown: true, question });
   const shown = toJobData(job, { ...listed, schedule: completeSchedule(listed?.schedule) });
   // The list may leave out a part of the content.
+  const isPartial = shown.schedule === null || shown.instructions_hash === null;
   const recorded = standing.objects.find(({ object }) => object === cron_job_id) ?? standing.open[0];
-  const data: JobData = { ...(shown.content_hash === null && recorded ? recorded.data : shown), ...job };
+  const data: JobData = { ...(isPartial && recorded ? recorded.data : shown), ...job };
   const of = standing.open.map(({ id }) => id);
   await log.append([log.newRecord('cron.created', { key, object: cron_job_id, data, ...(of.length > 0 && { of }) })]);
   return { key, data, cron_job_id };

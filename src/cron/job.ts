@@ -5,16 +5,7 @@ import { isJsonObject } from '../contract/json.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type OnceKind, type RecordedObject, type Reservation, type Standing, standings } from '../state/standing.ts';
-import {
-  type CronSchedule,
-  formatExpression,
-  normalizeFields,
-  normalizePart,
-  parseTimezone,
-  SCHEDULE_PARTS,
-  type SchedulePart,
-  type ScheduleParts,
-} from './schedule.ts';
+import { type CronSchedule, normalizePart, SCHEDULE_PARTS, type SchedulePart, type ScheduleParts } from './schedule.ts';
 
 /** A job to create (spec §2). */
 export interface CronJob {
@@ -39,9 +30,6 @@ interface Content {
   readonly instructions_hash?: string | null | undefined;
 }
 
-/** A text that is null if the service did not return it when the job was adopted. */
-const nullableText = v.nullable(v.string());
-
 const jobData = v.object({
   origin: v.string(),
   agent_id: v.string(),
@@ -49,8 +37,8 @@ const jobData = v.object({
   schedule: v.nullable(
     v.object({ minute: v.string(), hour: v.string(), day_of_week: v.string(), timezone: v.string() }),
   ),
-  instructions_hash: nullableText,
-  content_hash: nullableText,
+  /** Null if the service did not return the instructions when the job was adopted. */
+  instructions_hash: v.nullable(v.string()),
 });
 
 /** What the state keeps of a job: enough to recognize it and to show differences, but not its instructions. */
@@ -58,8 +46,6 @@ export type JobData = Readonly<v.InferOutput<typeof jobData>>;
 export type JobReservation = Reservation<JobData>;
 export type RecordedJob = RecordedObject<JobData>;
 export type JobStanding = Standing<JobData>;
-
-const KEY_LENGTH = 24;
 
 /** JSON separates the parts, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
 function sha256(value: unknown): string {
@@ -73,7 +59,7 @@ export function toNfc(name: string): string {
 
 /** The key of a job, 24 hexadecimal digits: at most one job per key may exist. */
 export function cronKey({ origin, agent_id, name }: JobIdentity): string {
-  return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, KEY_LENGTH);
+  return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);
 }
 
 /** Jobs in the state. */
@@ -119,24 +105,9 @@ export function matchIdentity(
   return listed.agent_id === undefined ? 'maybe' : 'no';
 }
 
-/** Removes differences that editors and shells introduce. */
-function normalizeInstructions(text: string): string {
-  return text.replaceAll('\r\n', '\n').trimEnd();
-}
-
 /** SHA-256 of instructions, in hexadecimal. Line ends and trailing white space make no difference. */
 export function instructionsHash(text: string): string {
-  return sha256(normalizeInstructions(text));
-}
-
-/**
- * SHA-256 of what a job does and when, in hexadecimal, the same on every version of Node.js. Equal hashes mean equal
- * content; two names of one time zone give different ones.
- * @throws ScheduleError if the schedule cannot be read
- */
-export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
-  const when = `${formatExpression(normalizeFields(schedule))} ${parseTimezone(schedule.timezone)}`;
-  return sha256([when, normalizeInstructions(instructions)]);
+  return sha256(text.replaceAll('\r\n', '\n').trimEnd());
 }
 
 /** The record of a job with this content; null for what is not known. */
@@ -145,14 +116,8 @@ export function toJobData(
   content: { readonly schedule?: CronSchedule | undefined; readonly instructions?: string | undefined },
 ): JobData {
   const { schedule = null, instructions } = content;
-  return {
-    origin,
-    agent_id,
-    name,
-    schedule,
-    instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
-    content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
-  };
+  const instructions_hash = instructions === undefined ? null : instructionsHash(instructions);
+  return { origin, agent_id, name, schedule, instructions_hash };
 }
 
 export interface CronDifference {

@@ -1,7 +1,7 @@
 import type { ListedCronJob } from '../../../src/contract/cron.ts';
 import { adoptJob, type ForgetContext, forget } from '../../../src/cron/adopt-forget.ts';
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
-import { type CronJob, contentHash, cronKey, JOBS, type JobStanding } from '../../../src/cron/job.ts';
+import { type CronJob, cronKey, findDifferences, JOBS, type JobStanding } from '../../../src/cron/job.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import { JobLists, readWholeList } from '../../../src/cron/service-jobs.ts';
 import {
@@ -32,7 +32,7 @@ export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): s
 }
 
 export function hasSameContent(one: CronJob, other: CronJob): boolean {
-  return contentHash(one) === contentHash(other);
+  return findDifferences(one, other).length === 0;
 }
 
 /** The failures that a run meets. */

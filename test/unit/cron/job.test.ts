@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type CronJob,
-  contentHash,
-  cronKey,
-  findDifferences,
-  instructionsHash,
-  matchIdentity,
-} from '../../../src/cron/job.ts';
+import { type CronJob, cronKey, findDifferences, instructionsHash, matchIdentity } from '../../../src/cron/job.ts';
 
 const JOB: CronJob = {
   agent_id: 'agent_1',
@@ -17,7 +10,6 @@ const JOB: CronJob = {
 
 test('keys and hashes never change', () => {
   expect(cronKey({ ...JOB, origin: 'https://api.example.com/v1' })).toBe('9ebfb9cd8bdb1f6760726064');
-  expect(contentHash(JOB)).toBe('72a2e20a754241263596cba53e99b4dcdc285483478297e5aa518b98a88cbd40');
   expect(instructionsHash(JOB.instructions)).toBe('33bd411d6b70cf88119c69305766ad035c02e524abb7cf18d56ff970aefe0101');
 });
 
@@ -26,7 +18,6 @@ test('the line ends and trailing white space of instructions make no difference,
     ['Write the report. \r\n\r\n', true],
     [' Write the report.', false],
   ] as const) {
-    expect(contentHash({ ...JOB, instructions }) === contentHash(JOB)).toBe(isSame);
     expect(findDifferences(JOB, { instructions }).length === 0).toBe(isSame);
   }
 });
