@@ -26,7 +26,7 @@ export async function initialCronResult(job: CronResult['job'], describe: Descri
 /** The warning about a job whose schedule could not be compared. */
 function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {
   const set = command(['contract', 'set', 'cron_job.timezone', '<path>']);
-  return `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} exists as ${cron_job_id}. Its schedule could not be compared: the list does not show all of it, or not in a known form. Compare it at the service. If the list has its schedule or its time zone under another name, set it, such as: ${set}`;
+  return `Job ${JSON.stringify(job.name)} exists as ${cron_job_id}. Its schedule could not be compared: the list does not show all of it. Compare it at the service, or say where the list has it: ${set}`;
 }
 
 /** What to do if the list of jobs cannot be read. A service that has none may refuse the request as invalid. */

@@ -15,7 +15,7 @@ import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {
   readonly agent: AgentReference;
-  /** As typed; set exactly if the agent is given by name. */
+  /** As typed; set if the agent is given by name. */
   readonly space: string | undefined;
 }
 
@@ -24,17 +24,14 @@ export type NamedJob = AgentInput & { readonly name: string };
 
 type Options<Name extends string> = { readonly [Option in Name]?: string | undefined };
 
-/** Reads --agent, and --space when the agent is given by name. @throws UsageError */
+/** @throws UsageError */
 function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
-  if (agent.by === 'name' && space === undefined) {
-    throw new UsageError('--agent name:<name> needs --space.', {
-      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-    });
-  }
-  if (agent.by === 'name' || space === undefined) return { agent, space };
-  throw new UsageError('--space can only be used with --agent name:<name>.');
+  if (agent.by === 'id' || space !== undefined) return { agent, space };
+  throw new UsageError('--agent name:<name> needs --space.', {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+  });
 }
 
 /** Reads --agent and --name, which are given together or not at all. @throws UsageError */

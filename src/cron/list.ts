@@ -1,5 +1,8 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
+import { readItem } from '../api/list-failure.ts';
+import { readCronJob } from '../contract/cron.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { CronContext } from './context.ts';
@@ -7,7 +10,6 @@ import { LISTED_WITHIN_MS } from './decide.ts';
 import { createScheduleDescriber } from './describe-schedule.ts';
 import { type JobReservation, jobsInLog, type RecordedJob } from './job.ts';
 import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
-import { readListedJob } from './service-jobs.ts';
 
 /** A job as `cron list` shows it. */
 export interface JobRow {
@@ -54,7 +56,9 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
   const jobs = new Map(objects.filter(({ data }) => data.origin === http.baseUrl).map((job) => [job.object, job]));
   const unseen = new Map(jobs);
   for await (const item of listJobs(http)) {
-    const { cron_job_id, agent_id, agent_text, name, schedule } = readListedJob(item, http.contract);
+    const { cron_job_id, agent_id, agent_text, name, schedule } = readItem(OPERATIONS.listCronJobs, () =>
+      readCronJob(item, http.contract),
+    );
     const { key, data } = jobs.get(cron_job_id) ?? {};
     unseen.delete(cron_job_id);
     yield {

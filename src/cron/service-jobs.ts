@@ -1,10 +1,8 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list-failure.ts';
-import type { Contract } from '../contract/contract.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
-import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { matchIdentity, toNfc } from './job.ts';
@@ -17,26 +15,19 @@ const MAX_AGE_MS = 2_000;
 /** How many times as long as reading it took a list may be old, so that reading takes a seventh of the time at most. */
 const MAX_AGE_FACTOR = 6;
 
-/** Reads an item of the service's list. @throws ShapeError if it has no id, or its name or agent cannot be read */
-export function readListedJob(item: JsonObject, contract: Contract): ListedCronJob {
-  return readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
-}
-
 /**
  * Yields the service's jobs, page after page.
- * @throws as `listJobs` and `readListedJob`; ShapeError for a job without a readable name: it may be the wanted one
+ * @throws as `listJobs`; ShapeError for a job without a readable id, name, or agent: it may be the wanted one
  */
 export async function* listNamedJobs(http: Http): AsyncGenerator<ListedCronJob> {
   const { contract } = http;
   for await (const item of listJobs(http)) {
-    const job = readListedJob(item, contract);
-    if (job.name === undefined) {
-      readItem(OPERATIONS.listCronJobs, () => {
-        const message = 'A listed job has no name that can be read.';
-        throw fieldsOf(item, 'cron_job', contract).unreadable('cron_job.name', message);
-      });
-    }
-    yield job;
+    yield readItem(OPERATIONS.listCronJobs, () => {
+      const job = readCronJob(item, contract);
+      if (job.name !== undefined) return job;
+      const message = 'A listed job has no name that can be read.';
+      throw fieldsOf(item, 'cron_job', contract).unreadable('cron_job.name', message);
+    });
   }
 }
 
