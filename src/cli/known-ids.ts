@@ -3,7 +3,7 @@ import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ContractKey } from '../config/contract-file.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { Paged, pagesOf } from '../platform/paged.ts';
+import { Paged } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';
 
@@ -70,7 +70,7 @@ export function rememberIds<Item>(
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
     const shown: KnownId[] = [];
-    for await (const page of pagesOf(items)) {
+    for await (const page of Paged.of(items).pages) {
       if (shown.length < MAX_IDS) shown.push(...page.map(toId));
       yield page;
     }

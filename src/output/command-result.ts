@@ -5,7 +5,7 @@ export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as cons
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** A raw cell value: the renderer sanitizes it. */
+/** Raw: the renderer sanitizes it. */
 export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
@@ -16,7 +16,6 @@ export type Style = Tone | 'heading' | 'plain';
 /** Plain text, or a list of parts with optional tones. */
 export type TonedText = string | readonly { readonly text: string; readonly tone?: Style | undefined }[];
 
-/** How a column is shown. */
 export interface ColumnLayout {
   /** The heading in a table and the label of a record, in upper case. */
   readonly header: string;
@@ -24,9 +23,9 @@ export interface ColumnLayout {
   readonly fit?: 'start' | 'end' | undefined;
   /** The values are sentences, which stand below their rows. */
   readonly isNote?: boolean | undefined;
-  /** A narrow terminal leaves out the column. The last one goes first. */
+  /** A narrow terminal leaves it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
-  /** Only --wide and rows in a pipe show the column. */
+  /** Only --wide and rows in a pipe show it. */
   readonly isWide?: boolean | undefined;
   /** The values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
@@ -42,7 +41,7 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
-/** An item as a CI system shows it: a section of the summary, and an annotation for each failure. All texts are raw. */
+/** An item as CI shows it: a section of the summary, and an annotation for each failure. All texts are raw. */
 export interface CiItem {
   readonly name: string;
   /** Follows the name: `acme.yaml:1, failed`. */
@@ -199,22 +198,14 @@ class ItemRow<Item> implements Row {
   }
 }
 
-async function* mapItems<Item>(
-  items: AsyncIterable<Item> | Iterable<Item>,
-  convert: (item: Item) => Row,
-): AsyncGenerator<Row> {
-  for await (const item of items) yield convert(item);
-}
-
-/** Builds a list. Reads the items as the renderer reads the rows. `Paged` items become `Paged` rows. */
+/** Builds a list. Reads the items as the renderer reads the rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
   options: ListOptions<Item>,
 ): ListResult {
   const { json, sortIndex, ci, ...rest } = options;
-  const convert = (item: Item) => new ItemRow(item, columns, options);
-  const rows = items instanceof Paged ? items.map(convert) : mapItems(items, convert);
+  const rows = Paged.of(items).map((item) => new ItemRow(item, columns, options));
   return { kind: 'list', columns, rows, ...rest };
 }
 

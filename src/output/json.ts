@@ -1,5 +1,5 @@
 import type { Sink } from '../platform/io.ts';
-import { pagesOf } from '../platform/paged.ts';
+import { Paged } from '../platform/paged.ts';
 import type { ListResult, ObjectResult } from './command-result.ts';
 
 // Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
@@ -71,7 +71,7 @@ export async function writeJson(result: ListResult | ObjectResult, out: Sink): P
   let buffer = '[\n';
   let separator = '';
   let limit = FIRST_WRITE;
-  for await (const page of pagesOf(result.rows)) {
+  for await (const page of Paged.of(result.rows).pages) {
     for (const { json } of page) {
       buffer += separator + stringifyJson(json);
       separator = ',\n';

@@ -1,5 +1,5 @@
 import type { Sink } from '../platform/io.ts';
-import { pagesOf } from '../platform/paged.ts';
+import { Paged } from '../platform/paged.ts';
 import { createPaint } from './color.ts';
 import type { Cell, ListResult, ObjectResult, OutputFormat, Row, StreamEvent } from './command-result.ts';
 import { stringifyJson } from './json.ts';
@@ -26,7 +26,7 @@ export async function writeLines(
   out: Sink,
 ): Promise<void> {
   if (result.kind === 'object') return out.write(encode(result));
-  for await (const page of pagesOf(result.rows)) {
+  for await (const page of Paged.of(result.rows).pages) {
     if (page.length > 0) await out.write(page.map(encode).join(''));
   }
 }

@@ -1,3 +1,10 @@
+async function* mapEach<Value, Other>(
+  values: AsyncIterable<Value> | Iterable<Value>,
+  convert: (value: Value) => Other,
+): AsyncGenerator<Other> {
+  for await (const value of values) yield convert(value);
+}
+
 /**
  * Items that arrive in pages. Reading page by page awaits once per page: a list of 100,000 items takes half as long as
  * item by item.
@@ -10,28 +17,17 @@ export class Paged<Item> implements AsyncIterable<Item> {
     this.pages = pages;
   }
 
+  /** Items without pages are pages of their own, so that each is there as soon as it arrives. */
+  static of<Item>(items: AsyncIterable<Item> | Iterable<Item>): Paged<Item> {
+    return items instanceof Paged ? items : new Paged(mapEach(items, (item) => [item]));
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
     for await (const page of this.pages) yield* page;
   }
 
   /** Converts each item. */
   map<Other>(convert: (item: Item) => Other): Paged<Other> {
-    return new Paged(convertPages(this.pages, convert));
+    return new Paged(mapEach(this.pages, (page) => page.map((item) => convert(item))));
   }
-}
-
-/** Returns the items page by page. Each item that is not from a `Paged` is a page of its own. */
-export function pagesOf<Item>(items: AsyncIterable<Item>): AsyncIterable<readonly Item[]> {
-  return items instanceof Paged ? items.pages : onePerPage(items);
-}
-
-async function* onePerPage<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[]> {
-  for await (const item of items) yield [item];
-}
-
-async function* convertPages<Item, Other>(
-  pages: AsyncIterable<readonly Item[]>,
-  convert: (item: Item) => Other,
-): AsyncGenerator<readonly Other[]> {
-  for await (const page of pages) yield page.map((item) => convert(item));
 }

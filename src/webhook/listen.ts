@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
@@ -6,11 +8,11 @@ import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.t
 import type { Clock } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
-import { type Delivery, deliveryIdOf } from './delivery.ts';
+import { type Delivery, headerValue, type SentWebhook } from './delivery.ts';
 import { type Payload, readPayload } from './payload.ts';
-import { type ReceivedRequest, startReceiver } from './receiver.ts';
-import { createDirectory, removeDelivery, saveDelivery } from './saved-delivery.ts';
-import { idHeaderOf, parseScheme, type SchemeOptions } from './scheme.ts';
+import { startReceiver } from './receiver.ts';
+import { createDirectory, saveDelivery } from './saved-delivery.ts';
+import { parseScheme, type Scheme, type SchemeOptions } from './scheme.ts';
 import { openTarget, parseTarget, type Target } from './target.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
@@ -65,8 +67,6 @@ export type ListenEvent =
 /** How many deliveries are remembered. Then the oldest is forgotten, and a repeat of it is a delivery. */
 const MAX_REMEMBERED = 100_000;
 
-const NOT_FORWARDED = { forwarded: null, forwardStatus: null, saved: null };
-
 /** Reads the options of `webhook listen`. @throws UsageError if they are invalid or contradict each other */
 export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...options }: TypedListen) {
   if (path !== undefined && !/^\/[\w.~!$&'()*+,;=:@%/-]*$/.test(path)) {
@@ -102,22 +102,27 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
-/** Saves a delivery and forwards it once, if that is asked for. @throws whatever keeps it from being saved */
+/** Forwards a delivery once and saves it, if that is asked for. @throws whatever keeps it from being saved */
 async function take(
   { abortSignal, warn }: ListenContext,
   delivery: Delivery,
-  directory: string | undefined,
-  target: Target | undefined,
+  { directory, target }: { readonly directory: string | undefined; readonly target: Target | undefined },
 ): Promise<HandledDelivery> {
-  const saved = directory === undefined ? null : await saveDelivery(directory, delivery);
-  if (!target) return { delivery, ...NOT_FORWARDED, status: 200, saved };
-  const { isAccepted: forwarded, status: forwardStatus, outcome } = await target.send(delivery, abortSignal);
-  const handled = { delivery, status: forwardStatus ?? 502, forwarded, forwardStatus, saved };
-  if (forwarded) return handled;
-  // The sender's repeat is saved again.
-  if (saved !== null) await removeDelivery(saved);
-  await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${outcome}. The sender repeats it.`);
-  return { ...handled, saved: null };
+  const sent = await target?.send(delivery, abortSignal);
+  const forwarding = { forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null };
+  const handled = { delivery, ...forwarding, status: sent ? (sent.status ?? 502) : 200, saved: null };
+  if (sent?.isAccepted === false) {
+    await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
+    return handled;
+  }
+  return directory === undefined ? handled : { ...handled, saved: await saveDelivery(directory, delivery) };
+}
+
+/** Returns the id that a delivery shares with its repeats: that of a header, else the SHA-256 of the body. */
+function deliveryIdOf({ headers, body }: SentWebhook, scheme: Scheme | undefined): string {
+  const [header = 'webhook-id'] =
+    scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? part.header : [])) ?? [];
+  return headerValue(headers, header) ?? `sha256:${hash('sha256', body, 'hex')}`;
 }
 
 /**
@@ -130,14 +135,14 @@ function createHandler(
   { scheme, directory }: ListenOptions,
   { verifier, target }: { readonly verifier: Verifier; readonly target: Target | undefined },
   onDelivery: (handled: HandledDelivery) => void,
-): (request: ReceivedRequest) => Promise<number> {
+): (sent: SentWebhook) => Promise<number> {
   const { clock, redact, notice, warn } = context;
   /** The answers to deliveries that are being handled, or were accepted, by id. */
   const answers = new Map<string, Promise<number>>();
 
   async function accept(delivery: Delivery): Promise<number> {
     try {
-      const handled = await take(context, delivery, directory, target);
+      const handled = await take(context, delivery, { directory, target });
       onDelivery(handled);
       return handled.status;
     } catch (error) {
@@ -147,14 +152,15 @@ function createHandler(
     }
   }
 
-  return async function handle({ headers: sent, body }) {
+  return async function handle(sent) {
     const now = clock.now();
-    const verdict = verifier({ headers: sent, body }, now);
-    const headers = sent.filter(([, value]) => redact(value) === value);
-    const delivery_id = deliveryIdOf(sent, body, idHeaderOf(scheme));
-    const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body };
+    const verdict = verifier(sent, now);
+    const delivery_id = deliveryIdOf(sent, scheme);
+    const headers = sent.headers.filter(([, value]) => redact(value) === value);
+    const received_at = new Date(now).toISOString();
+    const delivery = { delivery_id, received_at, ...verdict, headers, body: sent.body };
     if (verdict.verification === 'failed' || verdict.verification === 'unsigned') {
-      onDelivery({ delivery, status: 401, ...NOT_FORWARDED });
+      onDelivery({ delivery, status: 401, forwarded: null, forwardStatus: null, saved: null });
       return 401;
     }
     const earlier = answers.get(delivery_id);
@@ -182,38 +188,37 @@ export async function* listen(
   listening: ListenOptions,
 ): AsyncGenerator<ListenEvent, void, void> {
   const { env, abortSignal, addSecret } = context;
-  const { port, path, directory, target: url, exitAfter } = listening;
+  const { port, path, directory, target: url, exitAfter = Number.POSITIVE_INFINITY } = listening;
   // Deliveries that carry the token are shown and forwarded without it.
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
   const verifier = await openVerifier(context, listening);
   const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
   const target = url && (await openTarget(url, proxyFor(url.href, env)));
-  const handled = new TransformStream<HandledDelivery, HandledDelivery>();
-  const writer = handled.writable.getWriter();
-  // The consumer has stopped reading.
-  const ignore = (): void => undefined;
+  const events = new EventEmitter();
   const full = new AbortController();
   let accepted = 0;
-  const onDelivery = createHandler(context, listening, { verifier, target }, (delivery) => {
-    writer.write(delivery).catch(ignore);
-    if (delivery.status < 300) accepted += 1;
-    if (exitAfter !== undefined && accepted >= exitAfter) full.abort();
+  const onDelivery = createHandler(context, listening, { verifier, target }, (handled) => {
+    events.emit('delivery', handled);
+    if (handled.status < 300) accepted += 1;
+    if (accepted >= exitAfter) full.abort();
   });
   const receiver = await startReceiver({ port, path, onDelivery });
+  const deliveries = on(events, 'delivery', { close: ['end'] });
   const end = async (): Promise<void> => {
     await receiver.close();
-    await writer.close().catch(ignore);
+    events.emit('end');
   };
   const signal = AbortSignal.any([abortSignal, full.signal]);
   if (signal.aborted) void end();
   signal.addEventListener('abort', end, { once: true });
   try {
     yield { kind: 'listening', url: receiver.url };
-    for await (const each of handled.readable) {
-      yield { kind: 'delivery', ...each, payload: readPayload(each.delivery.body, contract) };
+    for await (const [each] of deliveries) {
+      const handled: HandledDelivery = each;
+      yield { kind: 'delivery', ...handled, payload: readPayload(handled.delivery.body, contract) };
     }
-    checkEnd(abortSignal, accepted, exitAfter);
+    checkEnd(abortSignal, accepted, listening.exitAfter);
   } finally {
     await target?.close();
     await receiver.close();

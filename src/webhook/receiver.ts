@@ -3,14 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { LocalError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
-import type { HeaderList } from './delivery.ts';
-
-/** A POST request to the receiver's path. */
-export interface ReceivedRequest {
-  /** Names as sent, in the order of arrival. */
-  readonly headers: HeaderList;
-  readonly body: Buffer;
-}
+import type { HeaderList, SentWebhook } from './delivery.ts';
 
 interface ReceiverOptions {
   /** 0 for a free one. */
@@ -18,7 +11,7 @@ interface ReceiverOptions {
   /** By default a random one that nobody can guess. */
   readonly path?: string | undefined;
   /** Returns the status of the response. */
-  onDelivery(request: ReceivedRequest): Promise<number>;
+  onDelivery(sent: SentWebhook): Promise<number>;
 }
 
 export interface Receiver {

@@ -1,24 +1,22 @@
 import { hash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
-import type { Delivery } from './delivery.ts';
+import { makeDirectories } from '../platform/files.ts';
+import type { Delivery, SentWebhook } from './delivery.ts';
 
 /*
  * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json is written
- * last: a .body without one was never accepted.
+ * last: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it.
  */
-
-/** The name of a `.json` file: the time of arrival, and a hash of the delivery's id. Names sort by time. */
-const DELIVERY_FILE = /^\d{8}T\d{9}Z-[0-9a-f]{24}\.json$/;
 
 const savedSchema = v.object({ delivery_id: v.string(), headers: v.array(v.tuple([v.string(), v.string()])) });
 
 /** Creates the directory of saved deliveries. @throws LocalError if that fails */
 export async function createDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectories(directory);
   } catch (error) {
     throw new LocalError(`Cannot save deliveries in ${directory}.`, { why: describeFileError(error), cause: error });
   }
@@ -36,19 +34,14 @@ export async function saveDelivery(directory: string, { body, ...rest }: Deliver
     await writeFile(`${path}.body`, body, options);
     await writeFile(`${path}.json`, `${JSON.stringify(rest, null, 2)}\n`, options);
   } catch (error) {
-    await removeDelivery(`${path}.body`);
+    for (const kind of ['json', 'body']) await rm(`${path}.${kind}`, { force: true });
     throw error;
   }
   return `${path}.body`;
 }
 
-/** Removes a saved delivery that was not accepted. @param bodyPath as `saveDelivery` returned it */
-export async function removeDelivery(bodyPath: string): Promise<void> {
-  for (const path of [bodyPath.replace(/body$/, 'json'), bodyPath]) await rm(path, { force: true });
-}
-
 /** Reads a saved delivery. @param file the `.json` file @throws InputError if it cannot be read, or is none */
-export async function readDelivery(file: string): Promise<Pick<Delivery, 'delivery_id' | 'headers' | 'body'>> {
+export async function readDelivery(file: string): Promise<SentWebhook & { readonly delivery_id: string }> {
   try {
     const saved = v.parse(savedSchema, JSON.parse(await readFile(file, 'utf8')));
     return { ...saved, body: await readFile(file.replace(/json$/, 'body')) };
@@ -70,7 +63,7 @@ export async function findDeliveries(paths: readonly string[]): Promise<readonly
   const files = new Set<string>();
   for (const path of paths) {
     const isDirectory = (await stat(path).catch(() => undefined))?.isDirectory();
-    const names = isDirectory ? (await readdir(path)).filter((name) => DELIVERY_FILE.test(name)).sort() : [];
+    const names = isDirectory ? (await readdir(path)).filter((name) => name.endsWith('.json')).sort() : [];
     for (const name of names) files.add(join(path, name));
     if (!isDirectory) files.add(path.replace(/\.body$/, '.json'));
   }

@@ -77,9 +77,3 @@ export function parseScheme({ verify, secretFile, ...ofHmac }: SchemeOptions): S
   if (secretFile === undefined) return undefined;
   throw new UsageError('--secret-file needs --verify standard-webhooks, or --verify hmac.');
 }
-
-/** Returns the header that identifies a delivery: the one that the scheme signs as its id, else webhook-id. */
-export function idHeaderOf(scheme: Scheme | undefined): string {
-  const headers = scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? part.header : []));
-  return headers?.[0] ?? 'webhook-id';
-}

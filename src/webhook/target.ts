@@ -2,7 +2,7 @@ import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
-import type { Delivery, HeaderList } from './delivery.ts';
+import type { SentWebhook } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */
 interface SendResult {
@@ -17,7 +17,7 @@ interface SendResult {
 /** The program that deliveries are forwarded to. */
 export interface Target {
   /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Follows no redirect. */
-  send(delivery: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult>;
+  send(webhook: SentWebhook, signal: AbortSignal): Promise<SendResult>;
   /** Ends the requests that are under way, too. */
   close(): Promise<void>;
 }
@@ -27,10 +27,6 @@ const TIMEOUT_MS = 30_000;
 /** Headers of one connection (RFC 9110, section 7.6.1), and headers that the HTTP client sets itself. */
 const HOP_BY_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i;
-
-function forwardedHeaders(headers: HeaderList): string[] {
-  return headers.filter(([name]) => !HOP_BY_HOP.test(name)).flat();
-}
 
 /**
  * Parses `--forward-to`.
@@ -52,13 +48,13 @@ export async function openTarget(url: URL, proxy: ProxySettings | undefined): Pr
   const { dispatcherOpener } = await import('../api/undici.ts');
   const dispatcher = await dispatcherOpener(url.origin, proxy)();
 
-  async function send({ headers, body }: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult> {
+  async function send({ headers, body }: SentWebhook, signal: AbortSignal): Promise<SendResult> {
     try {
       const { statusCode: status, body: response } = await dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'POST',
-        headers: forwardedHeaders(headers),
+        headers: headers.filter(([name]) => !HOP_BY_HOP.test(name)).flat(),
         body,
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
       });

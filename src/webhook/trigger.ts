@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
-import { CredentialsError, NotFoundError, PartnerctlError, ServiceError, UsageError } from '../errors.ts';
+import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
@@ -55,15 +55,6 @@ function findSandbox(env: Environment): { readonly url: URL; readonly key: strin
   });
 }
 
-function toError(status: number, body: unknown): PartnerctlError {
-  const Kind = status === 404 ? NotFoundError : status === 401 ? CredentialsError : UsageError;
-  return new Kind(`The sandbox did not send a webhook (${status}).`, {
-    why: v.is(errorSchema, body) ? body.error.message : undefined,
-    hint: 'Check PARTNER_SANDBOX_KEY, --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
-    status,
-  });
-}
-
 /**
  * Calls the admin API of a sandbox once.
  * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other status; ServiceError if it does not
@@ -73,20 +64,23 @@ async function callSandbox(env: Environment, path: string, signal: AbortSignal, 
   const { url, key } = findSandbox(env);
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const post = message && { method: 'POST', body: JSON.stringify(message) };
-  try {
-    const response = await fetch(`${url.origin}${url.pathname}${path}`, { headers, signal, ...post });
-    const body: unknown = await response.json();
-    if (response.ok) return body;
-    throw toError(response.status, body);
-  } catch (error) {
+  const response = await fetch(`${url.href}${path}`, { headers, signal, ...post }).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (error instanceof PartnerctlError) throw error;
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
       why: errorMessage(error),
       hint: 'Check that it is running, and that PARTNER_SANDBOX_URL is its address.',
       cause: error,
     });
-  }
+  });
+  const { ok, status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (ok) return body;
+  const Kind = status === 404 ? NotFoundError : status === 401 ? CredentialsError : UsageError;
+  throw new Kind(`The sandbox did not send a webhook (${status}).`, {
+    why: v.is(errorSchema, body) ? body.error.message : undefined,
+    hint: 'Check PARTNER_SANDBOX_KEY, --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
+    status,
+  });
 }
 
 /**

@@ -1,16 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { UsageError } from '../errors.ts';
-import { type HeaderList, headerValue, type Verdict } from './delivery.ts';
+import { headerValue, type SentWebhook, type Verdict } from './delivery.ts';
 import type { Scheme } from './scheme.ts';
 
-/** The part of a delivery that a scheme can sign. */
-export interface SignedDelivery {
-  readonly headers: HeaderList;
-  readonly body: Buffer;
-}
-
 /** Verifies a delivery. @param now milliseconds since the epoch */
-export type Verifier = (delivery: SignedDelivery, now: number) => Verdict;
+export type Verifier = (sent: SentWebhook, now: number) => Verdict;
 
 /** How far the timestamp of a delivery may be from this machine's clock. */
 const TOLERANCE_MS = 5 * 60 * 1000;
@@ -31,7 +25,7 @@ function findTimeProblem(timestamp: string, now: number): string | undefined {
 const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 
 /** Returns the signed content, or a clause that says what is missing or which timestamp is wrong. */
-function signedContentOf(scheme: Scheme, { headers, body }: SignedDelivery, now: number): Buffer | string {
+function signedContentOf(scheme: Scheme, { headers, body }: SentWebhook, now: number): Buffer | string {
   const content: Buffer[] = [];
   for (const part of scheme.signedContent) {
     if (part.kind === 'body') content.push(body);
@@ -75,10 +69,10 @@ export function createVerifier(scheme: Scheme | undefined, secrets: readonly str
   if (!scheme) return () => ({ verification: 'not-checked', reason: null });
   const { header, prefix, encoding, algorithm } = scheme;
   const keys = secrets.map((secret) => toKey(secret, scheme));
-  return (delivery, now) => {
-    const value = headerValue(delivery.headers, header)?.trim();
+  return (sent, now) => {
+    const value = headerValue(sent.headers, header)?.trim();
     if (!value) return { verification: 'unsigned', reason: `it has no ${header} header` };
-    const content = signedContentOf(scheme, delivery, now);
+    const content = signedContentOf(scheme, sent, now);
     if (typeof content === 'string') return { verification: 'failed', reason: content };
     const signatures = findSignatures(value, prefix);
     const given = encoding === 'hex' ? signatures.map((signature) => signature.toLowerCase()) : signatures;

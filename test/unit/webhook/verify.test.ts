@@ -2,9 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import type { HeaderList } from '../../../src/webhook/delivery.ts';
+import type { HeaderList, SentWebhook } from '../../../src/webhook/delivery.ts';
 import { type Scheme, STANDARD_WEBHOOKS } from '../../../src/webhook/scheme.ts';
-import { createVerifier, type SignedDelivery } from '../../../src/webhook/verify.ts';
+import { createVerifier } from '../../../src/webhook/verify.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const MINUTE = 60_000;
@@ -18,7 +18,7 @@ interface Signing {
 }
 
 /** A delivery signed by the reference package. */
-function signed(body: string, { secret = SECRET, id = 'msg_1', at = NOW }: Signing = {}): SignedDelivery {
+function signed(body: string, { secret = SECRET, id = 'msg_1', at = NOW }: Signing = {}): SentWebhook {
   const headers: HeaderList = [
     ['Webhook-Id', id],
     ['Webhook-Timestamp', String(Math.floor(at / 1000))],
@@ -27,16 +27,16 @@ function signed(body: string, { secret = SECRET, id = 'msg_1', at = NOW }: Signi
   return { headers, body: Buffer.from(body) };
 }
 
-function withHeader({ headers, body }: SignedDelivery, name: string, value: string | undefined): SignedDelivery {
+function withHeader({ headers, body }: SentWebhook, name: string, value: string | undefined): SentWebhook {
   const others = headers.filter(([key]) => key.toLowerCase() !== name);
   return { headers: value === undefined ? others : [...others, [name, value]], body };
 }
 
-function signatureOf({ headers }: SignedDelivery): string {
+function signatureOf({ headers }: SentWebhook): string {
   return headers.find(([name]) => name === 'Webhook-Signature')?.[1] ?? '';
 }
 
-function judge(delivery: SignedDelivery) {
+function judge(delivery: SentWebhook) {
   return createVerifier(STANDARD_WEBHOOKS, [SECRET])(delivery, NOW).verification;
 }
 
