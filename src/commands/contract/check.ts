@@ -2,16 +2,8 @@ import type { LeafCheck } from '../../api/check-contract.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
-import { type Column, listResult, type ReportLine } from '../../output/command-result.ts';
+import { listResult, type ReportLine } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/text.ts';
-
-const COLUMNS: readonly Column<LeafCheck>[] = [
-  { header: 'LEAF', value: ({ name }) => name },
-  { header: 'RESULT', value: ({ result }) => result },
-  { header: 'VALUE', value: ({ value }) => value },
-  { header: 'SOURCE', value: ({ source }) => source },
-  { header: 'DETAIL', value: ({ detail }) => detail, isNote: true },
-];
 
 const withResult = (checks: readonly LeafCheck[], wanted: LeafCheck['result']) =>
   checks.filter(({ result }) => result === wanted);
@@ -63,7 +55,7 @@ export const check = () =>
         context.progress.start('Reading what the service has');
         const checks = await checkContract(http, session);
         context.progress.stop();
-        return listResult(checks, COLUMNS, {
+        return listResult(checks, [], {
           json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
           empty: '',
           report: () => toLines(checks, session !== undefined),
