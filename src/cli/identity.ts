@@ -15,9 +15,6 @@ async function verifyConfiguredToken({ http, progress }: Context) {
   }
 }
 
-/** Which service and which token are in use, and where they come from. */
-export type Identity = Awaited<ReturnType<typeof identify>>['identity'];
-
 /**
  * Describes the settings in use, and verifies the token with a read.
  * @returns them, and why the token is not accepted

@@ -1,27 +1,5 @@
-import type { Identity } from '../cli/identity.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
-import { type Column, objectResult, type Tone } from '../output/command-result.ts';
-
-const TONES: Readonly<Record<Identity['token_status'], Tone>> = {
-  accepted: 'good',
-  rejected: 'bad',
-  forbidden: 'bad',
-  unknown: 'warn',
-  none: 'bad',
-};
-
-const COLUMNS: readonly Column<Identity>[] = [
-  { header: 'PROFILE', value: ({ profile, profile_from }) => profile && `${profile} (${profile_from})` },
-  { header: 'PROTECTED', value: ({ profile, protected: isProtected }) => profile && (isProtected ? 'yes' : 'no') },
-  { header: 'SERVICE', value: ({ base_url, base_url_from }) => `${base_url} (${base_url_from})` },
-  { header: 'TOKEN FROM', value: ({ token_from }) => token_from },
-  { header: 'TOKEN', value: ({ token_status }) => token_status, tone: ({ token_status }) => TONES[token_status] },
-  {
-    header: 'VERIFIED BY',
-    value: ({ verified_by, token_status }) => (token_status === 'unknown' ? 'not verified' : verified_by),
-  },
-  { header: 'OVERRIDDEN', value: ({ overridden }) => overridden.join('; ') || null },
-];
+import { recordResult } from '../output/command-result.ts';
 
 export const whoami = () =>
   leaf('whoami', 'Show the service and the token in use, and whether the service accepts it', {
@@ -37,6 +15,7 @@ export const whoami = () =>
     run(async (context) => {
       const { identify } = await import('../cli/identity.ts');
       const { identity, error } = await identify(context);
-      return { ...objectResult(identity, COLUMNS), failure: error };
+      const overridden = identity.overridden.join('; ');
+      return { ...recordResult({ ...identity, overridden }, identity), failure: error };
     }),
   );

@@ -209,13 +209,16 @@ export function listResult<Item>(
   return { kind: 'list', columns, rows, ...rest };
 }
 
-/** Builds an object of plain values, each labeled with its name: `base_url` as BASE URL. */
-export function recordResult(data: Readonly<Record<string, Cell>>): ObjectResult {
+/**
+ * Builds an object of plain values, each labeled with its name: `base_url` as BASE URL.
+ * @param json what scripts get, if it is more
+ */
+export function recordResult(data: Readonly<Record<string, Cell>>, json: unknown = data): ObjectResult {
   const columns = Object.entries(data).map(([name, value]) => ({
     header: name.replaceAll('_', ' ').toUpperCase(),
     value: () => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value),
   }));
-  return objectResult(data, columns);
+  return { ...objectResult(data, columns), json };
 }
 
 /** Builds an object that people see as lines. */

@@ -2,23 +2,9 @@ import { Option } from '@commander-js/extra-typings';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
-import type { ChatSource } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
-import { type Column, objectResult } from '../../output/command-result.ts';
-
-function statusOf({ created }: ChatSource): 'created' | 'reused' | 'unknown' {
-  if (created === undefined) return 'unknown';
-  return created ? 'created' : 'reused';
-}
-
-const COLUMNS: readonly Column<ChatSource>[] = [
-  { header: 'SOURCE', value: ({ source_id }) => source_id },
-  { header: 'NAME', value: ({ name }) => name },
-  { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
-  { header: 'STATUS', value: statusOf, tone: ({ created }) => (created ? 'good' : 'dim') },
-  { header: 'REPLIES', value: ({ reply_capable }) => reply_capable },
-];
+import { recordResult } from '../../output/command-result.ts';
 
 export const setup = () =>
   leaf('setup', "Create or reuse an agent's API chat source", {
@@ -57,8 +43,8 @@ export const setup = () =>
         const spaceId = await references.resolveSpaceId(http, ofSpace);
         const agentId = await references.resolveAgentId(http, spaceId, ofAgent);
         const asked = { ...(name && { name }), reply_capable, ...(routing_mode && { routing_mode }) };
-        const source = await setUpChatSource(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
-        const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };
-        return { ...objectResult(source, COLUMNS), json };
+        const wanted = { ...CHAT_DEFAULTS, ...asked };
+        const { raw, created, ...source } = await setUpChatSource(http, spaceId, agentId, wanted);
+        return recordResult({ ...source, created }, { ...raw, source_id: raw.source_id ?? source.source_id });
       }),
     );

@@ -1,21 +1,6 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import type { JobData } from '../../cron/job.ts';
-import { type Column, objectResult } from '../../output/command-result.ts';
-
-interface Adopted {
-  readonly key: string;
-  readonly cron_job_id: string;
-  readonly data: JobData;
-}
-
-const COLUMNS: readonly Column<Adopted>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
-  { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ data }) => data.agent_id },
-  { header: 'NAME', value: ({ data }) => data.name },
-  { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
-];
+import { recordResult } from '../../output/command-result.ts';
 
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
@@ -35,14 +20,13 @@ export const adopt = () =>
     .option('--name <name>', 'in place of the key, with --agent: the name of the job')
     .option('--yes', 'do not ask')
     .action(
-      run(async (context, cronJobId, { key, yes = false, ...options }) => {
+      run(async (context, cron_job_id, { key, yes = false, ...options }) => {
         const { adopt } = await import('../../cron/adopt-forget.ts');
         const { parseJobIdentity } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const adopted = await adopt(context, cronJobId, key ?? parseJobIdentity(options), yes);
-        const { agent_id, name, schedule } = adopted.data;
-        const wire = schedule && toWireSchedule(schedule);
-        const json = { cron_job_id: cronJobId, status: 'adopted', agent_id, name, schedule: wire, key: adopted.key };
-        return { ...objectResult(adopted, COLUMNS), json };
+        const { key: adoptedKey, data } = await adopt(context, cron_job_id, key ?? parseJobIdentity(options), yes);
+        const { agent_id, name, schedule } = data;
+        const job = { cron_job_id, status: 'adopted', agent_id, name, key: adoptedKey };
+        return recordResult(job, { ...job, schedule: schedule && toWireSchedule(schedule) });
       }),
     );

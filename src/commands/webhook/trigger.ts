@@ -1,12 +1,5 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { type Column, listResult } from '../../output/command-result.ts';
-import type { SandboxDelivery } from '../../webhook/trigger.ts';
-
-const COLUMNS: readonly Column<SandboxDelivery>[] = [
-  { header: 'DELIVERY', value: ({ delivery_id }) => delivery_id },
-  { header: 'URL', value: ({ url }) => url },
-  { header: 'STATUS', value: ({ status }) => status },
-];
+import { recordResult } from '../../output/command-result.ts';
 
 export const trigger = () =>
   leaf('trigger', 'Make the sandbox send a webhook', {
@@ -30,10 +23,8 @@ export const trigger = () =>
       run(async (context, options) => {
         const { deliveryFailure, describeLatestAttempt, trigger } = await import('../../webhook/trigger.ts');
         const delivery = await trigger(context, options);
-        const outcome: Column<SandboxDelivery> = { header: 'OUTCOME', value: describeLatestAttempt, isNote: true };
-        return listResult([delivery], [...COLUMNS, outcome], {
-          empty: 'Nothing was delivered.',
-          failure: () => deliveryFailure(delivery),
-        });
+        const { delivery_id, url, status } = delivery;
+        const shown = { delivery_id, url, status, outcome: describeLatestAttempt(delivery) };
+        return { ...recordResult(shown, delivery), failure: deliveryFailure(delivery) };
       }),
     );

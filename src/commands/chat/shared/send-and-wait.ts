@@ -1,24 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { NewMessage } from '../../../api/calls.ts';
 import type { Http } from '../../../api/http.ts';
 import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
 import { awaitReplies, criteriaFlags, type ReplyCriteria, type ReplyTarget } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
-import type { Acknowledgement } from '../../../contract/messages.ts';
 import { UsageError } from '../../../errors.ts';
-import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
+import { type CommandResult, objectResult, recordResult } from '../../../output/command-result.ts';
 import type { TextSource } from '../../../platform/input.ts';
 import { readableText, toMessageJson, writeNotice } from './messages.ts';
-
-type Registered = Pick<Acknowledgement, 'message_id' | 'created'> & Pick<NewMessage, 'external_message_id'>;
-
-const COLUMNS: readonly Column<Registered>[] = [
-  { header: 'MESSAGE', value: ({ message_id }) => message_id },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id },
-  { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
-];
 
 /** A message as typed. */
 interface TypedMessage extends ReplyCriteria {
@@ -61,7 +51,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   }
   const ids = { ...names, message_id };
   const json = { ...ids, created: created ?? null, reply: null };
-  if (!isWaiting) return { ...objectResult({ message_id, external_message_id, created }, COLUMNS), json };
+  if (!isWaiting) return recordResult({ message_id, external_message_id, created }, json);
   const target = { source_id, session_id, after_message_id: message_id, isJustRegistered: true, criteria, ids };
   return await showReplies(context, http, target, json);
 }
