@@ -175,5 +175,5 @@ export class Places {
  * @param warn where to say that it cannot be written @throws UsageError if the address of the state is invalid
  */
 export async function openPlaces(context: ChatContext, http: Http, warn = context.warn): Promise<Places> {
-  return new Places({ redact: context.redact, warn }, dirname(await context.statePath()), http.baseUrl);
+  return new Places({ redact: context.redact, warn }, dirname((await context.stateLocation()).path), http.baseUrl);
 }

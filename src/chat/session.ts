@@ -13,7 +13,7 @@ export interface ChatContext {
   readonly progress: { start(text: string, limitMs?: number): void; update(text: string): void };
   readonly command: FormatCommand;
   http(): Promise<Http>;
-  statePath(): Promise<string>;
+  stateLocation(): Promise<{ readonly path: string }>;
   redact(text: string): string;
   warn(text: string): Promise<void>;
 }

@@ -14,13 +14,13 @@ import { createTrace } from './trace.ts';
 
 /** What all clients of a command have in common. */
 function commonOptions(context: Context, { origin, href }: URL) {
-  const { env, flags, clock, random, deadline, signals, redact, runtime } = context;
+  const { env, flags, clock, random, deadline, signals, redact, version, nodeVersion, platform } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });
   context.closers.push(() => transport.close());
   return {
     ...{ transport, clock, random, deadline, redact, timeoutMs: flags.timeout },
     ...{ interrupt: signals.interrupt, trace: createTrace(context) },
-    userAgent: `partnerctl/${runtime.version} (node ${runtime.nodeVersion}; ${runtime.platform})`,
+    userAgent: `partnerctl/${version} (node ${nodeVersion}; ${platform})`,
   };
 }
 

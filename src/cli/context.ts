@@ -33,129 +33,47 @@ export interface RuntimeDeps {
   readonly selfCommand: readonly string[];
 }
 
+/** Aborts at --timeout. */
+function startTimeLimit(timeout: number | undefined, closers: (() => unknown)[]): AbortSignal {
+  const timeUp = new AbortController();
+  if (timeout !== undefined) {
+    const hint = 'Allow more time with --timeout.';
+    const error = new LocalError('The command did not finish within --timeout.', { hint });
+    const timer = setTimeout(() => timeUp.abort(error), timeout);
+    closers.push(() => clearTimeout(timer));
+  }
+  return timeUp.signal;
+}
+
+function formatCommand(flags: GlobalFlags, words: readonly string[], operands: readonly string[]): string {
+  const { profile, baseUrl, tokenFile, state } = flags;
+  const given = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
+  const globalArgs = Object.entries(given).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const separator = operands.some((operand) => /^-./.test(operand)) ? ['--'] : [];
+  return ['partnerctl', ...words, ...globalArgs, ...separator, ...operands].map(shellQuote).join(' ');
+}
+
+/** Everything a command may use. Its functions may be passed on without it. */
+export type Context = ReturnType<typeof createContext>;
+
 /**
- * Everything a command may use. Reads no file, opens no connection, and loads no expensive module until the command
- * needs it. Its functions may be passed on without it. The caller must call `close` when the command ends.
+ * Reads no file, opens no connection, and loads no expensive module until the command needs it. The caller must call
+ * `close` when the command ends.
  */
-export class Context {
-  readonly runtime: RuntimeDeps;
-  readonly io: Io;
-  readonly terminal: NodeJS.WritableStream;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly signals: Signals;
-  readonly flags: GlobalFlags;
-  readonly progress: Progress;
-  /** Redacts a text from all later output. */
-  readonly addSecret: Redactor['add'];
-  /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
-  readonly revealSecret: Redactor['remove'];
-  /** Replaces all secrets added so far, in all their encodings. */
-  readonly redact: Redactor['redact'];
-  /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
-  readonly abortSignal: AbortSignal;
-  /** The end of the command's time (--timeout), in milliseconds since the epoch. */
-  readonly deadline: number | undefined;
-  /** What to do when the command ends, such as to close a connection. */
-  readonly closers: (() => unknown)[] = [];
-  /** The profiles, whose tokens are redacted from all later output. */
-  readonly config: ProfileStore;
-  private readonly logs = new Map<string | undefined, Promise<Log>>();
+export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: Progress, redactor: Redactor) {
+  const { io, env, clock, random, signals, platform, home } = deps;
+  const { redact, add: addSecret } = redactor;
+  const config = new ProfileStore(configDirectory(env, platform, home), addSecret);
+  const closers: (() => unknown)[] = [];
+  const logs = new Map<string | undefined, Promise<Log>>();
+  const abortSignal = AbortSignal.any([signals.interrupt, startTimeLimit(flags.timeout, closers)]);
+  // Node warns about more than ten listeners, and every concurrent operation adds one.
+  setMaxListeners(0, abortSignal);
 
-  constructor(runtime: RuntimeDeps, flags: GlobalFlags, progress: Progress, redactor: Redactor) {
-    this.runtime = runtime;
-    this.io = runtime.io;
-    this.terminal = runtime.terminal;
-    this.env = runtime.env;
-    this.clock = runtime.clock;
-    this.random = runtime.random;
-    this.signals = runtime.signals;
-    this.flags = flags;
-    this.progress = progress;
-    this.addSecret = redactor.add;
-    this.revealSecret = redactor.remove;
-    this.redact = redactor.redact;
-    this.config = new ProfileStore(configDirectory(this.env, runtime.platform, runtime.home), this.addSecret);
-    this.deadline = flags.timeout === undefined ? undefined : this.clock.now() + flags.timeout;
-    const timeUp = new AbortController();
-    this.abortSignal = AbortSignal.any([this.signals.interrupt, timeUp.signal]);
-    // Node warns about more than ten listeners, and every concurrent operation adds one.
-    setMaxListeners(0, this.abortSignal);
-    if (flags.timeout !== undefined) {
-      const hint = 'Allow more time with --timeout.';
-      const error = new LocalError('The command did not finish within --timeout.', { hint });
-      const timer = setTimeout(() => timeUp.abort(error), flags.timeout);
-      this.closers.push(() => clearTimeout(timer));
-    }
-  }
+  const writeLine = (text: string): Promise<void> => io.stderr.write(`${sanitizeLine(text)}\n`);
+  const warn = (text: string): Promise<void> => writeLine(`warning: ${text}`);
 
-  async close(): Promise<void> {
-    this.progress.stop();
-    for (const close of this.closers) await close();
-  }
-
-  /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
-  get isInteractive(): boolean {
-    // Reading io.stdin opens it.
-    return this.flags.input && this.io.stderr.isTTY && !this.env.CI && this.io.stdin.isTTY === true;
-  }
-
-  /** Writes a line to stderr, cleaned of terminal controls, even with --quiet. */
-  readonly writeLine = (text: string): Promise<void> => this.io.stderr.write(`${sanitizeLine(text)}\n`);
-
-  /** Writes a line to stderr, unless --quiet is set. */
-  readonly notice = async (text: string): Promise<void> => (this.flags.quiet ? undefined : this.writeLine(text));
-
-  /** Writes `warning: ` and a text to stderr, even with --quiet. */
-  readonly warn = (text: string): Promise<void> => this.writeLine(`warning: ${text}`);
-
-  /**
-   * Formats a command line to paste into a shell, with the global options that select service and state.
-   * @param operands the last arguments; they may start with `-`
-   */
-  readonly command = (words: readonly string[], operands: readonly string[] = []): string => {
-    const { profile, baseUrl, tokenFile, state } = this.flags;
-    const flags = { '--profile': profile, '--base-url': baseUrl, '--token-file': tokenFile, '--state': state };
-    const globalArgs = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-    const separator = operands.some((operand) => /^-./.test(operand)) ? ['--'] : [];
-    return ['partnerctl', ...words, ...globalArgs, ...separator, ...operands].map(shellQuote).join(' ');
-  };
-
-  /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
-  readonly confirm = async (question: string): Promise<boolean> =>
-    (await import('./prompts.ts')).confirm(this, question);
-
-  /**
-   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
-   * @param confirmed the value of --confirm
-   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
-   */
-  readonly confirmWrite = async (confirmed: string | undefined): Promise<void> =>
-    (await import('./prompts.ts')).confirmWrite(this, confirmed);
-
-  /** The configured base URL, or undefined if none is configured. Does not require a token. */
-  readonly baseUrl = async (): Promise<string | undefined> =>
-    resolveBaseUrl(this.flags, this.env, await this.config.read());
-
-  /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */
-  readonly contractKey = async (): Promise<ContractKey> => {
-    const { baseUrl, profile } = resolveService(this.flags, this.env, await this.config.read());
-    return { profile: profile.value, baseUrl: baseUrl.value };
-  };
-
-  /**
-   * Creates a client for the configured service. Its connections close when the command ends.
-   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
-   */
-  readonly http = async (): Promise<Http> => (await import('./clients.ts')).openConfigured(this);
-
-  /** Downloads a public document without sending a token. @throws as `fetchDocument` */
-  readonly fetchDocument = async (url: URL): Promise<string> => (await import('./clients.ts')).fetchPublic(this, url);
-
-  /** Where the state is. @param address overrides the configured place @throws UsageError if the place is invalid */
-  readonly stateLocation = async (address?: string): Promise<StateLocation> => {
-    const { env, flags, config, runtime } = this;
+  const stateLocation = async (address?: string): Promise<StateLocation> => {
     const { stateLocation } = await import('../state/location.ts');
     const flag = address ?? flags.state;
     let profile: string | undefined;
@@ -163,25 +81,99 @@ export class Context {
       const profiles = await config.read();
       profile = profiles.profiles[resolveProfileName(flags, env, profiles).value]?.state;
     }
-    return stateLocation({ flag, env, profile, platform: runtime.platform, home: runtime.home });
+    return stateLocation({ flag, env, profile, platform, home });
   };
 
-  /** The path of this machine's own records: the state file, if the state is a file. @throws UsageError */
-  readonly statePath = async (): Promise<string> => (await this.stateLocation()).path;
-
-  /** Opens the log of what must happen at most once: one log for each address. @throws as `stateLocation` */
-  readonly log = (address?: string): Promise<Log> => {
-    const opened = this.logs.get(address) ?? this.openLog(address);
-    this.logs.set(address, opened);
-    return opened;
-  };
-
-  private async openLog(address: string | undefined): Promise<Log> {
+  const openLog = async (address: string | undefined): Promise<Log> => {
     const { openLog } = await import('../state/open-log.ts');
-    const { env, clock, random, redact, addSecret, abortSignal: signal } = this;
-    const location = await this.stateLocation(address);
-    const log = await openLog({ location, env, clock, random, redact, addSecret, signal });
-    this.closers.push(() => log.close());
+    const location = await stateLocation(address);
+    const log = await openLog({ location, env, clock, random, redact, addSecret, signal: abortSignal });
+    closers.push(() => log.close());
     return log;
-  }
+  };
+
+  const context = {
+    ...deps,
+    flags,
+    progress,
+    /** The profiles, whose tokens are redacted from all later output. */
+    config,
+    /** Redacts a text from all later output. */
+    addSecret,
+    /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
+    revealSecret: redactor.remove,
+    /** Replaces all secrets added so far, in all their encodings. */
+    redact,
+    /** Aborts on the first termination signal and on --timeout, with the error that ends the command. */
+    abortSignal,
+    /** The end of the command's time (--timeout), in milliseconds since the epoch. */
+    deadline: flags.timeout === undefined ? undefined : clock.now() + flags.timeout,
+    /** What to do when the command ends, such as to close a connection. */
+    closers,
+
+    async close(): Promise<void> {
+      progress.stop();
+      for (const close of closers) await close();
+    },
+
+    /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
+    get isInteractive(): boolean {
+      // Reading io.stdin opens it.
+      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
+    },
+
+    /** Writes a line to stderr, cleaned of terminal controls, even with --quiet. */
+    writeLine,
+    /** Writes a line to stderr, unless --quiet is set. */
+    notice: async (text: string): Promise<void> => (flags.quiet ? undefined : writeLine(text)),
+    /** Writes `warning: ` and a text to stderr, even with --quiet. */
+    warn,
+
+    /**
+     * Formats a command line to paste into a shell, with the global options that select service and state.
+     * @param operands the last arguments; they may start with `-`
+     */
+    command: (words: readonly string[], operands: readonly string[] = []): string =>
+      formatCommand(flags, words, operands),
+
+    /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
+    confirm: async (question: string): Promise<boolean> => (await import('./prompts.ts')).confirm(context, question),
+
+    /**
+     * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
+     * @param confirmed the value of --confirm
+     * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+     */
+    confirmWrite: async (confirmed: string | undefined): Promise<void> =>
+      (await import('./prompts.ts')).confirmWrite(context, confirmed),
+
+    /** The configured base URL, or undefined if none is configured. Does not require a token. */
+    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, await config.read()),
+
+    /** What the contract is stored under. @throws UsageError if no base URL is configured */
+    contractKey: async (): Promise<ContractKey> => {
+      const { baseUrl, profile } = resolveService(flags, env, await config.read());
+      return { profile: profile.value, baseUrl: baseUrl.value };
+    },
+
+    /**
+     * Creates a client for the configured service. Its connections close when the command ends.
+     * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
+     */
+    http: async (): Promise<Http> => (await import('./clients.ts')).openConfigured(context),
+
+    /** Downloads a public document without sending a token. @throws as `fetchDocument` */
+    fetchDocument: async (url: URL): Promise<string> => (await import('./clients.ts')).fetchPublic(context, url),
+
+    /** Where the state is. @param address overrides the configured place @throws UsageError if the place is invalid */
+    stateLocation,
+
+    /** Opens the log of what must happen at most once: one log for each address. @throws as `stateLocation` */
+    log(address?: string): Promise<Log> {
+      const opened = logs.get(address) ?? openLog(address);
+      logs.set(address, opened);
+      return opened;
+    },
+  };
+  return context;
 }

@@ -22,9 +22,9 @@ interface KnownId {
 const MAX_IDS = 10_000;
 
 /** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
-function cachePath({ env, runtime }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
+function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
   const { PARTNER_CONFIG_DIR, XDG_CACHE_HOME = '' } = env;
-  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(runtime.home, '.cache');
+  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(home, '.cache');
   const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
   const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
   return join(directory, 'ids', `${name}-${kind}.json`);

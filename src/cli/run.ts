@@ -10,7 +10,7 @@ import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo, type Sink } from '../platform/io.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './ci/annotations.ts';
 import type { SummaryOptions } from './ci/report.ts';
-import { Context, type RuntimeDeps } from './context.ts';
+import { type Context, createContext, type RuntimeDeps } from './context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
 
 /** What reporting a command's failure needs to know about its run. */
@@ -85,7 +85,7 @@ export async function runCommand(
   const clean = (text: string) => (isGitHub ? escapeWorkflowCommands(redact(text)) : redact(text));
   const [stdout, stderr] = [open(io.stdout, clean), open(io.stderr, clean)];
   const ownIo = lazyIo(() => io.stdin, io.stdout, stderr);
-  const context = new Context({ ...deps, io: ownIo }, flags, progress, run.redactor);
+  const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
   // What a write did must stand on the screen, and not end with a pager that the user leaves.

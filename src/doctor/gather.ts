@@ -12,7 +12,9 @@ import { type Probe, probeService } from './probe.ts';
 
 /** What the checks need of a command. */
 export interface DoctorContext {
-  readonly runtime: { readonly version: string; readonly nodeVersion: string; readonly platform: NodeJS.Platform };
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly platform: NodeJS.Platform;
   /** The directory that holds the profiles, and the profiles. */
   readonly config: { readonly directory: string; read(): Promise<Profiles> };
   readonly flags: GlobalFlags;
@@ -75,11 +77,11 @@ async function attempt<Value>(
 
 /** Reads the profiles, and resolves the settings from flags, environment, and profile. */
 async function gatherSettings(context: DoctorContext) {
-  const { config, runtime, flags, env } = context;
+  const { config, platform, flags, env } = context;
   const stored = await attempt(context, 'the profiles', () => config.read());
   if (stored.error) return { profiles: stored, settings: stored };
   const settings = await attempt(context, 'the settings', async () => resolveService(flags, env, stored.value));
-  const isExposed = isReadableByOthers(config.directory, runtime.platform);
+  const isExposed = isReadableByOthers(config.directory, platform);
   return { profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } }, settings };
 }
 
@@ -107,11 +109,10 @@ async function inspectState(context: DoctorContext): Promise<StateFacts> {
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext): Promise<Facts> {
-  const { runtime, env, config, abortSignal } = context;
+  const { version, nodeVersion, env, config, abortSignal } = context;
   const local = await gatherSettings(context);
   const service = local.settings.value ? await gatherService(context, local.settings.value.baseUrl) : NO_SERVICE;
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
-  const { version, nodeVersion } = runtime;
   const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory) };
   return { ...own, ...local, ...service, state };
 }

@@ -21,7 +21,7 @@ const runInSandbox = () =>
         const { childEnvironment, makeLauncherDirectory } = await import('./shared/child.ts');
         const { startSandbox } = await import('./shared/start-sandbox.ts');
         const { runChild } = await import('../../cli/run-child.ts');
-        const directory = await makeLauncherDirectory(context.runtime.selfCommand);
+        const directory = await makeLauncherDirectory(context.selfCommand);
         try {
           const { sandbox } = await startSandbox(options, context);
           try {
