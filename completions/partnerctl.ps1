@@ -21,7 +21,12 @@ Register-ArgumentCompleter -Native -CommandName partnerctl -ScriptBlock {
     if ($lines.Count -eq 0 -or $lines[0] -ne 'words') { return }
     if ($lines.Count -eq 1) { return '' }
     foreach ($line in $lines[1..($lines.Count - 1)]) {
-        $insert, $value, $description = $line -split "`t", 3
+        $value, $description = $line -split "`t", 2
+        if (-not $description) { $description = $value }
+        $insert = $value
+        if ($value -notmatch '^[\w./:=+-]+$') {
+            $insert = "'" + [System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($value) + "'"
+        }
         [System.Management.Automation.CompletionResult]::new($insert, $value, 'ParameterValue', $description)
     }
 }

@@ -1,4 +1,4 @@
-import type { Candidate, Offer } from './completion.ts';
+import type { Offer } from './completion.ts';
 
 /** The shells, and their scripts in completions/. */
 export const SHELL_SCRIPTS = {
@@ -7,8 +7,6 @@ export const SHELL_SCRIPTS = {
   fish: 'partnerctl.fish',
   powershell: 'partnerctl.ps1',
 } as const;
-
-type Shell = keyof typeof SHELL_SCRIPTS;
 
 /** The words that are typed before the cursor. */
 interface Typed {
@@ -27,45 +25,26 @@ function readBashLine(line: string): Typed {
 }
 
 /** Reads what the script of a shell passes to `partnerctl completion <shell> --`. */
-export function readTyped(shell: Shell, words: readonly string[]): Typed {
-  if (shell === 'bash') return readBashLine(words[1] ?? '');
+export function readTyped(shell: keyof typeof SHELL_SCRIPTS, words: readonly string[]): Typed {
+  const [first = ''] = words;
+  if (shell === 'bash') return readBashLine(first);
   // Windows PowerShell loses empty arguments and quotes.
-  const decode = (text = '') => Buffer.from(text, 'base64').toString().split('\0');
-  const [current = '', ...before] = shell === 'powershell' ? decode(words[0]) : words;
+  const typed = shell === 'powershell' ? Buffer.from(first, 'base64').toString().split('\0') : words;
+  const [current = '', ...before] = typed;
   return { before, current, keptLength: 0 };
 }
 
 /** Control characters and separators of lines, which a line for a shell must not contain. */
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
-/** Quotes a text for bash to insert, so that bash expands and runs nothing in it. */
-function quoteForBash(text: string): string {
-  return text.replace(/[^\w@%+=:,./\-\u0080-\uffff]/g, '\\$&');
-}
-
-/** The COMP_TYPEs in which bash shows the words, and inserts no more than what all begin with. */
-const LISTING = ['63', '33', '64'];
-
-/** Quotes a text for PowerShell, which accepts typographic quotes, too. */
-function quoteForPowerShell(text: string): string {
-  return /^[\w./:=+-]+$/.test(text) ? text : `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
-}
-
-/**
- * Formats an offer for the script of a shell: a line with its kind, and a line for each word.
- * @param type COMP_TYPE of bash
- */
-export function formatOffer(shell: Shell, offer: Offer, { keptLength }: Typed, type: string): string {
+/** Formats an offer for the script of a shell: its kind, and a line for each word and, after a tab, what it stands for. */
+export function formatOffer(offer: Offer, { keptLength }: Typed): string {
   if (offer === 'files') return 'files\n';
-  // What words stand for comes from the service.
-  const words = offer.filter(({ value }) => value !== '' && !CONTROL.test(value));
-  const isListed = words.length > 1 && LISTING.includes(type);
-  const formatWord = ({ value, description }: Candidate): string => {
+  // The words may come from the service.
+  const words = offer.filter(({ value }) => !CONTROL.test(value));
+  const lines = words.map(({ value, description }) => {
     const [about = ''] = description.slice(0, 80).split(CONTROL);
-    if (shell === 'powershell') return `${quoteForPowerShell(value)}\t${value}\t${about || value}`;
-    if (shell !== 'bash') return `${value}\t${about}`;
-    const text = quoteForBash(value.slice(keptLength));
-    return isListed && about !== '' ? `${text}  (${about})` : text;
-  };
-  return ['words', ...words.map(formatWord)].map((line) => `${line}\n`).join('');
+    return `${value.slice(keptLength)}\t${about}\n`;
+  });
+  return `words\n${lines.join('')}`;
 }

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ContractKey } from '../config/contract-file.ts';
-import { isJsonObject } from '../contract/json.ts';
 import { Paged } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';
@@ -18,8 +17,8 @@ interface KnownId {
   readonly name?: string | null | undefined;
 }
 
-/** More are not kept: a Tab reads them all. */
-const MAX_IDS = 10_000;
+/** Not many more are kept: a Tab reads them all. */
+const MAX_WORDS = 10_000;
 
 /** With a configuration directory of its own, such as in a sandbox, a command has a cache of its own. */
 function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, kind: IdKind): string {
@@ -27,35 +26,32 @@ function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, ki
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(home, '.cache');
   const directory = PARTNER_CONFIG_DIR ? join(PARTNER_CONFIG_DIR, 'cache') : join(caches, 'partnerctl');
   const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 16);
-  return join(directory, 'ids', `${name}-${kind}.json`);
+  return join(directory, 'words', `${name}-${kind}.json`);
 }
 
 /** The words for an item: its id, and with their prefixes its external id and its name, by which no job is named. */
-function wordsOf(item: unknown, kind: IdKind): readonly Candidate[] {
-  if (!isJsonObject(item)) return [];
-  const { id, external, name } = item;
+function wordsOf({ id, external, name }: KnownId, kind: IdKind): readonly Candidate[] {
   const words = [id, external && `ext:${external}`, name && kind !== 'job' && `name:${name}`];
-  const description = typeof name === 'string' ? name : '';
-  return words.flatMap((value) => (typeof value === 'string' && value !== '' ? [{ value, description }] : []));
+  return words.flatMap((value) => (value ? [{ value, description: name ?? '' }] : []));
 }
 
 /** Reads the words for what lists of a service have shown. A file that is missing or damaged has none. */
 export function readKnownIds(context: Context, service: ContractKey, kind: IdKind): readonly Candidate[] {
   try {
-    const items: unknown = JSON.parse(readFileSync(cachePath(context, service, kind), 'utf8'));
-    return Array.isArray(items) ? items.flatMap((item) => wordsOf(item, kind)) : [];
+    const words: unknown = JSON.parse(readFileSync(cachePath(context, service, kind), 'utf8'));
+    return Array.isArray(words) ? words : [];
   } catch {
     return [];
   }
 }
 
 /** Stores nothing in CI, where nobody presses Tab. A failure is of no consequence to the list. */
-async function store(context: Context, kind: IdKind, shown: readonly KnownId[]): Promise<void> {
+async function store(context: Context, kind: IdKind, words: readonly Candidate[]): Promise<void> {
   if (context.env.CI) return;
   try {
     const path = cachePath(context, await context.contractKey(), kind);
     await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await promises.writeFile(path, context.redact(JSON.stringify(shown.slice(0, MAX_IDS))), { mode: 0o600 });
+    await promises.writeFile(path, context.redact(JSON.stringify(words)), { mode: 0o600 });
   } catch {
     // Such as a home that cannot be written.
   }
@@ -69,12 +65,12 @@ export function rememberIds<Item>(
   toId: (item: Item) => KnownId,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
-    const shown: KnownId[] = [];
+    const words: Candidate[] = [];
     for await (const page of Paged.of(items).pages) {
-      if (shown.length < MAX_IDS) shown.push(...page.map(toId));
+      if (words.length < MAX_WORDS) words.push(...page.flatMap((item) => wordsOf(toId(item), kind)));
       yield page;
     }
-    await store(context, kind, shown);
+    await store(context, kind, words);
   }
   return new Paged(pages());
 }

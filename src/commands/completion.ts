@@ -49,6 +49,6 @@ export const completion = () =>
         const program = programOf(command);
         const typed = readTyped(shell, words);
         const offer = await complete(program, typed.before, typed.current, createFinder(context, program));
-        return { kind: 'text', text: formatOffer(shell, offer, typed, words[0] ?? '') };
+        return { kind: 'text', text: formatOffer(offer, typed) };
       }),
     );
