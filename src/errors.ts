@@ -61,38 +61,31 @@ export abstract class PartnerctlError extends Error {
   }
 }
 
-/** An argument, a flag, or an environment variable is invalid. Nothing was sent. */
-export class UsageError extends PartnerctlError {
-  readonly type = 'usage';
-  readonly exitCode = EXIT.usage;
+/** The base class of the errors with a type and an exit code. */
+function errorOf<Type extends string, Code extends ExitCode>(type: Type, exitCode: Code) {
+  return class extends PartnerctlError {
+    readonly type: Type = type;
+    readonly exitCode: Code = exitCode;
+  };
 }
+
+/** An argument, a flag, or an environment variable is invalid. Nothing was sent. */
+export class UsageError extends errorOf('usage', EXIT.usage) {}
 
 /** A file that the user supplied is invalid. Nothing was sent. */
-export class InputError extends PartnerctlError {
-  readonly type = 'invalid_input';
-  readonly exitCode = EXIT.usage;
-}
+export class InputError extends errorOf('invalid_input', EXIT.usage) {}
 
 /** The token is missing, the service rejects it (401), or it lacks the permission (403). */
-export class CredentialsError extends PartnerctlError {
-  readonly type = 'credentials';
-  readonly exitCode = EXIT.credentials;
-}
+export class CredentialsError extends errorOf('credentials', EXIT.credentials) {}
 
 /** The service does not know the resource (404), or no listed resource has the given name. */
-export class NotFoundError extends PartnerctlError {
-  readonly type = 'not_found';
-  readonly exitCode = EXIT.notFound;
-}
+export class NotFoundError extends errorOf('not_found', EXIT.notFound) {}
 
 /** The contract of the service says that it has no such operation. Nothing was sent. */
 export class NoOperationError extends UsageError {}
 
 /** The organization's balance is below the service's minimum (402). Never retried. */
-export class BalanceError extends PartnerctlError {
-  readonly type = 'balance_too_low';
-  readonly exitCode = EXIT.balance;
-}
+export class BalanceError extends errorOf('balance_too_low', EXIT.balance) {}
 
 /** Whether an error is a 402, which every further call would get too. Also matches a wrapped 402. */
 export function isBalanceTooLow(error: unknown): error is PartnerctlError {
@@ -105,22 +98,13 @@ export function isTokenRejected(error: unknown): error is PartnerctlError {
 }
 
 /** The rate limit (429) lasts longer than the deadline allows. */
-export class RateLimitError extends PartnerctlError {
-  readonly type = 'rate_limited';
-  readonly exitCode = EXIT.rateLimited;
-}
+export class RateLimitError extends errorOf('rate_limited', EXIT.rateLimited) {}
 
 /** The service failed or was unreachable, even after retries. */
-export class ServiceError extends PartnerctlError {
-  readonly type = 'service';
-  readonly exitCode = EXIT.service;
-}
+export class ServiceError extends errorOf('service', EXIT.service) {}
 
 /** The response has an unexpected shape, which `details` describes. */
-export class ShapeError extends PartnerctlError {
-  readonly type = 'unexpected_shape';
-  readonly exitCode = EXIT.service;
-}
+export class ShapeError extends errorOf('unexpected_shape', EXIT.service) {}
 
 /** The response is not JSON: a gateway replaced it or cut it off. Says nothing about the service's API. */
 export class NotJsonError extends ShapeError {}
@@ -132,10 +116,7 @@ export class EmptyResponseError extends ShapeError {}
 export class ErrorInSuccessBody extends ShapeError {}
 
 /** A `once` request left this machine, but no response tells whether the write happened. */
-export class OutcomeUnknownError extends PartnerctlError {
-  readonly type = 'outcome_unknown';
-  readonly exitCode = EXIT.unknown;
-}
+export class OutcomeUnknownError extends errorOf('outcome_unknown', EXIT.unknown) {}
 
 /** Whether a response contradicts the contract. A page in place of JSON, or an error in a success, does not. */
 export function isUnexpectedShape(error: unknown): error is ShapeError {
@@ -143,15 +124,7 @@ export function isUnexpectedShape(error: unknown): error is ShapeError {
 }
 
 /** The scheduled job exists, may exist, or is being created. This command created nothing. */
-export class DuplicateError extends PartnerctlError {
-  readonly type = 'duplicate';
-  readonly exitCode = EXIT.duplicate;
-}
-
-/** Whether a write succeeded, but its response does not tell the id of what was written. Reading may tell it. */
-export function isWithoutId(error: unknown): boolean {
-  return isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
-}
+export class DuplicateError extends errorOf('duplicate', EXIT.duplicate) {}
 
 /** Whether the error of a `once` call proves that the call had no effect. A bug proves nothing. */
 export function provesNothingDone(error: unknown): error is PartnerctlError {
@@ -159,16 +132,10 @@ export function provesNothingDone(error: unknown): error is PartnerctlError {
 }
 
 /** The service refused the call with a 4xx that has no error class of its own. */
-export class RefusedError extends PartnerctlError {
-  readonly type = 'refused';
-  readonly exitCode = EXIT.failure;
-}
+export class RefusedError extends errorOf('refused', EXIT.failure) {}
 
 /** Something on this machine failed: a file that cannot be written, a command that cannot be started. */
-export class LocalError extends PartnerctlError {
-  readonly type: string = 'local';
-  readonly exitCode: ExitCode = EXIT.failure;
-}
+export class LocalError extends errorOf<string, ExitCode>('local', EXIT.failure) {}
 
 /** The result cannot be written, for example because the disk is full. What the command did stays done. */
 export class OutputError extends LocalError {}
@@ -187,16 +154,10 @@ export function unrecordedError(message: string, cause: unknown, info: Pick<Erro
 }
 
 /** Some or all replies did not arrive in time. */
-export class NoReplyError extends PartnerctlError {
-  readonly type = 'no_reply';
-  readonly exitCode = EXIT.noReply;
-}
+export class NoReplyError extends errorOf('no_reply', EXIT.noReply) {}
 
 /** At least one item of a batch failed and at least one succeeded. */
-export class PartialFailure extends PartnerctlError {
-  readonly type = 'partial_failure';
-  readonly exitCode = EXIT.partial;
-}
+export class PartialFailure extends errorOf('partial_failure', EXIT.partial) {}
 
 /** A failure with the type and the exit code of another error, the decisive one of several failed items for example. */
 export class RunFailure extends PartnerctlError {

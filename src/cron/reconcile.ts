@@ -1,5 +1,5 @@
 import { ListUnavailable } from '../api/list-failure.ts';
-import { isWithoutId, PartnerctlError } from '../errors.ts';
+import { isUnexpectedShape, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
@@ -132,7 +132,8 @@ export async function findLostJob(
     if (!found?.cron_job_id) return undefined;
     const { cron_job_id } = found;
     // A service that accepted the request without telling an id has created this one.
-    if (isWithoutId(error)) return outcome('created', { cron_job_id });
+    const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
+    if (isWithoutId) return outcome('created', { cron_job_id });
     const isScheduleUnknown = !completeSchedule(list.jobs.get(cron_job_id)?.schedule);
     return outcome('adopted', { cron_job_id, isScheduleUnknown });
   } catch (failure) {
