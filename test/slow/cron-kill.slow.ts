@@ -97,6 +97,8 @@ async function createsOf(sandbox: Service, kind: StoreKind): Promise<PrepareRun<
     const path = await stateFor(name);
     const env = { ...given, HOME: tempDirectory(), PARTNER_STATE: path };
     const stageOf = async ({ stdout }: KilledRun): Promise<CreateStage> => {
+      // A git command outlives its process, and may still push.
+      if (kind.name === 'git') await expect.poll(() => processesUsing(`heads/${path.split('#')[1]} `)).toEqual([]);
       const [{ records, ids }, made] = [await readJobLog(path), await cron.idsOf(name)];
       expectReportedIdExists(stdout, made);
       if (stdout !== '') expect(ids).toHaveLength(1);
