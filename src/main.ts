@@ -7,6 +7,7 @@ import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
 import { formatError, formatErrorJson } from './output/error-text.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
+import { layoutWidth } from './platform/io.ts';
 
 /** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
@@ -18,7 +19,7 @@ async function errorReport(error: unknown, tree: CommandTree, { env, io }: Runti
     color: shouldUseColor(color, env, io.stderr),
     debug,
     commandPath,
-    columns: io.stderr.isTTY ? io.stderr.columns : undefined,
+    width: layoutWidth(io.stderr),
   });
   return isGitHubActions(env) ? escapeWorkflowCommands(text) : text;
 }

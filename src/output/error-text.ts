@@ -53,8 +53,8 @@ interface ErrorTextOptions {
   readonly debug: boolean;
   /** The failed command, such as `chat send`; see `toErrorObject`. */
   readonly commandPath?: string | undefined;
-  /** The width to wrap lines at; by default, they are not wrapped. */
-  readonly columns?: number | undefined;
+  /** The width to wrap lines at; Infinity by default. */
+  readonly width?: number;
 }
 
 const INDENT = '  ';
@@ -69,7 +69,7 @@ function indent(text: string): string {
  * feed. Sanitizes untrusted text, but keeps the line breaks of `why`.
  */
 export async function formatError(error: unknown, options: ErrorTextOptions): Promise<string> {
-  const { color, debug, commandPath, columns = Number.POSITIVE_INFINITY } = options;
+  const { color, debug, commandPath, width = Number.POSITIVE_INFINITY } = options;
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error, commandPath);
   const paint = await createPaint(color);
   // Loaded on demand: JSON needs no width, and takes a millisecond less.
@@ -77,10 +77,10 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
   const why = error instanceof PartnerctlError ? (error.info.why ?? '') : '';
   const service = [status && `HTTP ${status}`, code, requestId && `request id ${requestId}`].filter(Boolean).join(', ');
   const labeled = (label: string, style: 'bad' | 'heading', text: string): string =>
-    wrapText(`${label} ${indent(text).trimStart()}`, columns, INDENT).replace(label, paint(label, style));
+    wrapText(`${label} ${indent(text).trimStart()}`, width, INDENT).replace(label, paint(label, style));
   const blocks = [
     labeled('error:', 'bad', message),
-    wrapText(indent(why), columns, INDENT),
+    wrapText(indent(why), width, INDENT),
     paint(sanitizeLine(service), 'dim'),
     retryAt === null ? '' : `retry at: ${sanitizeLine(retryAt)}`,
     hint === null ? '' : labeled('hint:', 'heading', hint),

@@ -1,4 +1,4 @@
-import type { Sink } from '../platform/io.ts';
+import { layoutWidth, type Sink } from '../platform/io.ts';
 import { Paged } from '../platform/paged.ts';
 import { createPaint } from './color.ts';
 import type { Cell, ListResult, ObjectResult, OutputFormat, Row, StreamEvent } from './command-result.ts';
@@ -51,7 +51,7 @@ export async function createEventFormatter(
     if (format === 'tsv' && cells) return tsvLine(cells);
     const text = typeof parts === 'string' ? parts : parts.map((part) => paint(part.text, part.tone)).join('');
     if (text === '') return '';
-    const width = out.isTTY && format === 'table' ? out.columns : Number.POSITIVE_INFINITY;
+    const width = format === 'table' ? layoutWidth(out) : Number.POSITIVE_INFINITY;
     return `${wrapText(text.replace(/\n$/, ''), width, '  ', WORD).replaceAll(/^ +$/gm, '')}\n`;
   };
 }

@@ -3,19 +3,15 @@ import { Lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import { WORD, wrapText } from './wrap.ts';
 
-export interface MarkdownOptions {
+interface MarkdownOptions {
   /** Styles the elements; of level 0, it leaves them plain. */
   readonly chalk: ChalkInstance;
-  /** The column to wrap paragraphs at. */
+  /** The width to wrap lines at. */
   readonly width: number;
 }
 
-/** The minimum width of a paragraph, even if it is deeply indented. */
+/** The minimum width of the last column of a table. */
 const MIN_WIDTH = 20;
-
-function indentLines(text: string, first: string, rest = ' '.repeat(first.length)): string {
-  return first + text.replaceAll('\n', `\n${rest}`);
-}
 
 function inlineText(tokens: readonly Token[], chalk: ChalkInstance): string {
   const textOf = (token: Token): string => {
@@ -24,19 +20,7 @@ function inlineText(tokens: readonly Token[], chalk: ChalkInstance): string {
     if (token.type === 'link') return `${inner} ${chalk.dim(`(${token.href})`)}`;
     return token.type === 'strong' ? chalk.bold(inner) : inner;
   };
-  return tokens.map(textOf).join('');
-}
-
-function paragraph(text: string, width: number): string {
-  return wrapText(text.replaceAll('\n', ' '), Math.max(width, MIN_WIDTH), '', WORD);
-}
-
-function list({ items, ordered }: Tokens.List, options: MarkdownOptions): string {
-  const lines = items.map(({ tokens }, index) => {
-    const mark = ordered ? `${index + 1}. ` : '• ';
-    return indentLines(blocks(tokens, { ...options, width: options.width - mark.length }, '\n'), mark);
-  });
-  return lines.join('\n');
+  return tokens.map(textOf).join('').replaceAll('\n', ' ');
 }
 
 /** Aligns the columns and wraps the last one. */
@@ -46,7 +30,8 @@ function table({ header, rows }: Tokens.Table, { chalk, width }: MarkdownOptions
   const lines = texts.map((row) => {
     const lead = row.slice(0, -1).map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell) + 2));
     const indent = stringWidth(lead.join(''));
-    return indentLines(paragraph(row.at(-1) ?? '', width - indent), lead.join(''), ' '.repeat(indent));
+    const last = wrapText(row.at(-1) ?? '', Math.max(width - indent, MIN_WIDTH), '', WORD);
+    return lead.join('') + last.replaceAll('\n', `\n${' '.repeat(indent)}`);
   });
   return [chalk.bold(lines[0]), ...lines.slice(1)].join('\n');
 }
@@ -59,22 +44,21 @@ function block(token: Token, options: MarkdownOptions): string {
     case 'heading':
       return chalk.bold(inlineText(token.tokens ?? [], chalk));
     case 'code':
-      return indentLines(chalk.cyan(token.text), '  ');
-    case 'list':
-      return list(token as Tokens.List, options);
+      return chalk.cyan(token.text).replaceAll(/^/gm, '  ');
     case 'table':
       return table(token as Tokens.Table, options);
+    case 'list': {
+      const { items, ordered } = token as Tokens.List;
+      const lines = items.map(({ tokens }, at) => `${ordered ? `${at + 1}.` : '•'} ${inlineText(tokens, chalk)}`);
+      return lines.map((line) => wrapText(line, width, ordered ? '   ' : '  ', WORD)).join('\n');
+    }
     default:
-      return paragraph(inlineText([token], chalk), width);
+      return wrapText(inlineText([token], chalk), width, '', WORD);
   }
 }
 
-function blocks(tokens: readonly Token[], options: MarkdownOptions, between: string): string {
-  const texts = tokens.map((token) => block(token, options)).filter((text) => text !== '');
-  return texts.join(between);
-}
-
-/** Renders the Markdown of the help topics for a terminal. */
+/** Renders the Markdown of the help topics for a terminal. The items of their lists are paragraphs. */
 export function renderMarkdown(text: string, options: MarkdownOptions): string {
-  return blocks(new Lexer().lex(text), options, '\n\n');
+  const texts = new Lexer().lex(text).map((token) => block(token, options));
+  return texts.filter((each) => each !== '').join('\n\n');
 }

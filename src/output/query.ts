@@ -31,7 +31,7 @@ function failedQuery(expression: string, answer: JSONValue, cause: unknown, fail
 
 /** Lists the functions that a compiled expression calls. The library looks them up only when it evaluates a call. */
 function calledFunctions(node: unknown): string[] {
-  if (!isObject(node) && !Array.isArray(node)) return [];
+  if (typeof node !== 'object' || node === null) return [];
   if ('type' in node && node.type === 'Literal') return [];
   const own = 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name)] : [];
   return [...own, ...Object.values(node).flatMap(calledFunctions)];
@@ -73,35 +73,33 @@ export async function compileQuery(expression: string): Promise<Select> {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+type JsonRecord = Readonly<Record<string, JSONValue>>;
+
+function isRecord(value: JSONValue): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function toCell(value: unknown): Cell {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
-  return stringifyJson(value);
+function toCell(value: JSONValue | undefined): Cell {
+  return typeof value === 'object' && value !== null ? stringifyJson(value) : value;
 }
 
 /** The cells of a row that is an array; any other value is the only cell. */
-function toCells(value: unknown): readonly Cell[] {
+function toCells(value: JSONValue): readonly Cell[] {
   return Array.isArray(value) ? value.map(toCell) : [toCell(value)];
 }
 
-const toColumn = (key: string) => ({
-  header: key,
-  value: (item: Readonly<Record<string, unknown>>) => (Object.hasOwn(item, key) ? toCell(item[key]) : null),
-});
+const columnsOf = (items: readonly JsonRecord[]) =>
+  [...new Set(items.flatMap((item) => Object.keys(item)))].map((key) => ({
+    header: key,
+    value: (item: JsonRecord) => (Object.hasOwn(item, key) ? toCell(item[key]) : null),
+  }));
 
 /** Shows a value to people: keys become columns, items of nested arrays become cells. Null produces no output. */
-function toHumanResult(selected: unknown): CommandResult {
-  if (selected === null || selected === undefined) return { kind: 'none' };
-  if (isObject(selected)) return objectResult(selected, Object.keys(selected).map(toColumn));
-  const items: readonly unknown[] = Array.isArray(selected) ? selected : [selected];
-  if (items.every(isObject)) {
-    const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
-    return listResult(items, keys.map(toColumn), { empty: '' });
-  }
+function toHumanResult(selected: JSONValue): CommandResult {
+  if (selected === null) return { kind: 'none' };
+  if (isRecord(selected)) return objectResult(selected, columnsOf([selected]));
+  const items = Array.isArray(selected) ? selected : [selected];
+  if (items.every(isRecord)) return listResult(items, columnsOf(items), { empty: '' });
   const rows = items.map(toCells);
   const columns = Array.from({ length: Math.max(...rows.map(({ length }) => length)) }, (_, index) => ({
     header: '',

@@ -1,4 +1,4 @@
-import type { Sink } from '../platform/io.ts';
+import { layoutWidth, type Sink } from '../platform/io.ts';
 import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
 import { writeJson } from './json.ts';
 import { createEventFormatter, jsonLine, tsvRow, writeLines } from './lines.ts';
@@ -32,35 +32,32 @@ function isForPeople(format: RenderOptions['format']): boolean {
 
 /** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
 function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
-  if ('report' in result && result.report && isForPeople(format)) return 'table';
   if (format !== 'auto') return format;
-  return isTTY || result.kind === 'object' ? 'table' : 'tsv';
+  const isReport = result.kind === 'object' || (result.kind === 'list' && result.report !== undefined);
+  return isTTY || isReport ? 'table' : 'tsv';
 }
 
-/** Writes a notice, wrapped in a terminal. */
 async function writeNotice(text: string, { stderr }: RenderIo): Promise<void> {
   if (text === '') return;
-  const clean = sanitizeText(text);
-  await stderr.write(`${stderr.isTTY ? (await import('./wrap.ts')).wrapText(clean, stderr.columns, '  ') : clean}\n`);
+  const { wrapText } = await import('./wrap.ts');
+  await stderr.write(`${wrapText(sanitizeText(text), layoutWidth(stderr), '  ')}\n`);
 }
 
 /** Writes a list or an object as text. Its modules load on demand, so that scripts start fast. */
 async function renderText(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout, stderr, redact, page = stdout.write } = io;
-  const { color, wide: isWide, quiet } = options;
-  const screenWidth = stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY;
-  const layout = { width: isWide ? Number.POSITIVE_INFINITY : screenWidth, color, isWide, redact };
-  if (result.report) {
-    if (result.kind === 'list') for await (const _ of result.rows);
-    const lines = typeof result.report === 'function' ? result.report() : result.report;
+  const { color, wide: isWide, quiet, now } = options;
+  const width = layoutWidth(stdout);
+  if (result.kind === 'list' && result.report) {
+    for await (const _ of result.rows);
     const { formatReport } = await import('./report.ts');
-    // Never longer than the terminal is wide: --wide is for what tables shorten.
-    return page(await formatReport(lines, { ...layout, width: screenWidth }));
+    const text = await formatReport(result.report(), { width, color, redact });
+    return text === '' ? undefined : page(text);
   }
   const { formatObject, formatTable } = await import('./table.ts');
+  const layout = { width: isWide ? Number.POSITIVE_INFINITY : width, color, isWide, redact };
   if (result.kind === 'object') return stdout.write(await formatObject(result, layout));
-  const now = Number.isFinite(layout.width) ? options.now : undefined;
-  const { text, isCut } = await formatTable(result, { ...layout, now });
+  const { text, isCut } = await formatTable(result, Number.isFinite(layout.width) ? { ...layout, now } : layout);
   if (text !== '') await page(text);
   if (quiet) return;
   if (text === '') await writeNotice(result.empty, io);

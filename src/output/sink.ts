@@ -8,20 +8,16 @@ type OutputStream = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'is
 
 const FALLBACK_COLUMNS = 80;
 
-// Pipes fail with EPIPE (POSIX) or EOF (Windows), sockets with ECONNRESET, destroyed streams with ERR_STREAM_DESTROYED.
-const READER_GONE = new Set(['EPIPE', 'EOF', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
-
+/** Gives the errors of a reader that is gone one code. */
 function normalizeReaderGone(error: Error, isTTY: boolean): Error {
-  if (!('code' in error) || typeof error.code !== 'string') return error;
-  // A closed terminal fails with EIO, which elsewhere means a damaged disk.
-  if (!READER_GONE.has(error.code) && !(isTTY && error.code === 'EIO')) return error;
-  return error.code === 'EPIPE' ? error : Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
+  // Sockets fail with ECONNRESET, and closed terminals with EIO, which elsewhere means a damaged disk.
+  const codes: readonly unknown[] = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', ...(isTTY ? ['EIO'] : [])];
+  return codes.includes(errorCode(error)) ? Object.assign(new Error('The reader is gone.'), { code: 'EPIPE' }) : error;
 }
 
 /**
- * Creates a sink for a process stream, and handles its `error` events. `write` resolves when the operating system has
- * accepted the text, so it waits for a slow reader. It rejects with code EPIPE if the reader is gone, otherwise with
- * the stream's error.
+ * Creates a sink for a process stream, and handles its `error` events. A write resolves when the operating system has
+ * accepted the text, so it waits for a slow reader.
  */
 export function streamSink(stream: OutputStream): Sink {
   let failure: Error | undefined;
@@ -58,12 +54,10 @@ export function flush(stream: OutputStream): Promise<void> {
   });
 }
 
-/** How long output may wait for its reader after the signal aborts, in milliseconds. */
 const READER_GRACE_MS = 1_000;
 
 /**
- * Waits until output is written. Once the signal aborts, waits at most one second, because nobody may be reading the
- * pipe.
+ * Waits until output is written. Once the signal aborts, waits at most one second, because nobody may read the pipe.
  * @returns whether it was written
  * @throws the error of the write
  */

@@ -11,6 +11,11 @@ export interface Sink {
   readonly rows?: number | undefined;
 }
 
+/** The width to lay out text for: that of a terminal, else Infinity. */
+export function layoutWidth({ isTTY, columns }: Sink): number {
+  return isTTY ? columns : Number.POSITIVE_INFINITY;
+}
+
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
   readonly stdout: Sink;

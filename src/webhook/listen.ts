@@ -187,10 +187,8 @@ export async function* listen(
   context: ListenContext,
   listening: ListenOptions,
 ): AsyncGenerator<ListenEvent, void, void> {
-  const { env, abortSignal, addSecret } = context;
+  const { env, abortSignal } = context;
   const { port, path, directory, target: url, exitAfter = Number.POSITIVE_INFINITY } = listening;
-  // Deliveries that carry the token are shown and forwarded without it.
-  if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
   const verifier = await openVerifier(context, listening);
   const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
