@@ -69,42 +69,30 @@ function responseIn({ responses: given }: JsonObject) {
   };
 }
 
-function segmentsOf(path: string): readonly string[] {
-  return path.split('/').filter((segment) => segment !== '');
-}
-
-/** Returns how many segments come before those of the spec; undefined if it is another path. */
-function prefixLength(path: string, specPath: string): number | undefined {
-  const [segments, own] = [segmentsOf(path), segmentsOf(specPath)];
-  const length = segments.length - own.length;
-  const isPlaceholder = (segment = '') => /^\{[^{}]*\}$/.test(segment);
-  const isSame = own.every((segment, index) => {
-    const other = segments[length + index];
-    return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
-  });
-  return length >= 0 && isSame ? length : undefined;
+/** Matches the path of an operation behind any prefix, such as the version, and with or without its trailing slash. */
+function patternOf(specPath: string): RegExp {
+  return new RegExp(`^(.*)${specPath.replace(/\{\w+\}/g, '\\{[^{}]*\\}').replace(/\/$/, '')}/?$`);
 }
 
 /**
- * Finds an operation of the tool in a document by its path in the spec (§4): what is before it, such as the version,
- * and the trailing slash do not matter.
+ * Finds an operation of the tool in a document by its path in the spec (§4), behind the shortest prefix.
  * @returns undefined if the document does not have the path, or has it behind different prefixes of a length
  */
 export function findEndpoint({ paths }: JsonObject, leaf: OperationLeaf): Endpoint | undefined {
   const spec = parseOperation(DEFAULTS[leaf]);
   if (spec === undefined || !isJsonObject(paths)) return undefined;
+  const pattern = patternOf(spec.path);
   for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
     const found = Object.entries(paths).flatMap(([key, item]) => {
-      const length = prefixLength(key, spec.path);
+      const prefix = pattern.exec(key)?.[1];
       const operation = isJsonObject(item) ? item[method.toLowerCase()] : undefined;
-      if (length === undefined || !isJsonObject(item) || !isJsonObject(operation)) return [];
-      return [{ key, length, item, operation }];
+      if (prefix === undefined || !isJsonObject(item) || !isJsonObject(operation)) return [];
+      return [{ key, depth: prefix.split('/').length, item, operation }];
     });
-    const shortest = Math.min(...found.map(({ length }) => length));
-    const [best, other] = found.filter(({ length }) => length === shortest);
+    const [best, other] = found.sort((one, next) => one.depth - next.depth);
     if (best === undefined) continue;
-    if (other !== undefined) return undefined;
-    const { key, item, operation } = best;
+    const { key, depth, item, operation } = best;
+    if (depth === other?.depth) return undefined;
     return {
       leaf,
       method,

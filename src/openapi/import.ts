@@ -2,8 +2,10 @@ import { type ContractContext, readContract, writeContract } from '../config/con
 import { Contract } from '../contract/contract.ts';
 import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
-import type { Proposal } from './propose.ts';
-import { type DocumentContext, type DocumentSource, readProposals, readSource } from './source.ts';
+import { errorMessage } from '../platform/error-code.ts';
+import { openDocument } from './document.ts';
+import { type Proposal, proposeFromOpenApi } from './propose.ts';
+import { type DocumentContext, readSource, unusable } from './source.ts';
 
 /** What importing a document changes. An override stays in force over the new value. */
 export interface ImportedChange {
@@ -33,14 +35,18 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 /**
  * Reads a document and compares it with what was imported before.
  * @returns where it is from, what it changes, what it leaves open, and how to replace all that was imported before
- * @throws UsageError if no service is configured, InputError if the document is another service's; as `readSource`,
- * `readProposals`, and `readContract`
+ * @throws UsageError if no service is configured, InputError if the document cannot be used; as `readSource` and
+ * `readContract`
  */
-export async function readImport(context: DocumentContext & ContractContext, source: DocumentSource) {
+export async function readImport(context: DocumentContext & ContractContext, source: string) {
   const { directory } = context.config;
   const key = await context.contractKey();
-  const { name: from, text } = await readSource(source, context);
-  const { proposals, questions } = await readProposals({ name: from, text });
+  const { from, text } = await readSource(source, context);
+  const { document, flaw } = await openDocument(text).catch((error: unknown) => {
+    throw unusable(from, errorMessage(error));
+  });
+  const { proposals, questions } = proposeFromOpenApi(document);
+  if (flaw) questions.push(`the document is not valid OpenAPI: ${flaw}`);
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,

@@ -4,13 +4,11 @@ import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contra
 import type { Endpoint } from './endpoints.ts';
 import { isOpen, type Shape, shapeOf } from './schema.ts';
 
-/** The places of an operation's parameters in a document. */
-export interface ParameterMatches {
-  /** Leaf values such as `query:source_id`; `none` for what the document forbids and the tool need not send. */
-  readonly values: ReadonlyMap<ParameterLeaf, string>;
-  /** The parameters that the document describes under no known name. */
-  readonly missing: readonly ParameterLeaf[];
-}
+/**
+ * A leaf value such as `query:source_id`, or `none` for what the document forbids and the tool need not send; undefined
+ * if the document describes the parameter under no known name.
+ */
+type ParameterMatch = readonly [leaf: ParameterLeaf, value: string | undefined];
 
 /** Normalized names of the parameters of a history, which the spec leaves open (§4.7), the best first. */
 const HISTORY_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
@@ -20,8 +18,8 @@ const HISTORY_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
   'messages.history.after_message_id': 'aftermessageid afterid after sinceid since lastmessageid'.split(' '),
 };
 
-/** Finds the places of an operation's parameters in a document. */
-export function matchParameters(endpoint: Endpoint): ParameterMatches {
+/** Finds the places of an operation's parameters in a document; none of those that it is silent about. */
+export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
   const leaves = parametersOf(endpoint.leaf);
   const [first] = leaves;
   if (first && DEFAULTS[first].startsWith('form:')) return matchFile(first, endpoint);
@@ -29,32 +27,29 @@ export function matchParameters(endpoint: Endpoint): ParameterMatches {
 }
 
 /** Finds parameters in the query or at the top of the body by their names. */
-function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): ParameterMatches {
+function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
   const places = [
     ...query.map(({ name }) => ['query', name] as const),
     ...[...(json?.properties.keys() ?? [])].map((name) => ['body', name] as const),
   ];
-  const values = new Map<ParameterLeaf, string>();
-  for (const leaf of leaves) {
+  const isSilent = places.length === 0 || (json !== undefined && isOpen(json));
+  return leaves.flatMap((leaf): readonly ParameterMatch[] => {
     const found = (HISTORY_NAMES[leaf] ?? []).map((name) => places.find(([, each]) => normalizeName(each) === name));
     const [place, name] = found.find((each) => each !== undefined) ?? [];
-    if (place !== undefined) values.set(leaf, `${place}:${name}`);
-  }
-  const isSilent = places.length === 0 || (json !== undefined && isOpen(json));
-  return { values, missing: isSilent ? [] : leaves.filter((leaf) => !values.has(leaf)) };
+    if (place !== undefined) return [[leaf, `${place}:${name}`]];
+    return isSilent ? [] : [[leaf, undefined]];
+  });
 }
 
 /** Finds the parameters of a body where the spec has them, in whatever case the document writes their names. */
-function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): ParameterMatches {
-  const values = new Map<ParameterLeaf, string>();
-  const missing: ParameterLeaf[] = [];
-  for (const leaf of json === undefined ? [] : leaves) {
+function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readonly ParameterMatch[] {
+  if (json === undefined) return [];
+  return leaves.flatMap((leaf): readonly ParameterMatch[] => {
     const found = locate(json, parseParameter(DEFAULTS[leaf])?.path ?? []);
-    if (Array.isArray(found)) values.set(leaf, `body:${found.join('.')}`);
-    else if (mayBeNone(leaf) && found === 'closed') values.set(leaf, 'none');
-    else if (!mayBeNone(leaf) && found !== 'open') missing.push(leaf);
-  }
-  return { values, missing };
+    if (typeof found !== 'string') return [[leaf, `body:${found.join('.')}`]];
+    if (mayBeNone(leaf)) return found === 'closed' ? [[leaf, 'none']] : [];
+    return found === 'open' ? [] : [[leaf, undefined]];
+  });
 }
 
 /** Returns the names on a path as a schema spells them, or whether the object that lacks one may have it anyway. */
@@ -78,12 +73,11 @@ function locate(
 }
 
 /** Finds the form field of the file: the only binary one. */
-function matchFile(leaf: ParameterLeaf, { form }: Endpoint): ParameterMatches {
-  const binary = [...(form?.properties ?? [])].filter(([, schemas]) => isBinary(shapeOf(schemas)));
+function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
+  if (form === undefined || (form.properties.size === 0 && isOpen(form))) return [];
+  const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));
   const [[name] = [], other] = binary;
-  if (name !== undefined && other === undefined) return { values: new Map([[leaf, `form:${name}`]]), missing: [] };
-  const isSilent = form === undefined || (form.properties.size === 0 && isOpen(form));
-  return { values: new Map(), missing: isSilent ? [] : [leaf] };
+  return [[leaf, other === undefined && name !== undefined ? `form:${name}` : undefined]];
 }
 
 function isBinary({ formats, items }: Shape): boolean {

@@ -14,7 +14,6 @@ import {
 import { readAcknowledgement, readMessage } from '../contract/messages.ts';
 import { readAgent, readChatSource, readProvisionResponse, readSpace, readUploadId } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
-import { openDocument } from './document.ts';
 import { type Endpoint, findEndpoint } from './endpoints.ts';
 import { exampleOf } from './example.ts';
 import { matchNextPage } from './paging.ts';
@@ -26,14 +25,6 @@ export interface Proposal {
   readonly value: string;
   /** Where it was found: `GET /automation/spaces/, response`. */
   readonly evidence: string;
-}
-
-/** The contract values in a document. */
-export interface DocumentProposals {
-  /** One value per leaf, in the order of the catalog. */
-  readonly proposals: readonly Proposal[];
-  /** What the document leaves open. */
-  readonly questions: readonly string[];
 }
 
 /** How the response of each operation is read; of a list, each item. */
@@ -68,9 +59,10 @@ class Proposer {
     // It lists the jobs of something, and not all: only the state can tell whether one exists.
     if (leaf === 'cron_jobs.list' && filter) this.propose(leaf, 'none', `${name} requires query:${filter.name}`);
     this.propose(leaf, name, name);
-    const { values, missing } = matchParameters(endpoint);
-    for (const [parameter, value] of values) this.propose(parameter, value, `${name}, request`);
-    for (const each of missing) this.questions.push(`${name} has no parameter that looks like ${each}`);
+    for (const [parameter, value] of matchParameters(endpoint)) {
+      if (value === undefined) this.questions.push(`${name} has no parameter that looks like ${parameter}`);
+      else this.propose(parameter, value, `${name}, request`);
+    }
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
@@ -137,22 +129,19 @@ class Proposer {
 }
 
 /**
- * Derives contract values from a parsed OpenAPI 3.0 or 3.1 document (spec §4.7, §9): only those that it determines.
- * @throws OpenApiError if the document cannot be used
+ * Derives contract values from an OpenAPI document without references (spec §4.7, §9): only those that it determines.
+ * @returns one value per leaf, in the order of the catalog, and what the document leaves open
  */
-export async function proposeFromOpenApi(parsed: unknown): Promise<DocumentProposals> {
-  const document = await openDocument(parsed);
+export function proposeFromOpenApi(document: JsonObject) {
   const proposer = new Proposer();
-  const endpoints = OPERATION_NAMES.map((leaf) => [leaf, findEndpoint(document, leaf)] as const);
-  const missing = endpoints.flatMap(([leaf, endpoint]) => (endpoint === undefined ? [leaf] : []));
+  const endpoints = OPERATION_NAMES.map((leaf) => findEndpoint(document, leaf) ?? leaf);
+  const missing = endpoints.filter((each) => typeof each === 'string');
   if (missing.length > 0) {
     proposer.questions.push(
       `the document does not describe these operations, or more than once: ${missing.join(', ')}`,
     );
   }
-  for (const [, endpoint] of endpoints) if (endpoint) proposer.addEndpoint(endpoint);
-  return {
-    proposals: LEAF_NAMES.flatMap((name) => proposer.proposals.get(name) ?? []),
-    questions: proposer.questions,
-  };
+  for (const endpoint of endpoints) if (typeof endpoint !== 'string') proposer.addEndpoint(endpoint);
+  const { proposals, questions } = proposer;
+  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions };
 }

@@ -49,9 +49,8 @@ export const importDocument = () =>
       run(async (context, typed, { yes = false, accept = false }) => {
         const { refuseTokenOnStdin } = await import('../../cli/input.ts');
         const { readImport } = await import('../../openapi/import.ts');
-        const { parseSource } = await import('../../openapi/source.ts');
         if (typed === '-') refuseTokenOnStdin(context.flags, 'document');
-        const { document, changes, questions, write } = await readImport(context, parseSource(typed));
+        const { document, changes, questions, write } = await readImport(context, typed);
         const conflicts = changes.filter(({ status }) => status === 'conflict');
         if (yes && !accept && conflicts.length > 0) throw conflictError(conflicts);
         if (yes) await write();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS } from '../../../src/contract/leaves.ts';
+import { openDocument } from '../../../src/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import {
   type Data,
@@ -20,7 +21,8 @@ const JOBS = '/automation/partner-cron-jobs/';
 
 /** The leaves that a document changes, and what it leaves open. */
 async function read(paths: Data, schemas: Data = {}) {
-  const { proposals, questions } = await proposeFromOpenApi(openApi(paths, schemas));
+  const { document } = await openDocument(JSON.stringify(openApi(paths, schemas)));
+  const { proposals, questions } = proposeFromOpenApi(document);
   const changed = proposals.filter(({ leaf, value }) => value !== DEFAULTS[leaf]);
   return {
     changes: Object.fromEntries(changed.map(({ leaf, value }) => [leaf, value])),
