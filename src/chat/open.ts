@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
+import { errorMessage } from '../platform/error-code.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
@@ -23,6 +24,7 @@ interface OpenParts {
   readonly http: Http;
   readonly places: Places;
   readonly prompt: ChatPrompt;
+  readonly session: SessionRef;
 }
 
 const HELP =
@@ -34,20 +36,18 @@ const EARLIER_MESSAGES = 10;
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
   private readonly parts: OpenParts;
-  private readonly session: SessionRef;
   private readonly follower: Follower;
   /** Ids of the messages that were typed here and are on the screen already. */
   private readonly ownIds = new Set<string>();
   private sending: Promise<void> = Promise.resolve();
   /** Messages that are not known to be registered, with the error of those that failed. */
-  private readonly unsent = new Map<NewMessage, PartnerctlError | undefined>();
-  private failure: { readonly error: unknown } | undefined;
+  private readonly unsent = new Map<NewMessage, unknown>();
+  /** What ended the conversation. */
+  private failure: unknown;
 
-  constructor(parts: OpenParts, session: SessionRef) {
-    const { context, http } = parts;
+  constructor(parts: OpenParts) {
     this.parts = parts;
-    this.session = session;
-    this.follower = new Follower(context, http);
+    this.follower = new Follower(parts.context, parts.http);
   }
 
   /** @throws what ended the conversation, or kept messages from being sent */
@@ -63,7 +63,10 @@ class OpenChat {
         if (/^\/quit(?!\S)/.test(entry)) break;
         this.handle(entry);
       }
-      await this.finishSending();
+      if ([...this.unsent.values()].includes(undefined)) {
+        prompt.say('Waiting until all messages are registered. Press Ctrl-C to leave now.');
+      }
+      await this.sending;
     } finally {
       this.follower.stop();
       prompt.close();
@@ -74,17 +77,9 @@ class OpenChat {
     if (abortSignal.aborted && !isCtrlC(abortSignal.reason)) throw abortSignal.reason;
   }
 
-  /** Waits until every message is sent or has failed. Ctrl-C ends the wait. */
-  private async finishSending(): Promise<void> {
-    if ([...this.unsent.values()].includes(undefined)) {
-      this.parts.prompt.say('Waiting until all messages are registered. Press Ctrl-C to leave now.');
-    }
-    await this.sending;
-  }
-
   /** @throws what ended the conversation or kept messages from being sent, with the commands that send them again */
   private throwFailure(): void {
-    const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
+    const error = this.failure ?? [...this.unsent.values()].findLast((each) => each !== undefined);
     if (error === undefined) return;
     if (this.unsent.size === 0 || !(error instanceof PartnerctlError)) throw error;
     const { command } = this.parts.context;
@@ -102,7 +97,7 @@ class OpenChat {
 
   /** Sends messages one at a time, in the order they were typed. */
   private send(text: string): void {
-    const message = { ...this.session, external_message_id: randomUUID(), text };
+    const message = { ...this.parts.session, external_message_id: randomUUID(), text };
     this.ownIds.add(message.external_message_id);
     this.unsent.set(message, undefined);
     this.sending = this.sending.then(() => this.sendNow(message));
@@ -117,30 +112,29 @@ class OpenChat {
       this.follower.wake();
       await places.remember(message);
     } catch (error) {
-      if (!(error instanceof PartnerctlError)) this.failure ??= { error };
-      else {
-        this.unsent.set(message, error);
-        if (context.abortSignal.aborted) return;
-        prompt.say(`Not confirmed: ${error.message} When you leave, the command that sends it again is shown.`);
-      }
+      this.unsent.set(message, error);
+      if (context.abortSignal.aborted) return;
+      prompt.say(`Not confirmed: ${errorMessage(error)} When you leave, the command that sends it again is shown.`);
     }
   }
 
   private async follow(): Promise<void> {
-    const { prompt, places } = this.parts;
+    const { prompt, places, session } = this.parts;
     try {
-      for await (const event of this.follower.follow(this.session, { from: 'last', count: EARLIER_MESSAGES })) {
+      const start = { from: 'last', count: EARLIER_MESSAGES } as const;
+      const { follower } = this;
+      for await (const event of follower.events<SessionEvent>((emit) => follower.follow(session, start, emit))) {
         if (!this.isOnScreen(event)) prompt.show(event);
         if (event.kind === 'message') await places.remember(event.ref);
       }
     } catch (error) {
-      this.failure = { error };
+      this.failure = error;
       prompt.close();
     }
   }
 
   private isOnScreen(event: SessionEvent): boolean {
-    if (event.kind !== 'message' || event.isBacklog) return false;
+    if (event.kind !== 'message') return false;
     const { message_id, external_message_id } = event.message;
     return this.ownIds.has(message_id) || this.ownIds.has(external_message_id ?? '');
   }
@@ -162,5 +156,5 @@ export async function openChat(
   places.check(session);
   const prompt = await openPrompt();
   prompt.say(`Source ${session.source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`);
-  await new OpenChat({ context, http, places, prompt }, session).run();
+  await new OpenChat({ context, http, places, prompt, session }).run();
 }

@@ -16,8 +16,6 @@ const JITTER = 0.2;
 interface PaceDeps {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Ends every wait. */
-  readonly signal: AbortSignal;
   /** A fixed pause; undefined: adaptive. */
   readonly intervalMs: number | undefined;
   /** How many sessions the command follows. */
@@ -33,7 +31,6 @@ export class Pace {
   constructor(deps: PaceDeps) {
     this.deps = deps;
     this.activeAt = deps.clock.now();
-    deps.signal.addEventListener('abort', () => this.waking.abort(), { once: true });
   }
 
   /** Something was said. */
@@ -41,7 +38,7 @@ export class Pace {
     this.activeAt = this.deps.clock.now();
   }
 
-  /** Something is about to be said: ends the wait that lasts, or else the next one. */
+  /** Something is about to be said, or following ends: ends the wait that lasts, or else the next one. */
   wake(): void {
     this.touch();
     this.waking.abort();
@@ -49,12 +46,11 @@ export class Pace {
 
   /** Waits for the next poll. @param failures failed polls in a row @param atLeastMs what the service asks for */
   async wait(failures: number, atLeastMs: number, atMostMs: number): Promise<void> {
-    const { clock, random, signal } = this.deps;
+    const { clock, random } = this.deps;
     const usual = failures === 0 ? this.pauseMs() : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (failures - 1));
     const ms = Math.min(Math.max(atLeastMs, usual * (1 + JITTER * random())), atMostMs);
-    // Whoever ends the wait knows why.
     await clock.sleep(ms, this.waking.signal).catch(() => undefined);
-    if (this.waking.signal.aborted && !signal.aborted) this.waking = new AbortController();
+    if (this.waking.signal.aborted) this.waking = new AbortController();
   }
 
   private pauseMs(): number {

@@ -2,7 +2,6 @@ import type { Http } from '../api/http.ts';
 import { pagingFixes } from '../api/pages.ts';
 import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
 import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
-import { merge } from './merge.ts';
 import { openPlaces, type Places } from './places.ts';
 import type { ChatContext, FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
@@ -83,11 +82,14 @@ export async function* tail(
   const { once } = options;
   const places = await openPlaces(context, http);
   const follower = new Follower(context, http, options);
-  const followed = sessions.map((ref) => follower.follow(ref, start.from === 'place' ? startAt(places, ref) : start));
+  const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
+  const events = follower.events<SessionEvent>((emit) =>
+    Promise.all(sessions.map((ref) => follower.follow(ref, startOf(ref), emit))),
+  );
   let unread = sessions.length;
   let wasRead = false;
   let incomplete: ShapeError | undefined;
-  for await (const event of merge(followed, () => follower.stop())) {
+  for await (const event of events) {
     if (once && event.kind === 'gap' && event.isCertain) incomplete ??= incompleteError(event.ref, event.evidence);
     else yield event;
     // The next tail shows the whole text of a reply that is still being written.

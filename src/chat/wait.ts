@@ -62,10 +62,11 @@ interface Received {
   changedAt: number;
 }
 
-/** Adds an event. @returns whether all replies came */
+/** Adds an event. @returns whether all replies came @throws ShapeError if waiting does not make the history readable */
 function receive(received: Received, event: SessionEvent, criteria: ReplyCriteria, now: number): boolean {
   const { replies } = received;
   const { settle, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
+  if (event.kind === 'outage' && isUnexpectedShape(event.error)) throw event.error;
   if (event.kind === 'message') {
     received.changedAt = now;
     if (event.message.isReply) replies.push(event.message);
@@ -75,6 +76,21 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
   if (event.kind !== 'polled' || settle === undefined || replies.length === 0) return false;
   // A poll that began earlier may have missed what came since.
   return event.isQuiet && event.at >= received.changedAt + settle;
+}
+
+/** The error for replies that did not come in time. @param lastError why the history could not be read */
+function noReplyError(
+  { flags, command }: ChatContext,
+  { contract }: Http,
+  { replies, unrecognized }: Received,
+  lastError: PartnerctlError | undefined,
+): NoReplyError {
+  const limit = formatDuration(flags.timeout ?? DEFAULT_WAIT_MS);
+  if (replies.length > 0) return new NoReplyError(`Only ${replies.length} of the replies came within ${limit}.`);
+  const { why, hint } = unrecognized
+    ? explainUnrecognized(unrecognized, contract, command)
+    : { why: lastError?.message, hint: lastError?.info.hint };
+  return new NoReplyError(`No reply came within ${limit}.`, { why, hint, cause: lastError });
 }
 
 /**
@@ -87,36 +103,23 @@ export async function awaitReplies(
   target: ReplyTarget,
   onNotice: (event: SessionEvent) => Promise<void>,
 ): Promise<Waited> {
-  const { clock, flags, signals, progress } = context;
-  const { source_id, session_id, after_message_id, isJustRegistered, criteria } = target;
-  const limitMs = flags.timeout ?? DEFAULT_WAIT_MS;
-  const follower = new Follower(context, http, { limitMs, lagMs: isJustRegistered ? REGISTRATION_LAG_MS : 0 });
+  const { clock, signals, progress } = context;
+  const { source_id, session_id, after_message_id: message_id, isJustRegistered, criteria } = target;
+  const lagMs = isJustRegistered ? REGISTRATION_LAG_MS : 0;
+  const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS, lagMs });
   const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now() };
   const { replies } = received;
   progress.start('Waiting for the reply', follower.remainingMs());
-
-  function missingReplies(): PartnerctlError {
-    const interrupted: unknown = signals.interrupt.reason;
-    const { lastError } = follower.health;
-    if (interrupted instanceof PartnerctlError) return interrupted;
-    if (isUnexpectedShape(lastError)) return lastError;
-    const limit = formatDuration(limitMs);
-    if (replies.length > 0) return new NoReplyError(`Only ${replies.length} of the replies came within ${limit}.`);
-    const { why, hint } = received.unrecognized
-      ? explainUnrecognized(received.unrecognized, http.contract, context.command)
-      : { why: lastError?.message, hint: lastError?.info.hint };
-    return new NoReplyError(`No reply came within ${limit}.`, { why, hint, cause: lastError });
-  }
-
+  const events = follower.events<SessionEvent>((emit) =>
+    follower.follow({ source_id, session_id }, { from: 'after', message_id }, emit),
+  );
   try {
-    const start = { from: 'after', message_id: after_message_id } as const;
-    for await (const event of follower.follow({ source_id, session_id }, start)) {
+    for await (const event of events) {
       if (receive(received, event, criteria, clock.now())) return { replies };
-      // Waiting does not make the history readable.
-      if (event.kind === 'outage' && isUnexpectedShape(event.error)) break;
       await onNotice(event);
     }
-    throw missingReplies();
+    signals.interrupt.throwIfAborted();
+    throw noReplyError(context, http, received, follower.health.lastError);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     return { replies, failure: withContinuation(error, context, target, replies) };

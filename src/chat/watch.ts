@@ -3,9 +3,7 @@ import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import { Follower, type SessionEvent } from './follow.ts';
-import { merge } from './merge.ts';
+import { type Emit, Follower, type SessionEvent } from './follow.ts';
 import { openPlaces } from './places.ts';
 import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
@@ -34,7 +32,6 @@ export type WatchEvent =
   | { readonly kind: 'tick' };
 
 type SourceNames = Pick<Conversation, 'space' | 'agent'>;
-type Events = AsyncGenerator<WatchEvent, void, void>;
 
 interface WatchOptions {
   /** Watch only this source, or else the sources of this space (as typed). */
@@ -75,13 +72,13 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
 }
 
 /** Looks for the names of sources in the lists of spaces and agents, until none is missing. */
-async function* findNames(http: Http, missing: Set<string>): Events {
+async function findNames(http: Http, missing: Set<string>, emit: Emit<WatchEvent>): Promise<void> {
   try {
     for await (const { space_id, name } of listSpaces(http)) {
       for await (const agent of listAgents(http, space_id)) {
         const source_id = agent.source_id ?? undefined;
         if (source_id === undefined || !missing.delete(source_id)) continue;
-        yield { kind: 'named', source_id, names: { space: name, agent: agent.name } };
+        await emit({ kind: 'named', source_id, names: { space: name, agent: agent.name } });
       }
       if (missing.size === 0) return;
     }
@@ -92,17 +89,14 @@ async function* findNames(http: Http, missing: Set<string>): Events {
 }
 
 /** Follows a session; one that cannot be read does not end the watch of the others. */
-async function* watchSession(follower: Follower, ref: SessionRef, clock: Clock): Events {
+async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<WatchEvent>): Promise<void> {
   try {
-    for await (const event of follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES })) {
-      // Messages that are missing at the beginning of a history do not matter here.
-      if (event.kind !== 'gap') yield event;
-    }
+    await follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES }, emit);
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;
-    follower.health.succeed(sessionKey(ref), clock.now());
-    yield { kind: 'unreadable', ref, error };
+    follower.health.succeed(sessionKey(ref));
+    await emit({ kind: 'unreadable', ref, error });
   }
 }
 
@@ -150,42 +144,47 @@ export class Watch {
   }
 
   /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
-  async *events(): Events {
+  async *events(): AsyncGenerator<WatchEvent, void, void> {
     const { context, http } = this;
+    const { clock, signals } = context;
     const { once, intervalMs } = this.options;
     const places = await openPlaces(context, http);
     const wanted = await this.wantedSources();
     const follower = new Follower(context, http, { once, intervalMs });
     const watched = new Set<string>();
-    const events: Events[] = [];
+    const failures: unknown[] = [];
 
-    /** Starts to follow the sessions that are not followed yet. */
-    function findSessions(): void {
-      const found = places
-        .list()
-        .filter((ref) => !watched.has(sessionKey(ref)) && (wanted?.has(ref.source_id) ?? true));
-      for (const ref of found) {
-        watched.add(sessionKey(ref));
-        events.push(watchSession(follower, ref, context.clock));
-      }
-      if (found.length > 0) events.push(findNames(http, new Set(found.map(({ source_id }) => source_id))));
+    /** Watches the sessions that are not watched yet. The first one that fails ends all. */
+    function watchNew(emit: Emit<WatchEvent>): readonly Promise<void>[] {
+      const isNew = (ref: SessionRef) => !watched.has(sessionKey(ref)) && (wanted?.has(ref.source_id) ?? true);
+      const found = places.list().filter(isNew);
+      if (found.length === 0) return [];
+      for (const ref of found) watched.add(sessionKey(ref));
+      const naming = findNames(http, new Set(found.map(({ source_id }) => source_id)), emit);
+      const all = [naming, ...found.map((ref) => watchSession(follower, ref, emit))];
+      return all.map((each) =>
+        each.catch((error: unknown) => {
+          failures.push(error);
+          follower.stop();
+        }),
+      );
     }
 
-    async function* tick(): Events {
-      while (!follower.isOver()) {
-        await context.clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
-        findSessions();
-        yield { kind: 'tick' };
+    const events = follower.events<WatchEvent>(async (emit) => {
+      const watching = [...watchNew(emit)];
+      while (!once && !follower.isOver()) {
+        await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
+        watching.push(...watchNew(emit));
+        await emit({ kind: 'tick' });
       }
-    }
-
-    findSessions();
-    if (!once) events.push(tick());
-    for await (const event of merge(events, () => follower.stop())) {
+      await Promise.all(watching);
+      if (failures.length > 0) throw failures[0];
+    });
+    for await (const event of events) {
       this.apply(event);
       yield event;
     }
-    checkInterrupt(context.signals);
+    checkInterrupt(signals);
   }
 
   /** The sources to watch; undefined for all. */

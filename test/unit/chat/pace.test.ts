@@ -5,8 +5,7 @@ import { fastClock } from '../../support/run.ts';
 /** The pauses of a session in which nothing is said, until `totalMs` have passed. */
 async function pausesOf(totalMs: number, sessions: number): Promise<readonly number[]> {
   const clock = fastClock();
-  const { signal } = new AbortController();
-  const pace = new Pace({ clock, signal, random: () => 0, intervalMs: undefined, sessions: () => sessions });
+  const pace = new Pace({ clock, random: () => 0, intervalMs: undefined, sessions: () => sessions });
   const end = clock.now() + totalMs;
   while (clock.now() < end) await pace.wait(0, 0, Number.POSITIVE_INFINITY);
   return clock.slept;
