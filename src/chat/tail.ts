@@ -6,29 +6,25 @@ import { openPlaces, type Places } from './places.ts';
 import type { ChatContext, FollowStart, SessionRef } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
-/** `place`: where the last tail of the session ended. */
-type TailStart = FollowStart | { readonly from: 'place' };
-
 export interface TailOptions extends FollowOptions {
   readonly once: boolean;
-  readonly start: TailStart;
+  /** `place`: where the last tail of the session ended. */
+  readonly start: FollowStart | { readonly from: 'place' };
 }
 
-/** The options of `chat tail` that say where to start and how to go on, as typed. */
-interface TypedTail {
+/** The options of `chat tail` that say where to start, as typed. */
+interface TypedStart {
   readonly session: readonly string[];
   readonly after?: string | undefined;
   readonly tail?: number | undefined;
   readonly fromStart?: boolean | undefined;
   readonly resume?: boolean | undefined;
-  readonly follow: boolean;
-  readonly interval?: number | undefined;
-  readonly maxOutage?: number | undefined;
 }
 
 const DEFAULT_TAIL = 10;
 
-function parseStart({ session, after, tail: count, fromStart, resume }: TypedTail): TailStart {
+/** Reads where to start. @throws UsageError if the options contradict each other */
+export function parseStart({ session, after, tail: count, fromStart, resume }: TypedStart): TailOptions['start'] {
   const typed = Object.entries({ after, tail: count, 'from-start': fromStart, resume });
   const starts = typed.filter(([, value]) => value !== undefined);
   if (starts.length > 1) throw new UsageError(`--${starts.map(([flag]) => flag).join(' and --')} cannot be combined.`);
@@ -38,12 +34,6 @@ function parseStart({ session, after, tail: count, fromStart, resume }: TypedTai
   if (after !== undefined) return { from: 'after', message_id: after };
   if (fromStart) return { from: 'start' };
   return resume ? { from: 'place' } : { from: 'last', count: count ?? DEFAULT_TAIL };
-}
-
-/** Reads the options of `chat tail`. @throws UsageError if they contradict each other */
-export function parseTail(typed: TypedTail): TailOptions {
-  const { follow, interval: intervalMs, maxOutage: maxOutageMs } = typed;
-  return { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
 }
 
 /** Where the last tail of a session ended; the first message if there was none. */

@@ -9,11 +9,7 @@ import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
 import { checkInterrupt } from './tail.ts';
 
-/** The state of a watched session. */
-export interface Conversation extends SessionRef {
-  /** The names of the customer and the agent, once they are known. */
-  readonly space: string | undefined;
-  readonly agent: string | undefined;
+interface Standing extends SessionRef {
   readonly status: (typeof STATUSES)[number];
   readonly last: Message | undefined;
   /**
@@ -23,6 +19,15 @@ export interface Conversation extends SessionRef {
   readonly unansweredSince: number | undefined;
 }
 
+/** The names of the customer and the agent, once they are known. */
+interface SourceNames {
+  readonly space: string | undefined;
+  readonly agent: string | undefined;
+}
+
+/** A watched session. */
+export interface Conversation extends Standing, SourceNames {}
+
 export type WatchEvent =
   | SessionEvent
   /** The session is not watched anymore. */
@@ -31,15 +36,10 @@ export type WatchEvent =
   /** A second has passed. */
   | { readonly kind: 'tick' };
 
-type SourceNames = Pick<Conversation, 'space' | 'agent'>;
-
-interface WatchOptions {
-  /** Watch only this source, or else the sources of this space (as typed). */
-  readonly source: SourceInput | undefined;
-  readonly space: string | undefined;
-  /** Whether to end once every conversation was read. */
-  readonly once: boolean;
-  readonly intervalMs: number | undefined;
+/** The options of `chat watch`, as typed. */
+interface WatchOptions extends SourceOptions {
+  readonly follow: boolean;
+  readonly interval?: number | undefined;
 }
 
 /** From the most urgent to the least. */
@@ -49,16 +49,6 @@ const STATUSES = ['unanswered', 'cannot_be_read', 'answered', 'empty'] as const;
 const EARLIER_MESSAGES = 20;
 /** How often to look for sessions that began meanwhile. */
 const TICK_MS = 1_000;
-
-/** Reads the options of `chat watch`. @throws UsageError if they contradict each other */
-export function parseWatch({
-  follow,
-  interval: intervalMs,
-  ...named
-}: SourceOptions & { readonly follow: boolean; readonly interval?: number | undefined }): WatchOptions {
-  const isNamed = named.source !== undefined || named.agent !== undefined;
-  return { once: !follow, intervalMs, source: isNamed ? parseSource(named) : undefined, space: named.space };
-}
 
 /** The sources of a space's agents. Warns of agents whose source the service does not show. */
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
@@ -101,15 +91,13 @@ async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<Watc
 }
 
 /** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
-function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
-  const { unansweredSince, status } = conversation;
-  if (message.isReply) return { ...conversation, last: message, unansweredSince: undefined, status: 'answered' };
-  if (message.role !== 'user')
-    return { ...conversation, last: message, status: status === 'empty' ? 'answered' : status };
-  const created = Date.parse(message.created_at ?? '');
-  // The clock of the service may be ahead.
-  const since = Number.isNaN(created) ? now : Math.min(created, now);
-  return { ...conversation, last: message, unansweredSince: unansweredSince ?? since, status: 'unanswered' };
+function addMessage(before: Standing, last: Message, now: number): Standing {
+  const { unansweredSince, status } = before;
+  if (last.isReply) return { ...before, last, unansweredSince: undefined, status: 'answered' };
+  if (last.role !== 'user') return { ...before, last, status: status === 'empty' ? 'answered' : status };
+  // The service may not say when, and its clock may be ahead.
+  const since = Math.min(Date.parse(last.created_at ?? '') || now, now);
+  return { ...before, last, unansweredSince: unansweredSince ?? since, status: 'unanswered' };
 }
 
 /** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
@@ -123,20 +111,23 @@ function compareUrgency(first: Conversation, second: Conversation): number {
 /** Watches the known sessions, and those that begin meanwhile. */
 export class Watch {
   private readonly context: ChatContext;
-  private readonly http: Http;
   private readonly options: WatchOptions;
-  private readonly read = new Map<string, Conversation>();
+  /** Watch only this source, or else the sources of a space, or else all. */
+  private readonly source: SourceInput | undefined;
+  private readonly standings = new Map<string, Standing>();
   private readonly names = new Map<string, SourceNames>();
 
-  constructor(context: ChatContext, http: Http, options: WatchOptions) {
+  /** @throws UsageError if the options contradict each other */
+  constructor(context: ChatContext, options: WatchOptions) {
+    const isNamed = options.source !== undefined || options.agent !== undefined;
     this.context = context;
-    this.http = http;
     this.options = options;
+    this.source = isNamed ? parseSource(options) : undefined;
   }
 
   /** Returns the conversations that were read so far, the most urgent first. */
   conversations(): readonly Conversation[] {
-    return [...this.read.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
+    return [...this.standings.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
   }
 
   namesOf({ source_id }: SessionRef): SourceNames {
@@ -145,12 +136,12 @@ export class Watch {
 
   /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
   async *events(): AsyncGenerator<WatchEvent, void, void> {
-    const { context, http } = this;
+    const { context, options } = this;
     const { clock, signals } = context;
-    const { once, intervalMs } = this.options;
+    const http = await context.http();
     const places = await openPlaces(context, http);
-    const wanted = await this.wantedSources();
-    const follower = new Follower(context, http, { once, intervalMs });
+    const wanted = await this.wantedSources(http);
+    const follower = new Follower(context, http, { once: !options.follow, intervalMs: options.interval });
     const watched = new Set<string>();
     const failures: unknown[] = [];
 
@@ -172,7 +163,7 @@ export class Watch {
 
     const events = follower.events<WatchEvent>(async (emit) => {
       const watching = [...watchNew(emit)];
-      while (!once && !follower.isOver()) {
+      while (options.follow && !follower.isOver()) {
         await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
         watching.push(...watchNew(emit));
         await emit({ kind: 'tick' });
@@ -188,25 +179,21 @@ export class Watch {
   }
 
   /** The sources to watch; undefined for all. */
-  private async wantedSources(): Promise<ReadonlySet<string> | undefined> {
-    const { source, space } = this.options;
-    if (source) return new Set([await findSource(this.http, source, this.context.command)]);
-    return space === undefined ? undefined : await sourcesOfSpace(this.context, this.http, space);
+  private async wantedSources(http: Http): Promise<ReadonlySet<string> | undefined> {
+    const { context, options, source } = this;
+    if (source) return new Set([await findSource(http, source, context.command)]);
+    return options.space === undefined ? undefined : await sourcesOfSpace(context, http, options.space);
   }
 
   private apply(event: WatchEvent): void {
     if (event.kind === 'named') this.names.set(event.source_id, event.names);
     if (event.kind !== 'message' && event.kind !== 'caught-up' && event.kind !== 'unreadable') return;
-    const key = sessionKey(event.ref);
+    const { source_id, session_id } = event.ref;
     const status = event.kind === 'unreadable' ? 'cannot_be_read' : 'empty';
-    const unread = {
-      ...event.ref,
-      ...this.namesOf(event.ref),
-      status,
-      last: undefined,
-      unansweredSince: undefined,
-    } as const;
-    const before = this.read.get(key) ?? unread;
-    this.read.set(key, event.kind === 'message' ? addMessage(before, event.message, this.context.clock.now()) : before);
+    const unread: Standing = { source_id, session_id, status, last: undefined, unansweredSince: undefined };
+    const key = sessionKey(event.ref);
+    const before = this.standings.get(key) ?? unread;
+    const isMessage = event.kind === 'message';
+    this.standings.set(key, isMessage ? addMessage(before, event.message, this.context.clock.now()) : before);
   }
 }

@@ -57,12 +57,11 @@ export const tail = () =>
       duration,
     )
     .action(
-      run(async (context, { source, agent, space, timestamps = false, ...typed }) => {
-        const { parseTail } = await import('../../chat/tail.ts');
+      run(async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
+        const { parseStart } = await import('../../chat/tail.ts');
         const { findSource, parseSource } = await import('../../chat/source.ts');
-        const options = parseTail(typed);
-        const named = parseSource({ source, agent, space });
-        const source_id = await findSource(await context.http(), named, context.command);
+        const options = { start: parseStart(typed), once: !follow, intervalMs, maxOutageMs };
+        const source_id = await findSource(await context.http(), parseSource(typed), context.command);
         const sessions = [...new Set(typed.session)].map((session_id) => ({ source_id, session_id }));
         return { kind: 'stream', events: eventsOf(context, sessions, options, timestamps) };
       }),

@@ -20,13 +20,11 @@ export const watch = () =>
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .action(
       run(async (context, options) => {
-        const { parseWatch, Watch } = await import('../../chat/watch.ts');
+        const { Watch } = await import('../../chat/watch.ts');
         const { readOnce, toScreens, toStreamEvents } = await import('./shared/watch-output.ts');
-        const parsed = parseWatch(options);
-        const http = await context.http();
+        const watch = new Watch(context, options);
         context.progress.start('Reading the conversations');
-        const watch = new Watch(context, http, parsed);
-        if (parsed.once) return await readOnce(context, watch);
+        if (!options.follow) return await readOnce(context, watch);
         return { kind: 'stream', events: toStreamEvents(context, watch), screens: toScreens(context, watch) };
       }),
     );
