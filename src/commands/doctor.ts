@@ -1,10 +1,10 @@
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
-import type { Check, CheckStatus } from '../doctor/check.ts';
+import type { Check } from '../doctor/checks.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type ReportLine, reportResult, type Tone } from '../output/command-result.ts';
 import { describeError } from '../output/error-text.ts';
 
-const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
+const TONES: Readonly<Record<Check['status'], Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
 /** The message and its reason, on one line. A check may have a message of its own. */
 function describe({ message, failure }: Check): string {
@@ -31,7 +31,7 @@ function toLines(check: Check): readonly ReportLine[] {
 export const doctor = () =>
   leaf('doctor', 'Check every setting and connection, and say what to do', {
     description:
-      'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, the connection (proxy, DNS, TLS), the service, the clock, the token, its scopes for reading, the balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state, Node.js, or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
+      'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, the connection (proxy, DNS, TLS), the service, the clock, the token, its scopes for reading, the balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
     exits: SERVICE_EXITS,
     examples: [
       'partnerctl doctor  # check everything',
@@ -41,17 +41,8 @@ export const doctor = () =>
   }).action(
     run(async (context) => {
       const { gatherFacts } = await import('../doctor/gather.ts');
-      const local = await import('../doctor/local-checks.ts');
-      const { checkAnswers } = await import('../doctor/service-checks.ts');
-      const { failureOf } = await import('../doctor/check.ts');
-      const facts = await gatherFacts(context);
-      const checks = [
-        local.checkProgram(facts),
-        local.checkProfiles(facts),
-        local.checkSettings(facts),
-        ...checkAnswers(facts),
-        local.checkState(facts),
-      ];
+      const { checkAll, failureOf } = await import('../doctor/checks.ts');
+      const checks = checkAll(await gatherFacts(context));
       context.progress.stop();
       const json = { checks: checks.map(toJson), summary: countByStatus(checks, TONES) };
       return { ...reportResult(json, checks.flatMap(toLines)), failure: failureOf(checks) };

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
-import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
+import { resolveService, type ServiceSettings } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
@@ -34,35 +34,29 @@ type Result<Value> =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: PartnerctlError };
 
-/** What was found in the state. */
-interface StateFacts {
-  readonly location: StateLocation;
-  /** The number of records; undefined if there is no state yet. */
-  readonly records: number | undefined;
-  /** The first line that cannot be used. */
-  readonly damage: { readonly line: number; readonly why: string } | undefined;
-}
-
 /** The input of the checks. A field is undefined if an earlier failure, or --timeout, prevented finding it. */
 export interface Facts {
   readonly version: string;
   readonly nodeVersion: string;
   readonly isCi: boolean;
   readonly profilesPath: string;
-  readonly profiles: Result<{ readonly names: readonly string[]; readonly isExposed: boolean }>;
+  /** Whether other users can read the profiles. */
+  readonly isExposed: boolean;
+  readonly profiles: Result<Profiles>;
   readonly settings: Result<ServiceSettings>;
   readonly proxy: Result<ProxySettings | undefined> | undefined;
   /** Undefined if there is a token. */
   readonly tokenError: PartnerctlError | undefined;
   readonly probe: Probe | undefined;
-  readonly state: Result<StateFacts> | undefined;
+  /** Where the state is, and how many records it has. */
+  readonly state: Result<{ readonly location: StateLocation; readonly records: number }> | undefined;
 }
 
 /** Runs a step. @throws the reason of an interruption, and any error that is not a PartnerctlError */
 async function attempt<Value>(
   { signals: { interrupt }, progress }: DoctorContext,
   what: string,
-  act: () => Promise<Value>,
+  act: () => Value | Promise<Value>,
 ): Promise<Result<Value>> {
   interrupt.throwIfAborted();
   progress.start(`Checking ${what}`);
@@ -75,44 +69,34 @@ async function attempt<Value>(
   }
 }
 
-/** Reads the profiles, and resolves the settings from flags, environment, and profile. */
-async function gatherSettings(context: DoctorContext) {
-  const { config, platform, flags, env } = context;
-  const stored = await attempt(context, 'the profiles', () => config.read());
-  if (stored.error) return { profiles: stored, settings: stored };
-  const settings = await attempt(context, 'the settings', async () => resolveService(flags, env, stored.value));
-  const isExposed = isReadableByOthers(config.directory, platform);
-  return { profiles: { value: { names: Object.keys(stored.value.profiles), isExposed } }, settings };
-}
-
-const NO_SERVICE = { proxy: undefined, tokenError: undefined, probe: undefined };
-
 /** Examines the proxy, the token, the connection, and what the service lets this token read. */
-async function gatherService(context: DoctorContext, { value: url }: Sourced<string>) {
-  const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
-  if (proxy.error) return { ...NO_SERVICE, proxy };
+async function gatherService(context: DoctorContext, url: string) {
+  const proxy = await attempt(context, 'the proxy', () => proxyFor(url, context.env));
+  if (proxy.error) return { proxy };
   const http = await attempt(context, 'the token', () => context.http());
-  if (http.error) return { ...NO_SERVICE, proxy, tokenError: http.error };
-  context.progress.start(`Checking the connection to ${url}`);
-  const probe = await probeService(http.value, context.clock);
-  context.signals.interrupt.throwIfAborted();
-  return { proxy, tokenError: undefined, probe };
+  if (http.error) return { proxy, tokenError: http.error };
+  const probe = await attempt(context, `the connection to ${url}`, () => probeService(http.value, context.clock));
+  return { proxy, probe: probe.value };
 }
 
-async function inspectState(context: DoctorContext): Promise<StateFacts> {
+/** Checks that every line is intact, and that one could be written. */
+async function inspectState(context: DoctorContext) {
   const location = await context.stateLocation();
   const log = await context.log();
   await log.check();
-  const { exists, records, damaged } = await log.inspect();
-  return { location, records: exists ? records.length : undefined, damage: damaged[0] };
+  return { location, records: (await log.read()).length };
 }
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext): Promise<Facts> {
-  const { version, nodeVersion, env, config, abortSignal } = context;
-  const local = await gatherSettings(context);
-  const service = local.settings.value ? await gatherService(context, local.settings.value.baseUrl) : NO_SERVICE;
+  const { version, nodeVersion, platform, env, config, flags, abortSignal } = context;
+  const profiles = await attempt(context, 'the profiles', () => config.read());
+  const settings = profiles.error
+    ? profiles
+    : await attempt(context, 'the settings', () => resolveService(flags, env, profiles.value));
+  const service = settings.error ? {} : await gatherService(context, settings.value.baseUrl.value);
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
-  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory) };
-  return { ...own, ...local, ...service, state };
+  const isExposed = profiles.error === undefined && isReadableByOthers(config.directory, platform);
+  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory), isExposed };
+  return { ...own, profiles, settings, proxy: undefined, tokenError: undefined, probe: undefined, ...service, state };
 }

@@ -24,8 +24,8 @@ export interface ListRead {
   readonly error: PartnerctlError | undefined;
 }
 
-/** The outcome of one read call to the service. */
-interface FirstResponse {
+/** What the service answered: to a first call, and to those after it. */
+export interface Probe {
   /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,10 +34,6 @@ interface FirstResponse {
   readonly at: number;
   /** How long the response took, in milliseconds. */
   readonly ms: number;
-}
-
-/** What the service answered. */
-export interface Probe extends FirstResponse {
   /** None if the first call failed for a reason that applies to every call. */
   readonly lists: readonly ListRead[];
   /** Whether the history depends on the session; undefined if no agent shows its source. */
@@ -61,7 +57,7 @@ async function errorOf(read: () => Promise<void>): Promise<PartnerctlError | und
 }
 
 /** Reads the first page of a list that the service has, to see whether and how it responds. */
-async function readFirst(http: Http, clock: Clock): Promise<FirstResponse> {
+async function readFirst(http: Http, clock: Clock): Promise<Omit<Probe, 'lists' | 'session'>> {
   const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const started = clock.now();
