@@ -3,7 +3,6 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 
-/** What the commands of jobs get from their run. */
 export interface CronContext {
   readonly clock: Clock;
   readonly abortSignal: AbortSignal;

@@ -23,15 +23,14 @@ export async function initialCronResult(job: CronResult['job'], describe: Descri
   return { index: 0, source: undefined, key: null, job, ...outcome('skipped'), ...(await describe(job.schedule)) };
 }
 
-/** The warning about a job whose schedule could not be compared. */
 function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {
   const set = command(['contract', 'set', 'cron_job.timezone', '<path>']);
   return `Job ${JSON.stringify(job.name)} exists as ${cron_job_id}. Its schedule could not be compared: the list does not show all of it. Compare it at the service, or say where the list has it: ${set}`;
 }
 
 /** What to do if the list of jobs cannot be read. A service that has none may refuse the request as invalid. */
-function listHint(failure: unknown, { command }: CronContext, dryRun: boolean): string {
-  const hint = dryRun ? 'Nothing was sent.' : 'The job was not sent: it may exist already, and only the list can tell.';
+function listHint(failure: unknown, { command }: CronContext): string {
+  const hint = 'Nothing was sent: the job may exist already, and only the list can tell.';
   const isRefused = failure instanceof RefusedError && [400, 422].includes(failure.info.status ?? 0);
   if (!isRefused) return hint;
   return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;
@@ -50,7 +49,7 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
   const lists = new JobLists({
     list: () => listNamedJobs(http),
     clock,
-    hint: (failure) => listHint(failure, context, options.dryRun),
+    hint: (failure) => listHint(failure, context),
   });
   const deps = {
     ...{ origin: http.baseUrl, log, clock, signal, lists, command },
@@ -60,7 +59,6 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
   };
 
-  /** Creates the jobs, and yields each result as soon as it is known. */
   async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
     for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {
       if (created.isScheduleUnknown) await warnOnce('schedule', scheduleWarning(created, context));

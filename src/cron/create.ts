@@ -20,7 +20,6 @@ import { created, failed, type JobOutcome, outcome, type Subject, unknown } from
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
-/** What `createJobs` needs. */
 export interface CreateDeps extends Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
@@ -55,7 +54,6 @@ export interface WantedJob {
   readonly job: CronJob;
 }
 
-/** What became of a job. */
 export interface CreatedJob extends WantedJob, JobOutcome {
   readonly key: string;
 }
@@ -68,7 +66,6 @@ class CreateRun {
   private readonly emit: (created: CreatedJob) => void;
   /** The jobs without an outcome, by their index. */
   private readonly pending: Map<number, Wanted>;
-  /** The reservations of other processes to wait for. */
   private readonly awaited = new Map<Wanted, JobReservation>();
   /** Aborts after a failure that would repeat, such as a 402. */
   private readonly stop = new AbortController();

@@ -14,7 +14,6 @@ import { findInList, type JobList } from './service-jobs.ts';
 /** How long a service may take to list a new job. */
 export const LISTED_WITHIN_MS = 60_000;
 
-/** What is known about a job to create. */
 export interface Knowledge extends Subject, JobsInLog {
   readonly job: CronJob;
   /** Undefined if it has not been read yet; `closed` if it cannot be read. */

@@ -17,14 +17,13 @@ function createTimeFormat(timeZone: string): (time: Date) => string {
 
 /**
  * The next runs of a schedule. When clocks change, croner's rules apply, which are close to those of Vixie cron: one
- * time per day runs right after a gap, and once if it exists twice; others follow the clock. The schedule is
- * normalized, so that its meaning decides, not how it is written.
+ * time per day runs right after a gap, and once if it exists twice; others follow the clock.
+ * croner refuses some steps that are valid in the normalized form.
  * @param after milliseconds since 1970; a run at exactly this time is excluded
  * @returns ISO 8601 with the zone's offset at that time
  * @throws ScheduleError if the schedule cannot be read
  */
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
-  // Loaded on demand, as cronstrue.
   const { Cron } = await import('croner');
   const { timezone } = schedule;
   const cron = new Cron(formatExpression(normalizeFields(schedule)), { mode: '5-part', paused: true, timezone });
@@ -38,7 +37,6 @@ export async function describeSchedule(schedule: CronSchedule): Promise<string> 
   return `${description} (${schedule.timezone})`;
 }
 
-/** A schedule in English, and its next runs. */
 export interface ScheduleTexts {
   readonly description: string;
   readonly next_runs: readonly string[];

@@ -39,7 +39,6 @@ type Group = v.InferOutput<typeof group>;
 
 /** A job from a file. Its agent still has to be looked up. */
 interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
-  /** The file and line of the job: `jobs.yaml:3`. */
   readonly source: string;
 }
 

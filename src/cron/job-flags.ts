@@ -19,12 +19,10 @@ export interface AgentInput {
   readonly space: string | undefined;
 }
 
-/** A job as the command line selects it. */
 export type NamedJob = AgentInput & { readonly name: string };
 
 type Options<Name extends string> = { readonly [Option in Name]?: string | undefined };
 
-/** @throws UsageError */
 function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);

@@ -52,7 +52,6 @@ const byFields = v.pipe(
   v.description('The fields one by one.'),
 );
 
-/** The keys of a job, without its agent. */
 export const jobEntries = {
   name: identifier('The name of the job, unique per agent.'),
   // A job that was created with the name of a file as its text runs forever, and no call can change it.
@@ -67,7 +66,6 @@ export const jobEntries = {
   timezone: v.exactOptional(timezone),
 };
 
-/** A job of an agent in a manifest. */
 export const agentJobSchema = v.pipe(
   mapping(jobEntries),
   v.description('A scheduled job of the agent. It is created after the agent is installed.'),

@@ -15,7 +15,6 @@ export interface CronJob {
   readonly schedule: CronSchedule;
 }
 
-/** What identifies a job. */
 export interface JobIdentity {
   /** The base URL of the service. */
   readonly origin: string;
@@ -62,7 +61,6 @@ export function cronKey({ origin, agent_id, name }: JobIdentity): string {
   return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);
 }
 
-/** Jobs in the state. */
 export const JOBS: OnceKind<JobData> = {
   type: 'cron',
   decode(data) {

@@ -11,7 +11,6 @@ import { createScheduleDescriber } from './describe-schedule.ts';
 import { type JobReservation, jobsInLog, type RecordedJob } from './job.ts';
 import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
 
-/** A job as `cron list` shows it. */
 export interface JobRow {
   readonly cron_job_id: string | null;
   readonly agent_id: string | undefined;
@@ -29,24 +28,20 @@ export interface JobRow {
    * have been created.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown';
-  /** Its key in the state; undefined if the state does not have it. */
-  readonly key: string | undefined;
   readonly json: object;
 }
 
-/** A job without what is looked up for it. */
 interface Found extends Omit<JobRow, 'external_space_id' | 'description' | 'next'> {
   readonly schedule: CronSchedule | null | undefined;
 }
 
-/** The row of a job that only the state has. */
 function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']): Found {
   const { key, at, data } = record;
   const { origin, agent_id, name, schedule } = data;
   const cron_job_id = 'object' in record ? record.object : null;
   const shown = { cron_job_id, agent_id, name, schedule: schedule && toWireSchedule(schedule) };
   const json = { ...shown, recorded: true, remote: false, status: state, key, origin, at };
-  return { cron_job_id, agent_id, name, schedule, state, key, json };
+  return { cron_job_id, agent_id, name, schedule, state, json };
 }
 
 /** The jobs of the service's list, page after page, and then those that are only in the state. */
@@ -62,7 +57,7 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
     const { key, data } = jobs.get(cron_job_id) ?? {};
     unseen.delete(cron_job_id);
     yield {
-      ...{ cron_job_id, agent_id: agent_id ?? data?.agent_id, agent_text, name: name ?? undefined, key },
+      ...{ cron_job_id, agent_id: agent_id ?? data?.agent_id, agent_text, name: name ?? undefined },
       schedule: completeSchedule(schedule),
       state: key === undefined ? 'unrecorded' : 'recorded',
       // The service's own fields stay, except for the one that scripts rely on.

@@ -8,7 +8,6 @@ import {
 } from '../errors.ts';
 import type { CronDifference, CronJob } from './job.ts';
 
-/** The outcome of creating a job. */
 export interface JobOutcome {
   /**
    * `adopted`: the service has the job, but the state had no record of it. `unknown`: it may have been created.
@@ -26,7 +25,6 @@ export interface JobOutcome {
 export interface Subject {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
   readonly key: string;
-  /** Returns the command line to type. */
   readonly command: (words: readonly string[]) => string;
 }
 
@@ -59,7 +57,6 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
  */
 type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress';
 
-/** What is known of the jobs that block another one. */
 type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'isScheduleUnknown'>> & {
   readonly candidates?: readonly string[];
 };

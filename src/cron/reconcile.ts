@@ -37,7 +37,6 @@ function findCreated(
   return isMatch ? { match: only.cron_job_id, candidates } : { candidates };
 }
 
-/** The result of reconciling one reservation. */
 export interface Reconciled {
   readonly reservation: JobReservation;
   /** `released`: treated as not created. */
@@ -49,7 +48,6 @@ export interface Reconciled {
 
 interface StateDeps {
   readonly log: Log;
-  /** The base URL of the service. */
   readonly origin: string;
 }
 
@@ -79,12 +77,10 @@ async function matchListed(
   return results;
 }
 
-/** What `reconcileJobs` needs. */
 export interface ReconcileDeps extends StateDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Reads the list as it is now. @throws PartnerctlError when it cannot be read */
-  readonly readList: () => Promise<JobList>;
+  readonly lists: Pick<JobLists, 'whole'>;
   /** Whether to treat a job that is not listed as not created. */
   readonly isNotCreated: (reservation: JobReservation) => Promise<boolean>;
   /** Called before a wait, with the milliseconds that it may take. */
@@ -98,13 +94,13 @@ export interface ReconcileDeps extends StateDeps {
  * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */
 export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Reconciled[]> {
-  const { log, origin, readList, isNotCreated, onWait } = deps;
+  const { log, origin, lists, isNotCreated, onWait } = deps;
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
   const { open: wanted } = jobsInLog(await log.read(), origin);
-  const first = wanted.length === 0 ? [] : await matchListed(deps, await readList(), wanted);
+  const first = wanted.length === 0 ? [] : await matchListed(deps, await lists.whole(), wanted);
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
   const left = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
-  const second = left.length === 0 ? [] : await matchListed(deps, await readList(), left);
+  const second = left.length === 0 ? [] : await matchListed(deps, await lists.whole(), left);
   const results = first.filter((found) => !isMissing(found));
   for (const found of second) {
     const { key, id: of } = found.reservation;

@@ -33,7 +33,6 @@ export async function* listNamedJobs(http: Http): AsyncGenerator<ListedCronJob> 
 
 /** What one reading of the list showed. */
 export interface JobList {
-  /** By id. */
   readonly jobs: ReadonlyMap<string, ListedCronJob>;
   /** By name in NFC. */
   readonly byName: ReadonlyMap<string, readonly ListedCronJob[]>;
@@ -53,46 +52,10 @@ export function findInList(
 /** A list, or why it cannot be read at all: only the state tells what exists. */
 type Reading = JobList | ListUnavailable;
 
-/**
- * Reads the service's list once.
- * @param hint what to do if reading fails
- * @param wasRead whether it was read before: then the service has it
- * @throws PartnerctlError if reading may succeed later
- */
-export async function readJobList(
-  listed: AsyncIterable<ListedCronJob>,
-  hint: (failure: unknown) => string,
-  wasRead = false,
-): Promise<Reading> {
-  // A job may be listed twice: pages shift while the list grows.
-  const jobs = new Map<string, ListedCronJob>();
-  try {
-    for await (const job of listed) jobs.set(job.cron_job_id, job);
-  } catch (error) {
-    const failure = toListFailure(error, JOB_LIST, wasRead || jobs.size > 0);
-    if (failure instanceof ListUnavailable) return failure;
-    throw nameListFailure(failure, JOB_LIST, hint(failure));
-  }
-  const byName = new Map<string, ListedCronJob[]>();
-  for (const job of jobs.values()) {
-    const name = toNfc(job.name ?? '');
-    const named = byName.get(name);
-    if (named) named.push(job);
-    else byName.set(name, [job]);
-  }
-  return { jobs, byName };
-}
-
-/** Reads a list that must be readable. @param hint what to do if it is not @throws PartnerctlError */
-export async function readWholeList(listed: AsyncIterable<ListedCronJob>, hint: string): Promise<JobList> {
-  const list = await readJobList(listed, () => hint);
-  if (list instanceof ListUnavailable) throw nameListFailure(list.reason, JOB_LIST, hint);
-  return list;
-}
-
 interface ListDeps {
   readonly list: () => AsyncIterable<ListedCronJob>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** What to do if reading fails. */
   readonly hint: (failure: unknown) => string;
 }
 
@@ -107,13 +70,13 @@ export class JobLists {
     this.deps = deps;
   }
 
-  /** Returns a recent reading, even one that failed. @throws as `readJobList` */
+  /** Returns a recent reading, even one that failed. @throws PartnerctlError if reading may succeed later */
   recent(): Promise<Reading> {
     const { latest } = this;
     return latest && latest.age() <= latest.maxAgeMs ? latest.list : this.anew();
   }
 
-  /** Returns a reading that begins now. @throws as `readJobList` */
+  /** Returns a reading that begins now. @throws as `recent` */
   anew(): Promise<Reading> {
     const age = startStopwatch(this.deps.clock);
     const reading = { list: this.read(), age, maxAgeMs: Number.POSITIVE_INFINITY };
@@ -125,12 +88,34 @@ export class JobLists {
     return reading.list;
   }
 
+  /** Returns a reading that begins now. @throws PartnerctlError for any failure */
+  async whole(): Promise<JobList> {
+    const list = await this.anew();
+    if (!(list instanceof ListUnavailable)) return list;
+    throw nameListFailure(list.reason, JOB_LIST, this.deps.hint(list.reason));
+  }
+
   private async read(): Promise<Reading> {
     const { list, hint } = this.deps;
     if (this.unavailable) return this.unavailable;
-    const reading = await readJobList(list(), hint, this.wasRead);
-    if (reading instanceof ListUnavailable) this.unavailable = reading;
-    else this.wasRead = true;
-    return reading;
+    // A job may be listed twice: pages shift while the list grows.
+    const jobs = new Map<string, ListedCronJob>();
+    try {
+      for await (const job of list()) jobs.set(job.cron_job_id, job);
+    } catch (error) {
+      const failure = toListFailure(error, JOB_LIST, this.wasRead || jobs.size > 0);
+      if (!(failure instanceof ListUnavailable)) throw nameListFailure(failure, JOB_LIST, hint(failure));
+      this.unavailable = failure;
+      return failure;
+    }
+    this.wasRead = true;
+    const byName = new Map<string, ListedCronJob[]>();
+    for (const job of jobs.values()) {
+      const name = toNfc(job.name ?? '');
+      const named = byName.get(name);
+      if (named) named.push(job);
+      else byName.set(name, [job]);
+    }
+    return { jobs, byName };
   }
 }

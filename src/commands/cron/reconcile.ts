@@ -68,13 +68,13 @@ export const reconcile = () =>
     .action(
       run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/reconcile.ts');
-        const { listNamedJobs, readWholeList } = await import('../../cron/service-jobs.ts');
+        const { JobLists, listNamedJobs } = await import('../../cron/service-jobs.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
         const deps = {
           ...{ origin: http.baseUrl, log: await context.log(), clock, signal },
-          readList: () => readWholeList(listNamedJobs(http), adoptOrForget(context)),
+          lists: new JobLists({ list: () => listNamedJobs(http), clock, hint: () => adoptOrForget(context) }),
           async isNotCreated({ data, at }: JobReservation) {
             if (assumeNotCreated || !isInteractive) return assumeNotCreated;
             const job = `job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at})`;

@@ -3,7 +3,7 @@ import { adoptJob, type ForgetContext, forget } from '../../../src/cron/adopt-fo
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, cronKey, findDifferences, JOBS, type JobStanding } from '../../../src/cron/job.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
-import { JobLists, readWholeList } from '../../../src/cron/service-jobs.ts';
+import { JobLists } from '../../../src/cron/service-jobs.ts';
 import {
   CredentialsError,
   LocalError,
@@ -142,9 +142,8 @@ export class Engine {
   }
 
   reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
-    const readList = () => readWholeList(this.listed(), '');
     const isNotCreated = async () => assumeNotCreated;
-    return reconcileJobs({ ...this.base(), readList, isNotCreated, onWait: () => undefined });
+    return reconcileJobs({ ...this.base(), lists: this.lists(), isNotCreated, onWait: () => undefined });
   }
 
   /** @param confirm asks the user; throws if the answer is no */
