@@ -50,11 +50,6 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
   return command(['cron', 'adopt', id, '--agent', job.agent_id, '--name', job.name, ...more]);
 }
 
-/**
- * Why a job is not created. `same`: it exists. `different`: with other content. `gone`: it was created, and the service
- * no longer lists it. `several`: the service has more than one with this agent and name. `ambiguous`: it has one of this
- * name whose agent cannot be read, and that the state has no record of. `in_progress`: another process is creating it.
- */
 type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress';
 
 type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'isScheduleUnknown'>> & {
@@ -97,32 +92,23 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
   return outcome('blocked', { cron_job_id, differences, isScheduleUnknown, error });
 }
 
-/**
- * A job that may have been created.
- * @param since when it was reserved
- * @param error the failure of this command's POST, if it sent one
- */
+/** A job that may have been created. @param error the failure of this command's POST, if it sent one */
 export function unknown(subject: Subject, since: string, error?: unknown): JobOutcome {
   const { key, command } = subject;
   const info = error instanceof PartnerctlError ? error.info : undefined;
-  const why = info
-    ? (info.why ?? String(error))
-    : `An earlier run reserved it at ${since}, and no outcome is recorded.`;
-  return outcome('unknown', {
-    error: new OutcomeUnknownError(`${describeJob(subject)} may have been created.`, {
-      ...info,
-      why: `${why}\nIts key is ${key}.`,
-      hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`,
-      details: { key, ...(info && { cause: info.details ?? null }) },
-      cause: error,
-    }),
+  const earlier = `An earlier run reserved it at ${since}, and no outcome is recorded.`;
+  const why = info ? (info.why ?? String(error)) : earlier;
+  const unsettled = new OutcomeUnknownError(`${describeJob(subject)} may have been created.`, {
+    ...info,
+    why: `${why}\nIts key is ${key}.`,
+    hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`,
+    details: { key },
+    cause: error,
   });
+  return outcome('unknown', { error: unsettled });
 }
 
-/**
- * A job that was created.
- * @param why the failure of the state, if it could not be recorded: only the message knows its id then
- */
+/** A job that was created. @param why the failure of the state, if only the message knows its id */
 export function created(subject: Subject, cron_job_id: string, why: unknown): JobOutcome {
   if (why === undefined) return outcome('created', { cron_job_id });
   const error = unrecordedError(`The job was created as ${cron_job_id}, but this could not be recorded.`, why, {

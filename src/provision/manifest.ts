@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
 import type { CronJob } from '../cron/job.ts';
-import { agentJobSchema } from '../cron/job-schema.ts';
+import { agentJobSchema } from '../cron/job-file.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
 function flag(description: string) {

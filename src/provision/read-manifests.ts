@@ -1,5 +1,5 @@
 import { toNfc } from '../cron/job.ts';
-import { checkUniqueName } from '../cron/job-schema.ts';
+import { checkUniqueName } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { YamlDocument } from '../yaml/document.ts';
