@@ -1,18 +1,9 @@
-import { describeFileError, InputError, UsageError } from '../errors.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin, type TextSource } from '../platform/input.ts';
 import type { Context } from './context.ts';
 
 /** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
 export const MAX_TEXT_MIB = 16;
-
-/**
- * Checks that the token does not come from standard input, which can be read only once.
- * @param what the data that the command reads from standard input, such as `message`
- * @throws UsageError if the token comes from standard input too
- */
-export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string | undefined }, what: string): void {
-  if (tokenFile === '-') throw new UsageError(`Standard input cannot be both the ${what} and the token.`);
-}
 
 /** Parses a flag value of the form `<text|@file|->`. */
 export function parseTextArgument(text: string): TextSource {
@@ -23,18 +14,16 @@ export function parseTextArgument(text: string): TextSource {
 /**
  * Reads a text. Does not change its line endings.
  * @param what the subject of the error messages: `message`
- * @throws UsageError as `refuseTokenOnStdin`; InputError if the text cannot be read, is not UTF-8, or is empty and may
- * not be; the signal's reason
+ * @throws InputError if the text cannot be read, is not UTF-8, or is empty and may not be; the signal's reason
  */
 export async function readText(
-  { flags, io, abortSignal: signal }: Pick<Context, 'flags' | 'io' | 'abortSignal'>,
+  { io, abortSignal: signal }: Pick<Context, 'io' | 'abortSignal'>,
   source: TextSource,
   what: string,
   { maxMib = MAX_TEXT_MIB, mayBeEmpty = false } = {},
 ): Promise<string> {
   if (source.from === 'argument') return source.text;
   const isStdin = source.from === 'stdin';
-  if (isStdin) refuseTokenOnStdin(flags, what);
   try {
     const text = await decodeText(isStdin ? readStdin(io.stdin, signal) : readFileChunks(source.path, signal), maxMib);
     if (text === '' && !mayBeEmpty) throw new Error('it is empty');

@@ -76,6 +76,13 @@ function refuseMissing(command: CommandUnknownOpts): void {
   throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint });
 }
 
+/** @throws UsageError if both the token and the input of the command are to be read from standard input */
+function refuseTokenAndInput(command: CommandUnknownOpts, { tokenFile }: GlobalFlags): void {
+  const values: readonly unknown[] = [command.args, Object.values(command.opts())].flat(2);
+  if (tokenFile !== '-' || !values.includes('-')) return;
+  throw new UsageError('Standard input cannot be both the token and the input of the command.');
+}
+
 /** The tree of all commands, and what a command line says in it. */
 export type CommandTree = ReturnType<typeof createCommandTree>;
 
@@ -128,8 +135,11 @@ export function createCommandTree(
         throw program.problem ?? error;
       }
       if (program.problem) throw program.problem;
-      if (program.invocation) refuseMissing(program.invocation.command);
-      return program.invocation;
+      const { invocation } = program;
+      if (!invocation) return undefined;
+      refuseMissing(invocation.command);
+      refuseTokenAndInput(invocation.command, globals.opts());
+      return invocation;
     },
   };
 }

@@ -65,8 +65,6 @@ export const upload = () =>
         const { checkSource, transfer } = await import('./upload/shared/transfer.ts');
         checkSource(source, contentType);
         if (!dryRun) await context.confirmWrite(options.confirm);
-        const { refuseTokenOnStdin } = await import('../cli/input.ts');
-        if (filename !== undefined) refuseTokenOnStdin(context.flags, 'file');
         const uploadOptions = { as, contentType, concurrency, force, retryUnknown, dryRun };
         return batchResult(transfer(context, source, uploadOptions), FILES, context.signals);
       }),

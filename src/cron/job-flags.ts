@@ -48,10 +48,11 @@ function parseOption<Value>(option: string, parse: (text: string) => Value, text
   }
 }
 
-/** Reads the options that describe one job. @throws UsageError that names the option and what it accepts */
-export function parseJobOptions(
-  options: Options<'agent' | 'space' | 'name' | 'schedule' | 'timezone'>,
-): NamedJob & { readonly schedule: CronSchedule } {
+/** The options that describe one job. */
+export type JobOptions = Options<'agent' | 'space' | 'name' | 'schedule' | 'timezone'>;
+
+/** Reads them. @throws UsageError that names the option and what it accepts */
+export function parseJobOptions(options: JobOptions): NamedJob & { readonly schedule: CronSchedule } {
   const { name = '', schedule: expression = '', timezone: zone = 'UTC' } = options;
   const problem = identifierProblem(name);
   if (problem !== undefined) throw new UsageError(`--name ${problem}.`);

@@ -100,7 +100,7 @@ describe('upload', () => {
       [['x', '--exclude', '*'], /needs --recursive/],
       [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
       [['-'], /needs --filename/],
-      [['-', '--filename', 'y', '--token-file', '-'], /cannot be both the file and the token/],
+      [['-', '--filename', 'y', '--token-file', '-'], /cannot be both the token and the input/],
     ];
     for (const [args, said] of refused) {
       const ran = await at.upload([...args, '-o', 'json'], { stdin: 'x', env: { PARTNER_TOKEN: undefined } });

@@ -138,7 +138,7 @@ it('Standard input cannot be both the manifest and the token, or two manifests, 
   const { env, requests } = await startUnreached();
   const both = await run(['provision', '-', '--token-file', '-'], { env, stdin: manifest('a') });
   expect(both.code).toBe(2);
-  expect(both.stderr).toContain('both the manifest and the token');
+  expect(both.stderr).toContain('both the token and the input of the command');
   const twice = await run(['provision', '-', '-'], { env, stdin: manifest('a') });
   expect(twice).toMatchObject({ code: 2, stdout: '' });
   expect(twice.stderr).not.toContain('This is a bug');

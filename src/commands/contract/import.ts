@@ -47,9 +47,7 @@ export const importDocument = () =>
     .option('--accept', 'also accept values that contradict the specification')
     .action(
       run(async (context, typed, { yes = false, accept = false }) => {
-        const { refuseTokenOnStdin } = await import('../../cli/input.ts');
         const { readImport } = await import('../../openapi/import.ts');
-        if (typed === '-') refuseTokenOnStdin(context.flags, 'document');
         const { document, changes, questions, write } = await readImport(context, typed);
         const conflicts = changes.filter(({ status }) => status === 'conflict');
         if (yes && !accept && conflicts.length > 0) throw conflictError(conflicts);

@@ -5,20 +5,17 @@ import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summ
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
 import type { CronResult } from '../../cron/create-wanted.ts';
-import type { parseJobOptions } from '../../cron/job-flags.ts';
+import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type CommandResult, objectResult } from '../../output/command-result.ts';
 import { JOB_COLUMNS, JOBS } from './shared/job-batch.ts';
 
-/** The job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
-async function readJob(
-  context: Context,
-  { agent, space, ...job }: ReturnType<typeof parseJobOptions>,
-  instructions: string,
-): Promise<readonly WantedJob[]> {
+/** Reads the job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
+async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
-  const { findAgent } = await import('../../cron/job-flags.ts');
+  const { findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
+  const { agent, space, ...job } = parseJobOptions(options);
   const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {
@@ -26,15 +23,7 @@ async function readJob(
     });
   }
   const agent_id = await findAgent(context, { agent, space });
-  return [{ index: 0, source: undefined, job: { ...job, agent_id, instructions: text } }];
-}
-
-/** The jobs that files describe. @throws InputError that shows every mistake */
-async function readFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
-  const { refuseTokenOnStdin } = await import('../../cli/input.ts');
-  const { readJobFiles } = await import('../../cron/job-file.ts');
-  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'jobs');
-  return await readJobFiles(context, files);
+  return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
 }
 
 /** Creates the jobs, and yields the results as they come. */
@@ -44,13 +33,12 @@ async function* createAll(
   options: { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
   const { openJobs } = await import('../../cron/create-wanted.ts');
-  const { progress } = context;
-  progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
+  context.progress.start('Creating jobs');
   const jobs = openJobs(context, await context.http(), await context.log(), options);
   let count = 0;
   for await (const result of jobs.create(wanted)) {
     count += 1;
-    if (wanted.length > 1) progress.update(`Creating the jobs: ${count} of ${wanted.length}`);
+    context.progress.update(`Creating jobs: ${count} of ${wanted.length}`);
     yield result;
   }
 }
@@ -101,21 +89,21 @@ export const create = () =>
     .addOption(summaryFileOption())
     .addOption(confirmOption())
     .action(
-      run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...options }) => {
+      run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...given }) => {
+        const { instructions = '', summary, summaryFile, ...options } = given;
+        const isBatch = files.length > 0;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
-        const { instructions = '', summary, summaryFile, ...job } = options;
-        const isBatch = files.length > 0;
         if (!isBatch && (summary || summaryFile !== undefined)) {
           throw new UsageError('--summary and --summary-file can only be used with -f.');
         }
-        const parsed = isBatch ? undefined : (await import('../../cron/job-flags.ts')).parseJobOptions(job);
         if (!dryRun) await context.confirmWrite(confirm);
-        const wanted = parsed ? await readJob(context, parsed, instructions) : await readFiles(context, files);
+        const wanted = isBatch
+          ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
+          : [await readJob(context, instructions, options)];
         const results = createAll(context, wanted, { ensure, dryRun });
-        if (!isBatch) return await toOneResult(results, context);
-        return batchResult(results, JOBS, context.signals);
+        return isBatch ? batchResult(results, JOBS, context.signals) : await toOneResult(results, context);
       }),
     );

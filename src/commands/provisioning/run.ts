@@ -1,5 +1,4 @@
 import type { Context } from '../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import type { ListedCronJob } from '../../contract/cron.ts';
 import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
@@ -41,7 +40,6 @@ export async function readManifests(
     throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
   }
   const variables = parseVariables(texts);
-  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { documents, problems } = parseManifests(sources, (name) => variables.get(name) ?? context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
