@@ -20,57 +20,50 @@ export type StoredContract = Required<ContractLayers>;
 export interface ContractContext {
   readonly config: { readonly directory: string };
   contractKey(): Promise<ContractKey>;
-  warn(text: string): Promise<void>;
-}
-
-function contractsDirectory(directory: string): string {
-  return join(directory, 'contracts');
 }
 
 async function contractPath(directory: string, { profile, baseUrl }: ContractKey): Promise<string> {
-  const { createHash } = await import('node:crypto');
-  const hash = createHash('sha256')
-    .update(JSON.stringify([profile, baseUrl]))
-    .digest('hex');
-  return join(contractsDirectory(directory), `${hash.slice(0, 24)}.json`);
+  const { hash } = await import('node:crypto');
+  const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24);
+  return join(directory, 'contracts', `${name}.json`);
 }
 
-/** Reads a layer. @param onUnknown called for an unknown leaf, which is ignored @throws InputError for a bad value */
-function readValues(path: string, layer: unknown, onUnknown: (name: string) => void): LeafValues {
-  const values = Object.entries(isJsonObject(layer) ? layer : {}).flatMap(([name, value]) => {
-    if (!isLeafName(name)) {
-      onUnknown(name);
-      return [];
-    }
-    const text = String(value);
-    try {
-      checkLeaf(name, text);
-    } catch (error) {
-      throw error instanceof LeafValueError ? damagedFile(path, `${name} ${error.message}.`) : error;
-    }
-    return [[name, text] as const];
-  });
+/** What is wrong with a value of a leaf, to follow its name: `must be …`. @returns undefined if nothing is */
+function problemOf(leaf: LeafName, value: string): string | undefined {
+  try {
+    checkLeaf(leaf, value);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LeafValueError) return error.message;
+    throw error;
+  }
+}
+
+/** @throws InputError for an unknown leaf, and for a value that a leaf cannot have */
+function readValues(path: string, layer: unknown): LeafValues {
+  const values = Object.entries(isJsonObject(layer) ? layer : {}).map(
+    ([name, value]) => [name, String(value)] as const,
+  );
+  for (const [name, value] of values) {
+    const problem = isLeafName(name) ? problemOf(name, value) : 'is no leaf of this version';
+    if (problem !== undefined) throw damagedFile(path, `${name} ${problem}.`);
+  }
   return Object.fromEntries(values);
 }
 
 /**
- * Reads the values that a profile has set or imported for a service. Warns of leaves that this version does not have,
- * which are ignored.
+ * Reads the values that a profile has set or imported for a service.
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readContract(
-  { config: { directory }, warn }: Pick<ContractContext, 'config' | 'warn'>,
+  { config: { directory } }: Pick<ContractContext, 'config'>,
   key: ContractKey,
 ): Promise<StoredContract> {
   // Most users have set nothing, and loading the hash for the path takes long.
-  if (!existsSync(contractsDirectory(directory))) return { override: {}, imported: {} };
+  if (!existsSync(join(directory, 'contracts'))) return { override: {}, imported: {} };
   const path = await contractPath(directory, key);
-  const unknown: string[] = [];
-  const valuesOf = (layer: unknown) => readValues(path, layer, (name) => unknown.push(name));
   const { overrides, imported } = readJson(path) ?? {};
-  const contract = { override: valuesOf(overrides), imported: valuesOf(imported) };
-  if (unknown.length > 0) await warn(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
-  return contract;
+  return { override: readValues(path, overrides), imported: readValues(path, imported) };
 }
 
 /** Replaces the values that a profile has set or imported for a service. @throws as `writeJson` */
@@ -103,11 +96,9 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
   for (let at = 0; at < words.length; at += 2) {
     const [name = '', value = ''] = words.slice(at, at + 2);
     const leaf = findLeaf(name);
-    try {
-      checkLeaf(leaf, value);
-    } catch (error) {
-      if (!(error instanceof LeafValueError)) throw error;
-      throw new UsageError(`${leaf} ${error.message}.`, { hint: `Its default is: ${DEFAULTS[leaf]}` });
+    const problem = problemOf(leaf, value);
+    if (problem !== undefined) {
+      throw new UsageError(`${leaf} ${problem}.`, { hint: `Its default is: ${DEFAULTS[leaf]}` });
     }
     settings.set(leaf, value);
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
@@ -88,19 +88,18 @@ describe('contract set and unset', () => {
     expect(await overrides()).toEqual([]);
   });
 
-  test('are ignored with a warning where this version has no such leaf, and named where a file is damaged', async () => {
+  test('are named where a file is damaged, or this version has no such leaf', async () => {
     const fake = await startFakeService({ 'GET /workspaces': json([{ space_id: 's1' }]) });
     const { env, contract, stored } = home(fake.baseUrl);
     await contract('set', 'spaces.list', 'GET /workspaces');
-    const before = JSON.parse(readFileSync(stored(), 'utf8'));
-    writeFileSync(stored(), JSON.stringify({ ...before, imported: { 'spaces.sorting': 'query:sort' } }));
-    const ran = await run(['spaces', 'list', '-o', 'json'], { env });
-    expect(ran.json()).toEqual([{ space_id: 's1' }]);
-    expect(ran.stderr).toContain(`warning: The contract has no spaces.sorting, which ${stored()} sets: ignored.`);
-    writeFileSync(stored(), '{"overrides":{"spaces.list":"GET //evil.test/"}}');
-    const damaged = await run(['spaces', 'list'], { env });
-    expect(damaged.code).toBe(2);
-    expect(damaged.stderr).toContain(stored());
-    expect(damaged.stderr).toContain('spaces.list must be a method and a path');
+    for (const [content, message] of [
+      ['{"imported":{"spaces.sorting":"query:sort"}}', 'spaces.sorting is no leaf of this version'],
+      ['{"overrides":{"spaces.list":"GET //evil.test/"}}', 'spaces.list must be a method and a path'],
+    ] as const) {
+      writeFileSync(stored(), content);
+      const damaged = await run(['spaces', 'list'], { env });
+      expect(damaged).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+      expect(damaged.stderr).toContain(stored());
+    }
   });
 });
