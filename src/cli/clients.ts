@@ -3,10 +3,10 @@ import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { NO_PROFILES, nameProfile, readProfiles } from '../config/profiles.ts';
+import { nameProfile } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { namesServiceAndToken, resolveService } from '../config/settings.ts';
+import { resolveService } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
 import type { Context } from './context.ts';
@@ -46,12 +46,8 @@ export async function openHttp(
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: Context): Promise<Http> {
   const { flags, env, io, config, abortSignal: signal, writeLine } = context;
-  const isVerbose = flags.verbose || flags.debug;
-  // Without a profile in use, only hints and -v need the profiles: a damaged file does not matter.
-  const isNeeded = !namesServiceAndToken(flags, env) || isVerbose;
-  const profiles = await (isNeeded ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES));
-  const { profile, baseUrl, token, tokenService, shadowed } = resolveService(flags, env, profiles);
-  if (isVerbose) {
+  const { profile, baseUrl, token, tokenService, shadowed } = resolveService(flags, env, await config.read());
+  if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
     for (const line of shadowed) await writeLine(`* ${line}`);

@@ -25,8 +25,6 @@ export interface Profiles {
 
 export const DEFAULT_PROFILE = 'default';
 
-export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
-
 /**
  * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
  * `~/.config/partnerctl` (`%APPDATA%\partnerctl` on Windows). Pure.
@@ -55,8 +53,7 @@ function parseProfile(path: string, name: string, profile: unknown): Profile {
 }
 
 /**
- * Reads the profiles in a directory.
- * @returns `NO_PROFILES` if the file does not exist
+ * Reads the profiles in a directory. There are none if the file does not exist.
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readProfiles(directory: string): Promise<Profiles> {
@@ -73,7 +70,7 @@ export async function readProfiles(directory: string): Promise<Profiles> {
 export class ProfileStore {
   readonly directory: string;
   private readonly onToken: (token: string) => void;
-  private stored: Promise<Profiles> | undefined;
+  private stored: Profiles | undefined;
 
   /** @param onToken called with each token that is read */
   constructor(directory: string, onToken: (token: string) => void) {
@@ -82,8 +79,10 @@ export class ProfileStore {
   }
 
   /** @throws as `readProfiles` */
-  read(): Promise<Profiles> {
-    this.stored ??= this.readTokens();
+  async read(): Promise<Profiles> {
+    if (this.stored) return this.stored;
+    this.stored = await readProfiles(this.directory);
+    for (const { token } of Object.values(this.stored.profiles)) if (token !== undefined) this.onToken(token);
     return this.stored;
   }
 
@@ -91,13 +90,7 @@ export class ProfileStore {
   async update(change: (profiles: Profiles) => Profiles): Promise<void> {
     const changed = change(await readProfiles(this.directory));
     await writeJson(profilesPath(this.directory), changed);
-    this.stored = Promise.resolve(changed);
-  }
-
-  private async readTokens(): Promise<Profiles> {
-    const stored = await readProfiles(this.directory);
-    for (const { token } of Object.values(stored.profiles)) if (token !== undefined) this.onToken(token);
-    return stored;
+    this.stored = changed;
   }
 }
 
@@ -109,8 +102,7 @@ export function isReadableByOthers(directory: string, platform: NodeJS.Platform)
 
 /** Returns the profiles with one added or replaced. Pure. */
 export function withProfile({ current, profiles }: Profiles, name: string, profile: Profile): Profiles {
-  const { [name]: _, ...others } = profiles;
-  return { current, profiles: { ...others, [name]: profile } };
+  return { current, profiles: { ...profiles, [name]: profile } };
 }
 
 /** Returns how messages name a profile: `profile "acme"`. */

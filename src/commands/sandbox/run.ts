@@ -18,9 +18,8 @@ const runInSandbox = () =>
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }
         const { rm } = await import('node:fs/promises');
-        const { childEnvironment, makeLauncherDirectory } = await import('./shared/child.ts');
+        const { childEnvironment, makeLauncherDirectory, runChild } = await import('./shared/child.ts');
         const { startSandbox } = await import('./shared/start-sandbox.ts');
-        const { runChild } = await import('../../cli/run-child.ts');
         const directory = await makeLauncherDirectory(context.selfCommand);
         try {
           const { sandbox } = await startSandbox(options, context);
