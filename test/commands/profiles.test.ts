@@ -86,14 +86,14 @@ describe('profiles', () => {
     await storeProfile(home, 'globex');
     await storeProfile(home, 'acme', BASE, `${TOKEN}-renewed`);
     const acme = { base_url: BASE, token: `${TOKEN}-renewed` };
-    expect(home.read()).toEqual({ current: 'acme', profiles: { globex: { base_url: BASE, token: TOKEN }, acme } });
+    expect(home.read()).toEqual({ current: 'acme', profiles: { acme, globex: { base_url: BASE, token: TOKEN } } });
     const listed = await run(['profile', 'list', '-o', 'json'], { env: home.env });
     expect(listed.json()).toEqual([
-      { name: 'globex', base_url: BASE, token: 'stored', current: false, protected: false },
       { name: 'acme', base_url: BASE, token: 'stored', current: true, protected: false },
+      { name: 'globex', base_url: BASE, token: 'stored', current: false, protected: false },
     ]);
     const tsv = await run(['profile', 'list'], { env: home.env });
-    expect(tsv.stdout).toBe(`\tglobex\t${BASE}\tstored\t\n*\tacme\t${BASE}\tstored\t\n`);
+    expect(tsv.stdout).toBe(`*\tacme\t${BASE}\tstored\t\n\tglobex\t${BASE}\tstored\t\n`);
     const shown = await run(['profile', 'show', '-o', 'json'], { env: home.env });
     expect(shown.json()).toMatchObject({ name: 'acme', token: 'stored', token_command: null, file: home.path });
     expect(listed.stdout + tsv.stdout + shown.stdout).not.toContain(TOKEN);
