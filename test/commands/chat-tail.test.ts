@@ -95,7 +95,7 @@ describe('what a tail shows', () => {
   });
 });
 
-test('a tail says that the session does not exist yet, unless the 404 may mean a different path', async () => {
+test('a tail says that the session does not exist yet or is empty, unless the 404 may mean a different path', async () => {
   const fake = await startFakeService(json({ error: { code: 'session_not_found' } }, 404));
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
   const of = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow'];
@@ -103,6 +103,9 @@ test('a tail says that the session does not exist yet, unless the 404 may mean a
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr.match(/does not know session s1 yet/g)).toHaveLength(1);
   expect((await run([...of, '-q'], { env })).stderr).toBe('');
+  fake.respond(json({ results: [] }));
+  expect((await run(of, { env })).stderr).toBe('note: session s1 has no messages yet.\n');
+  expect((await run([...of, '--resume'], { env })).stderr).toBe('');
   fake.respond(json({ message: 'Not found.' }, 404));
   const other = await run(of, { env });
   expect(other).toMatchObject({ code: 4, stderr: expect.stringContaining('partnerctl contract set messages.history') });

@@ -52,7 +52,7 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
 export function formatNotice(event: WatchEvent): string | undefined {
   switch (event.kind) {
     case 'outage':
-      return `connection lost: ${describeError(event.error)} Retrying.`;
+      return `connection lost: ${describeError(event.error).replace(/\.?$/, '.')} Retrying.`;
     case 'recovered':
       return `connection restored after ${ms(event.outageMs)}; ${event.missed} message${event.missed === 1 ? '' : 's'} arrived meanwhile.`;
     case 'unknown-session':
