@@ -10,9 +10,6 @@ interface MarkdownOptions {
   readonly width: number;
 }
 
-/** The minimum width of the last column of a table. */
-const MIN_WIDTH = 20;
-
 function inlineText(tokens: readonly Token[], chalk: ChalkInstance): string {
   const textOf = (token: Token): string => {
     if (token.type === 'codespan') return chalk.cyan(token.text);
@@ -30,7 +27,7 @@ function table({ header, rows }: Tokens.Table, { chalk, width }: MarkdownOptions
   const lines = texts.map((row) => {
     const lead = row.slice(0, -1).map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell) + 2));
     const indent = stringWidth(lead.join(''));
-    const last = wrapText(row.at(-1) ?? '', Math.max(width - indent, MIN_WIDTH), '', WORD);
+    const last = wrapText(row.at(-1) ?? '', width - indent, '', WORD);
     return lead.join('') + last.replaceAll('\n', `\n${' '.repeat(indent)}`);
   });
   return [chalk.bold(lines[0]), ...lines.slice(1)].join('\n');

@@ -35,14 +35,6 @@ interface Activity {
   spinner?: Ora;
 }
 
-const SILENT: Progress = {
-  start() {},
-  update() {},
-  countdown() {},
-  stop() {},
-  pauseDuring: (act) => act(),
-};
-
 function formatLeft(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
@@ -53,7 +45,6 @@ function formatLeft(ms: number): string {
  * @param stream the terminal
  */
 export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, redact }: ProgressOptions): Progress {
-  if (!enabled) return SILENT;
   let current: Activity | undefined;
   let pauses = 0;
   const clean = (text: string) => sanitizeLine(redact(text));
@@ -87,6 +78,7 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
 
   return {
     start(text, limitMs = 0) {
+      if (!enabled) return;
       if (current) {
         current.note = () => '';
         update(text);

@@ -5,9 +5,6 @@ import { cellText } from './sanitize.ts';
 import type { LayoutOptions } from './table.ts';
 import { wrapLine } from './wrap.ts';
 
-/** The minimum width of text, however deep it is indented. */
-const MIN_TEXT_WIDTH = 20;
-
 /**
  * Formats a report. Its lines wrap between words with a hanging indent; nothing is shortened.
  * @param width the maximum width of a line, or Infinity
@@ -22,7 +19,7 @@ export async function formatReport(
     const painted = parts.map((part) => paint(cellText(part.text, redact), part.tone ?? tone)).join('');
     const label = marker === undefined ? '' : `${marker} `;
     const hanging = ' '.repeat(indent + stringWidth(label));
-    const wrapped = wrapLine(painted, Math.max(MIN_TEXT_WIDTH, width - hanging.length));
+    const wrapped = wrapLine(painted, width - hanging.length);
     return `${' '.repeat(indent)}${paint(label, tone)}${wrapped.join(`\n${hanging}`)}\n`;
   };
   return lines.map(layOut).join('');

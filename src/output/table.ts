@@ -31,9 +31,6 @@ const GAP = '  ';
 /** A shortened value that is narrower says nothing. */
 const MIN_SHORTENED = 20;
 
-/** Narrower records would wrap almost every word. */
-const MIN_RECORD_WIDTH = 20;
-
 /** The time that cli-table3 takes grows with the square of the rows. */
 const ROWS_AT_A_TIME = 100;
 
@@ -86,6 +83,10 @@ function shownColumns(
   });
 }
 
+function lineWidth(columns: readonly ShownColumn[]): number {
+  return columns.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
+}
+
 /**
  * Fits the columns of a table into a width: narrows those that may be shortened to a common maximum, else leaves out
  * optional ones, from the last.
@@ -94,7 +95,7 @@ function shownColumns(
 function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
   for (let max = Math.max(width, MIN_SHORTENED); max >= MIN_SHORTENED; max -= 1) {
     const fitted = columns.map((each) => (each.fit ? { ...each, width: Math.min(each.width, max) } : each));
-    if (fitted.reduce((sum, each) => sum + each.width + GAP.length, -GAP.length) <= width) return fitted;
+    if (lineWidth(fitted) <= width) return fitted;
   }
   const last = columns.findLastIndex(({ isOptional }) => isOptional);
   return last < 0 ? undefined : fitColumns(columns.toSpliced(last, 1), width);
@@ -107,26 +108,24 @@ function layOutRecord(columns: readonly ShownColumn[], row: TextRow, width: numb
   const indent = labelWidth > 0 ? labelWidth + 2 : 0;
   return shown.flatMap(({ header, index }) => {
     const { text = '', style } = row[index] ?? {};
-    return wrapLine(text, Math.max(width, MIN_RECORD_WIDTH) - indent).map((line, at) => {
+    return wrapLine(text, width - indent).map((line, at) => {
       const label = at === 0 && header !== '' ? `${header}:` : '';
       return paint(label, 'dim') + ' '.repeat(indent - stringWidth(label)) + paint(line, style);
     });
   });
 }
 
-/** Draws rows below a heading as columns without a frame, one line each. */
+/** Draws rows as columns without a frame, one line each. */
 function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], paint: Paint): string[] {
-  const draw = ({ width, fit }: ShownColumn, text: string, style: Style | undefined): string => {
-    const shown = fit === undefined ? text : shorten(text, width, fit);
-    return paint(shown, style) + ' '.repeat(width - stringWidth(shown));
-  };
-  const heading = columns.map((column) => draw(column, column.header, 'heading'));
   const drawRow = (row: TextRow) =>
-    columns.map((column) => draw(column, row[column.index]?.text ?? '', row[column.index]?.style));
+    columns.map(({ index, width, fit }) => {
+      const { text = '', style } = row[index] ?? {};
+      const shown = fit === undefined ? text : shorten(text, width, fit);
+      return paint(shown, style) + ' '.repeat(width - stringWidth(shown));
+    });
   const lines: string[] = [];
   for (let from = 0; from < rows.length; from += ROWS_AT_A_TIME) {
     const table = new Table(FRAMELESS);
-    if (from === 0) table.push(heading);
     table.push(...rows.slice(from, from + ROWS_AT_A_TIME).map(drawRow));
     lines.push(...table.toString().split('\n'));
   }
@@ -166,13 +165,16 @@ export async function formatTable(
     return { text: records.join('\n'), isCut: false };
   }
   const notes = columns.filter(({ isNote }) => isNote).map((column) => ({ ...column, header: '' }));
-  const [head = '', ...lines] = drawLines(fitted, rows, paint);
+  const heading = list.columns.map(({ header }) => ({
+    text: cellText(header, options.redact),
+    style: 'heading' as const,
+  }));
+  const [head = '', ...lines] = drawLines(fitted, [heading, ...rows], paint);
   const drawn = rows.flatMap((row, at) => {
     const below = layOutRecord(notes, row, width - GAP.length, paint);
     return [lines[at] ?? '', ...below.map((line) => GAP + line)];
   });
-  const isCut = fitted.length < beside.length || fitted.some((column, at) => column.width !== beside[at]?.width);
-  return { text: toText(head === '' ? drawn : [head, ...drawn]), isCut };
+  return { text: toText(head === '' ? drawn : [head, ...drawn]), isCut: lineWidth(beside) > width };
 }
 
 /** Formats an object as lines of `LABEL: value`. Times are exact, and nothing is shortened. */

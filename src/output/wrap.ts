@@ -31,7 +31,7 @@ const UNBREAKABLE = /^ *\d* +\| .*$|`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git
 export const WORD = /\S+/g;
 
 /**
- * Wraps one line of sanitized or painted text. Never splits what `unit` matches, even if it is wider than a line.
+ * Wraps one line of sanitized or painted text. Never splits what `unit` matches, however narrow a line is.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param indent the start of all lines but the first
  */
