@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
-import { oneOf, Problem } from './input.ts';
+import { oneOf, Problem, usableBy } from './input.ts';
 import { OPERATIONS, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 import { type Store, settingsOf } from './store.ts';
 
@@ -38,22 +38,15 @@ function includesAddress(entries: readonly string[], address: string): boolean {
   return list.check(address, familyOf(address));
 }
 
-function isAddressRange(entry: string): boolean {
-  try {
-    includesAddress([entry], '127.0.0.1');
-    return true;
-  } catch {
-    return false;
-  }
-}
+const addressRange = v.pipe(
+  v.string(),
+  usableBy((entry) => includesAddress([entry], '127.0.0.1'), 'must be an IP address or a CIDR range'),
+);
 
 /** The body that issues a token: by default with every scope, for every address. */
 export const newTokenSchema = v.strictObject({
   scopes: v.optional(v.array(oneOf(...SCOPES)), SCOPES),
-  allowed_ip_cidrs: v.optional(
-    v.array(v.pipe(v.string(), v.check(isAddressRange, 'must be an IP address or a CIDR range'))),
-    [],
-  ),
+  allowed_ip_cidrs: v.optional(v.array(addressRange), []),
 });
 
 /** A partner token, and what it may be used for. */

@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { LinearRouter } from 'hono/router/linear-router';
 import { requireAdminKey, requireScope, requireToken } from './access.ts';
-import { addAdminRoutes } from './admin.ts';
+import { addControlRoutes, addDataRoutes } from './admin.ts';
 import { injectFaults, sentStatus } from './inject-fault.ts';
 import { LOOPBACK_NAMES, Problem } from './input.ts';
 import { addDocumentRoutes } from './openapi.ts';
@@ -70,7 +70,8 @@ export function createApp(service: Service): ServiceApp {
     app.on(method, `/v1${path}`, requireScope(scope), (c) => handle(service, c));
   }
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
-  addAdminRoutes(app.basePath('/_sandbox'), service);
+  addControlRoutes(app.basePath('/_sandbox'), service);
+  addDataRoutes(app.basePath('/_sandbox'), service);
   app.notFound((c) => {
     throw new Problem(404, 'not_found', `There is no ${c.req.method} ${c.req.path}.`);
   });

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import * as v from 'valibot';
 import { registerMessage } from './chat.ts';
-import { found, isoTime, nonBlank, readBody } from './input.ts';
+import { found, isoTime, nonBlank, readBody, usableBy } from './input.ts';
 import { listQuery, pageOf, pageSchema } from './pages.ts';
 import type { Operation, Service } from './service.ts';
 import { ensureChatSource } from './spaces.ts';
@@ -10,7 +10,7 @@ import { createId } from './store.ts';
 const schedule = v.strictObject({
   type: v.literal('cron', 'must be cron'),
   data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
-  timezone: v.string(),
+  timezone: nonBlank,
 });
 
 type Schedule = v.InferOutput<typeof schedule>;
@@ -20,21 +20,15 @@ function createCron({ data, timezone }: Schedule): Cron {
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
 
-function isSchedule(given: Schedule): boolean {
-  try {
-    createCron(given).nextRun();
-    return given.timezone !== '';
-  } catch {
-    return false;
-  }
-}
-
 /** The body of spec §4.5. The spec leaves open what is required: here every field is, and `cron` is the one type. */
 const jobBody = v.strictObject({
   agent_id: v.string(),
   name: nonBlank,
   instructions: nonBlank,
-  schedule: v.pipe(schedule, v.check(isSchedule, 'is not a valid schedule in a known timezone')),
+  schedule: v.pipe(
+    schedule,
+    usableBy((given) => createCron(given).nextRun(), 'is not a valid schedule in a known timezone'),
+  ),
 });
 
 const jobSchema = v.object({

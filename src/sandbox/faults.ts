@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { checkOption, integer } from './input.ts';
+import { integer } from './input.ts';
 import { OPERATIONS } from './service.ts';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -55,11 +55,6 @@ export const faultPlanSchema = v.strictObject({
 
 /** A fault plan as a caller writes it: fields with defaults are optional. */
 export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
-
-/** @throws Error that names every wrong field */
-export function parseFaultPlan(value: unknown): FaultPlan {
-  return checkOption('fault plan', faultPlanSchema, value);
-}
 
 /** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultSchema>;

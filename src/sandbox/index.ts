@@ -13,8 +13,8 @@ import { createInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
 import type { Service } from './service.ts';
-import { createMemoryStore, hasErrorCode, openStore, type Secrets, type Store } from './store.ts';
-import { parseWebhook, scheduleAttempt, setWebhook } from './webhooks.ts';
+import { openStore, type Secrets, type Store } from './store.ts';
+import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** A free port by default. */
@@ -52,8 +52,7 @@ async function listen(server: Server, port: number): Promise<number> {
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const isInUse = hasErrorCode(cause, 'EADDRINUSE');
-    throw new Error(`Port ${port} on ${HOST} ${isInUse ? 'is in use' : `cannot be used: ${cause}`}.`, { cause });
+    throw new Error(`Port ${port} cannot be used: ${cause}.`, { cause });
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
@@ -87,10 +86,10 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, now = Date.now } = options;
   const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }));
-  const receiver = options.webhook && parseWebhook(options.webhook);
+  const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
   const script = options.script && checkOption('script', scriptSchema, options.script);
 
-  const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
+  const store = await openStore(dataDir);
   // A large upload may take longer than Node's default of five minutes.
   const server = createServer({ requestTimeout: 0 });
   const closing = new AbortController();

@@ -59,6 +59,18 @@ export function oneOf<const Options extends readonly string[]>(...options: Optio
   return v.picklist(options, `must be one of ${options.join(', ')}`);
 }
 
+/** Refuses what a function throws an error for. */
+export function usableBy<Value>(use: (value: Value) => unknown, message: string) {
+  return v.check((value: Value) => {
+    try {
+      use(value);
+      return true;
+    } catch {
+      return false;
+    }
+  }, message);
+}
+
 function pathOf(issue: v.BaseIssue<unknown>): string {
   return (v.getDotPath(issue) ?? '').replace(/(^|\.)(\d+)(?=\.|$)/g, '[$2]');
 }

@@ -1,19 +1,13 @@
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { checkOption, integer, messageText } from './input.ts';
+import { checkOption, integer, messageText, usableBy } from './input.ts';
 
 /** How long an agent takes for a reply unless the script says otherwise, in milliseconds. */
 const DELAY_MS = 50;
 
 /** `.` also matches newlines: a message is one text, however many lines it has. */
-const PATTERN_FLAGS = 'su';
-
-function isPattern(text: string): boolean {
-  try {
-    return new RegExp(text, PATTERN_FLAGS) instanceof RegExp;
-  } catch {
-    return false;
-  }
+function parsePattern(pattern: string): RegExp {
+  return new RegExp(pattern, 'su');
 }
 
 const replySchema = v.strictObject({
@@ -25,7 +19,7 @@ const replySchema = v.strictObject({
 
 const ruleSchema = v.strictObject({
   /** A regular expression that is searched for in the message. */
-  pattern: v.pipe(v.string(), v.check(isPattern, 'must be a regular expression')),
+  pattern: v.pipe(v.string(), usableBy(parsePattern, 'must be a regular expression')),
   /** Empty for an agent that stays silent. */
   replies: v.array(replySchema),
 });
@@ -45,10 +39,10 @@ export function parseScript(text: string): Script {
 
 /** The replies to a text, each with its delay after the message: those of the script, or else an echo. */
 export function planReplies(script: Script, text: string): { text: string; after_ms: number }[] {
-  const rule = script.find(({ pattern }) => new RegExp(pattern, PATTERN_FLAGS).test(text));
+  const rule = script.find(({ pattern }) => parsePattern(pattern).test(text));
   if (!rule) return [{ text: `You said: ${text}`, after_ms: DELAY_MS }];
   // Matches the whole message, so that nothing of it is around the reply.
-  const whole = new RegExp(`^.*?(?:${rule.pattern}).*$`, PATTERN_FLAGS);
+  const whole = parsePattern(`^.*?(?:${rule.pattern}).*$`);
   let after_ms = 0;
   return rule.replies.map((reply) => {
     after_ms += reply.delay_ms;

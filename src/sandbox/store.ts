@@ -36,12 +36,6 @@ export interface Secrets {
   readonly token: string;
 }
 
-/** The service's clock: frozen at a time, or ahead of the machine's by an offset; in milliseconds. */
-interface ClockState {
-  readonly frozen_at: number | null;
-  readonly offset_ms: number;
-}
-
 /** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
 type Change = readonly [table: string, id: string, row?: unknown];
 
@@ -115,7 +109,8 @@ function createTables(record: (change: Change) => void) {
     uploads: table<Upload>('uploads', 'upload_id', 'as'),
     deliveries: table<Delivery>('deliveries', 'delivery_id'),
     settings: table<Settings>('settings'),
-    clock: table<ClockState>('clock'),
+    /** Frozen at a time, or ahead of the machine's clock by an offset; in milliseconds. */
+    clock: table<{ readonly frozen_at: number | null; readonly offset_ms: number }>('clock'),
     script: table<{ readonly rules: Script }>('script'),
     webhook: table<Webhook>('webhook'),
     /** The secrets that the next start is to have, too. */
@@ -140,16 +135,6 @@ export function createId(prefix: string): string {
   return `${prefix}_${randomBytes(10).toString('hex')}`;
 }
 
-/** Creates a store in memory. */
-export function createMemoryStore(): Store {
-  return { ...createTables(() => undefined), durable: () => Promise.resolve(), close: () => Promise.resolve() };
-}
-
-/** Whether an error has this system error code. */
-export function hasErrorCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
 /** Whether the process in a pid file may still use the directory. */
 function isAlive(owner: string): boolean {
   const [pid = 0, startedAt] = owner.split(' ').map(Number);
@@ -158,7 +143,7 @@ function isAlive(owner: string): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);
   } catch (error) {
-    return hasErrorCode(error, 'EPERM');
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
@@ -217,31 +202,30 @@ async function recover(path: string, tables: Readonly<Record<string, Pick<Table<
 
 /**
  * Opens the store of a data directory, and creates the directory if it is missing.
+ * @param dataDir without one, the data is in memory only
  * @throws Error when another running sandbox uses the directory, or its journal is damaged
  */
-export async function openStore(dataDir: string): Promise<Store> {
+export async function openStore(dataDir: string | undefined): Promise<Store> {
+  if (dataDir === undefined) {
+    return { ...createTables(() => undefined), durable: () => Promise.resolve(), close: () => Promise.resolve() };
+  }
   const directory = resolve(dataDir);
   const release = await claimDirectory(directory);
   const path = join(directory, 'journal.jsonl');
   let file: FileHandle | undefined;
+  const close = () => (file?.close() ?? Promise.resolve()).finally(release);
   try {
     const opened = await open(path, 'a', 0o600);
     file = opened;
-    const journal = createJournal(async (line) => {
+    const { record, durable } = createJournal(async (line) => {
       await opened.appendFile(line);
       await opened.datasync();
     });
-    const tables = createTables(journal.record);
+    const tables = createTables(record);
     await recover(path, tables);
-    const close = () =>
-      journal
-        .durable()
-        .finally(() => opened.close())
-        .finally(release);
-    return { ...tables, durable: journal.durable, close };
+    return { ...tables, durable, close: () => durable().finally(close) };
   } catch (cause) {
-    await file?.close();
-    await release();
+    await close();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the sandbox's journal ${path}: ${reason}.`, { cause });
   }

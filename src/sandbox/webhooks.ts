@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import type { Message } from './chat.ts';
-import { checkOption, LOOPBACK_NAMES } from './input.ts';
+import { LOOPBACK_NAMES } from './input.ts';
 import type { Service } from './service.ts';
 import { createId } from './store.ts';
 
@@ -61,11 +61,6 @@ interface DeliveryAttempt {
   readonly at: string;
   readonly status: number | null;
   readonly error: string | null;
-}
-
-/** @throws Error that names every wrong field */
-export function parseWebhook(value: unknown): v.InferOutput<typeof webhookSchema> {
-  return checkOption('webhook', webhookSchema, value);
 }
 
 /** Delivers a message to one receiver. @param secret null for a delivery that is not signed */

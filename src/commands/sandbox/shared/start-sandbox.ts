@@ -4,10 +4,11 @@ import { readWebhookSecrets } from '../../../config/webhook-secret.ts';
 import { describeFileError, InputError, LocalError, UsageError } from '../../../errors.ts';
 import { errorMessage } from '../../../platform/error-code.ts';
 import { decodeText, readFileChunks } from '../../../platform/input.ts';
-import { parseFaultPlan } from '../../../sandbox/faults.ts';
+import { faultPlanSchema } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox as startService } from '../../../sandbox/index.ts';
+import { checkOption } from '../../../sandbox/input.ts';
 import { parseScript } from '../../../sandbox/script.ts';
-import { parseWebhook } from '../../../sandbox/webhooks.ts';
+import { webhookSchema } from '../../../sandbox/webhooks.ts';
 import type { SandboxOptionValues } from './options.ts';
 
 /** A running sandbox. */
@@ -51,7 +52,7 @@ async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, co
   given?.secrets.forEach(context.addSecret);
   const secret = given?.secrets[0];
   try {
-    return parseWebhook({ url, secret });
+    return checkOption('webhook', webhookSchema, { url, secret });
   } catch (error) {
     throw new UsageError('The sandbox cannot deliver to the webhook.', {
       why: errorMessage(error),
@@ -70,7 +71,7 @@ export async function startSandbox(options: SandboxOptionValues, context: Contex
   const { data: dataDir, port } = options;
   const { abortSignal } = context;
   const webhook = await readWebhook(options, context);
-  const parseFaults = (text: string) => parseFaultPlan(JSON.parse(text));
+  const parseFaults = (text: string) => checkOption('fault plan', faultPlanSchema, JSON.parse(text));
   const faults = await readOptionFile(options.faults, 'faults', parseFaults, abortSignal);
   const script = await readOptionFile(options.script, 'script', parseScript, abortSignal);
   try {
