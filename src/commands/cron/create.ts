@@ -9,7 +9,6 @@ import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
 import { type CommandResult, objectResult } from '../../output/command-result.ts';
-import { JOB_COLUMNS, JOBS } from './shared/job-batch.ts';
 
 /** Reads the job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
@@ -45,6 +44,7 @@ async function* createAll(
 
 /** The result of one job: an object. @throws the error of a job that was not sent */
 async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Context): Promise<CommandResult> {
+  const { JOB_COLUMNS, JOBS } = await import('./shared/job-batch.ts');
   let result: CronResult | undefined;
   for await (const each of results) result = each;
   const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
@@ -104,6 +104,7 @@ export const create = () =>
           ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
           : [await readJob(context, instructions, options)];
         const results = createAll(context, wanted, { ensure, dryRun });
+        const { JOBS } = await import('./shared/job-batch.ts');
         return isBatch ? batchResult(results, JOBS, context.signals) : await toOneResult(results, context);
       }),
     );
