@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts';
-import { itemId, RESOURCE_OF } from '../contract/field-names.ts';
+import { RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import { ShapeError } from '../errors.ts';
@@ -37,7 +37,7 @@ export function listAll<Item>(
 /** Lists every item as the service sends it, even if only its id can be read. Reading it throws as `listAll`. */
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
   const { leaf } = operation;
-  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(itemId(leaf));
+  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`);
   const idOf = (item: JsonObject) => readItem(operation, () => read(item)) ?? jsonText(item);
   return listAll(http, operation, { read: (item) => item, idOf }, options);
 }

@@ -66,7 +66,7 @@ function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
   const agent_text = typeof agent === 'string' ? agent : undefined;
   const agent_id = job.id('cron_job.agent_id') ?? (typeof agent === 'string' ? undefined : asId(agent));
   return {
-    agent_id: agent_id ?? (agent_text === undefined ? job.shownText('cron_job.agent_id') : undefined),
+    agent_id: agent_id ?? (agent_text === undefined ? (job.shownText('cron_job.agent_id') ?? undefined) : undefined),
     agent_text,
   };
 }
@@ -81,7 +81,7 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
   return {
     cron_job_id: job.readId('cron_job.id'),
     ...agentOf(job),
-    name: job.nullableText('cron_job.name'),
+    name: job.shownText('cron_job.name'),
     instructions: texts.find((value) => typeof value === 'string'),
     schedule: scheduleOf(job, contract),
   };

@@ -60,11 +60,6 @@ export function listedName(leaf: ListLeaf): string {
   return `${RESOURCE_OF[leaf]}s`;
 }
 
-/** Returns the id by which the items of a list are told apart. */
-export function itemId(leaf: ListLeaf): `${ListedResource}.id` {
-  return `${RESOURCE_OF[leaf]}.id`;
-}
-
 /** Fields that every resource has. Others may be absent. */
 export const ESSENTIAL: ReadonlySet<string> = new Set([
   ...['space.id', 'space.external_space_id', 'space.name', 'agent.id', 'agent.name'],
@@ -95,85 +90,66 @@ const SUSPECTS: Readonly<Record<string, string>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
 
-/** Ids may be keys, so that a list may have any number of spellings. */
-const MAX_SPELLINGS = 10_000;
-
-/** A normalized name on the way to fields of a resource. */
-export interface FieldNode {
-  readonly inner: Map<string, FieldNode>;
-  /** The fields that may be here. An earlier rank wins; the values of one rank must agree. */
-  readonly fields: { readonly leaf: FieldLeaf; readonly rank: number; readonly isChosen: boolean }[];
-  /** Whether an object here holds further fields of the resource. */
-  isHolder: boolean;
+/** A field that may be at a path. An earlier rank wins; the values of one rank must agree. */
+interface Accepted {
+  readonly leaf: FieldLeaf;
+  readonly rank: number;
 }
 
-function newNode(): FieldNode {
-  return { inner: new Map(), fields: [], isHolder: false };
+function normalizePath(path: readonly string[]): string {
+  return path.map(normalizeName).join('.');
 }
 
-/** The accepted names of the fields of one resource, and the suspicious ones. */
+function parentsOf(path: string): readonly string[] {
+  return path.split('.').map((_, depth, steps) => steps.slice(0, depth).join('.'));
+}
+
+/** The accepted names of the fields of one resource, and the suspicious ones. Paths are normalized, from the top. */
 export class FieldNames {
   readonly resource: Resource;
-  /** The names at the top of an object. */
-  readonly root = newNode();
+  readonly fields: ReadonlyMap<string, readonly Accepted[]>;
+  /** The objects that fields are in. */
+  readonly parents: ReadonlySet<string>;
+  /** The objects that may have every field. */
+  readonly holders: ReadonlySet<string>;
   private readonly suspects: ReadonlyMap<FieldLeaf, RegExp>;
-  /** Normalized names by their spelling: lists may have 100,000 objects. */
-  private readonly spellings = new Map<string, string>();
 
   constructor(resource: Resource, contract: Contract) {
     this.resource = resource;
     const at = `${resource}.at` as const;
     const places = isLeafName(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
-    for (const path of places) this.nodeAt(path).isHolder = true;
+    this.holders = new Set(places.map(normalizePath));
     const leaves = fieldsOfResource(resource);
     const chosen = leaves.filter((leaf) => contract.isChosen(leaf));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
-    const taken = new Set(chosen.flatMap((leaf) => contract.field(leaf).flat()).map((path) => this.nodeAt(path)));
-    for (const leaf of leaves) {
+    const taken = new Set(chosen.flatMap((leaf) => contract.field(leaf).flat()).map(normalizePath));
+    const accepted = leaves.flatMap((leaf) => {
       const isChosen = chosen.includes(leaf);
-      for (const [rank, paths] of contract.field(leaf).entries())
-        for (const node of paths.map((path) => this.nodeAt(path)))
-          if (isChosen || !taken.has(node)) node.fields.push({ leaf, rank, isChosen });
-    }
+      const prefixes = isChosen ? [''] : ['', ...[...this.holders].map((holder) => `${holder}.`)];
+      return contract.field(leaf).flatMap((paths, rank) => {
+        const names = paths.map(normalizePath).filter((name) => isChosen || !taken.has(name));
+        return names.flatMap((name) => prefixes.map((prefix) => ({ path: prefix + name, leaf, rank })));
+      });
+    });
+    this.parents = new Set(accepted.flatMap(({ path }) => parentsOf(path)));
+    const fields = new Map<string, readonly Accepted[]>();
+    for (const { path, leaf, rank } of accepted) fields.set(path, [...(fields.get(path) ?? []), { leaf, rank }]);
+    this.fields = fields;
     const own = ownNames(resource).join('|');
     const patternOf = (leaf: FieldLeaf) =>
       SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
     this.suspects = new Map(leaves.map((leaf) => [leaf, new RegExp(`^(?:${patternOf(leaf)})$`)]));
   }
 
-  private nodeAt(path: readonly string[]): FieldNode {
-    let node = this.root;
-    for (const name of path.map(normalizeName)) {
-      const next = node.inner.get(name) ?? newNode();
-      node.inner.set(name, next);
-      node = next;
-    }
-    return node;
-  }
-
-  /** Returns `normalizeName` of a key, which is probably that of many objects. */
-  normalize(key: string): string {
-    const known = this.spellings.get(key);
-    if (known !== undefined) return known;
-    const name = normalizeName(key);
-    if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
-    return name;
-  }
-
-  /** Whether a key is an accepted name of a field. */
-  accepts(leaf: FieldLeaf, key: string): boolean {
-    return this.root.inner.get(this.normalize(key))?.fields.some((field) => field.leaf === leaf) ?? false;
-  }
-
   /** Whether a key that no field accepts probably holds this one. */
   isSuspect(leaf: FieldLeaf, key: string): boolean {
-    const name = this.normalize(key);
-    return !this.root.inner.get(name)?.fields.length && this.suspects.get(leaf)?.test(name) === true;
+    const name = normalizeName(key);
+    return !this.fields.has(name) && this.suspects.get(leaf)?.test(name) === true;
   }
 
   /** Whether an object under a key may hold fields of the resource, and is not about something else. */
   mayNest(key: string): boolean {
-    const name = this.normalize(key);
+    const name = normalizeName(key);
     const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
     return !OTHERS.test(name) && (!isOther || key.startsWith('_'));
   }

@@ -1,5 +1,5 @@
 import type { Contract } from './contract.ts';
-import { type FieldNames, type FieldNode, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { type FieldNames, normalizeName, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { type FieldLeaf, isLeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
@@ -15,20 +15,13 @@ interface Found {
   readonly holder: JsonObject;
 }
 
-/** An object, and the names that are looked for in it. */
+/** An object, by its path as the service spells it. */
 interface Place {
   readonly path: string;
   readonly object: JsonObject;
-  readonly node: FieldNode;
-  /** Whether the names on the path are those of the contract, from the top. */
-  readonly isWhole: boolean;
-  /** Whether it may also have the names that are looked for at the top. */
-  readonly isHolder: boolean;
 }
 
-type Holder = Pick<Place, 'path' | 'object'>;
-
-function pathOf({ path }: Holder, key: string): string {
+function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
@@ -41,7 +34,7 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   /** The object itself, and those in it that hold fields. */
-  private readonly holders: Holder[] = [];
+  private readonly holders: readonly Place[];
   /** What was sent under the names of fields, the least nested first. */
   private readonly found: Found[] = [];
 
@@ -49,32 +42,26 @@ export class Fields {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    const places: Place[] = [{ path: '', object, node: this.names.root, isWhole: true, isHolder: true }];
-    for (const place of places) {
-      if (place.isHolder) this.holders.push(place);
-      for (const key of Object.keys(place.object)) this.collect(place, key, places);
-    }
+    this.holders = this.collect();
   }
 
-  /** Collects the fields under a key, and the places below it. Lists are no step of a path, and hold nothing. */
-  private collect(place: Place, key: string, places: Place[]): void {
-    const { object, node, isWhole, isHolder } = place;
-    const { root } = this.names;
-    const name = this.names.normalize(key);
-    const visit = (next: FieldNode, isPathWhole: boolean): void => {
-      const [path, value] = [pathOf(place, key), plain(object[key])];
-      for (const { leaf, rank, isChosen } of next.fields)
-        if (isPathWhole || !isChosen) this.found.push({ leaf, rank, path, value, holder: object });
-      const isInnerHolder = isPathWhole && next.isHolder && !Array.isArray(value);
-      if (next.inner.size === 0 && !isInnerHolder) return;
-      for (const inner of [value].flat())
-        if (isJsonObject(inner))
-          places.push({ path, object: inner, node: next, isWhole: isPathWhole, isHolder: isInnerHolder });
-    };
-    const own = node.inner.get(name);
-    if (own) visit(own, isWhole);
-    const shared = isHolder && node !== root ? root.inner.get(name) : undefined;
-    if (shared) visit(shared, false);
+  /** Collects the values of all fields. @returns the objects that hold fields */
+  private collect(): readonly Place[] {
+    const { names, object, found } = this;
+    const places = [{ path: '', name: '', object }];
+    const holders: Place[] = [{ path: '', object }];
+    for (const place of places) {
+      for (const key of Object.keys(place.object)) {
+        const name = join(place.name, normalizeName(key));
+        const [path, value] = [join(place.path, key), plain(place.object[key])];
+        for (const { leaf, rank } of names.fields.get(name) ?? [])
+          found.push({ leaf, rank, path, value, holder: place.object });
+        if (!isJsonObject(value) || !names.parents.has(name)) continue;
+        places.push({ path, name, object: value });
+        if (names.holders.has(name)) holders.push({ path, object: value });
+      }
+    }
+    return holders;
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -107,16 +94,11 @@ export class Fields {
     throw this.unreadable(leaf, `The ${leaf} of the response is not a text.`);
   }
 
-  /** Returns a field as `text` does. @throws UnknownShape as `text`, and as `rejectSuspect` */
-  shownText(leaf: FieldLeaf): string | undefined {
+  /** Returns a field as `text` does, or null if the service sent only null. @throws also as `rejectSuspect` */
+  shownText(leaf: FieldLeaf): string | null | undefined {
     const text = this.text(leaf);
     if (text === undefined) this.rejectSuspect(leaf);
-    return text;
-  }
-
-  /** Returns a text that may be null, as `shownText` does. */
-  nullableText(leaf: FieldLeaf): string | null | undefined {
-    return this.shownText(leaf) ?? (this.value(leaf) === null ? null : undefined);
+    return text ?? (this.value(leaf) === null ? null : undefined);
   }
 
   /** Returns the id of the resource, without values that cannot be ids. @throws UnknownShape as `value` */
@@ -162,21 +144,20 @@ export class Fields {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
-    const accepted = (key: string) => names.accepts(leaf, key);
+    const accepted = (key: string) =>
+      names.fields.get(normalizeName(key))?.some((field) => field.leaf === leaf) === true;
     const suspected = (key: string) => names.isSuspect(leaf, key);
     const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
     if (held !== undefined) return { leaf, value: held, ...(other !== undefined && { other }) };
-    const nested = Object.entries(this.object).flatMap(([path, object]) =>
-      isJsonObject(object) && names.mayNest(path) ? [{ path, object }] : [],
-    );
-    const holder = nested.find((each) => pathsIn(each, leaf, accepted).length > 0);
+    const [nested] = Object.entries(this.object).flatMap(([path, object]) => {
+      const paths = isJsonObject(object) && names.mayNest(path) ? pathsIn({ path, object }, leaf, accepted) : [];
+      return paths.map((value) => ({ path, value }));
+    });
+    if (nested === undefined) return undefined;
     const at = `${names.resource}.at`;
-    // It probably has other fields, too. The objects that were read before stay.
-    if (holder && isLeafName(at)) {
-      return { leaf: at, value: [...holders.slice(1), holder].map(({ path }) => path).join(', ') };
-    }
-    const [inner] = nested.flatMap((each) => pathsIn(each, leaf, (key) => accepted(key) || suspected(key)));
-    return inner === undefined ? undefined : { leaf, value: inner };
+    if (!isLeafName(at)) return { leaf, value: nested.value };
+    // The object probably has other fields, too. Those that were read before stay.
+    return { leaf: at, value: [...holders.slice(1), nested].map(({ path }) => path).join(', ') };
   }
 
   private refusal(message: string, fix: ContractFix): UnknownShape {
@@ -201,11 +182,11 @@ function textsIn(path: string, value: unknown): readonly string[] {
 }
 
 /** Returns the paths of what may be a field, of the keys that match. A text may be a list of parts. */
-function pathsIn(holder: Holder, leaf: FieldLeaf, matches: (key: string) => boolean): readonly string[] {
+function pathsIn({ path, object }: Place, leaf: FieldLeaf, matches: (key: string) => boolean): readonly string[] {
   const isSent = (value: unknown) =>
     (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
-  return Object.entries(holder.object).flatMap(([key, value]) =>
-    matches(key) && isSent(plain(value)) ? [pathOf(holder, key)] : [],
+  return Object.entries(object).flatMap(([key, value]) =>
+    matches(key) && isSent(plain(value)) ? [join(path, key)] : [],
   );
 }
 

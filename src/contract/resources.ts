@@ -29,9 +29,9 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
   const orgWide = fields.value('space.is_org_wide');
   return {
     space_id: fields.readId('space.id'),
-    external_space_id: fields.nullableText('space.external_space_id'),
-    name: fields.shownText('space.name'),
-    description: fields.nullableText('space.description'),
+    external_space_id: fields.shownText('space.external_space_id'),
+    name: fields.shownText('space.name') ?? undefined,
+    description: fields.shownText('space.description'),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
     item: object,
   };
@@ -105,7 +105,7 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   const fields = fieldsOf(agent, 'agent', contract);
   return {
     agent_id: fields.readId('agent.id'),
-    name: fields.shownText('agent.name'),
+    name: fields.shownText('agent.name') ?? undefined,
     template_id: fields.text('agent.template_id'),
     item: agent,
     ...readSource(agent, fields, contract),
