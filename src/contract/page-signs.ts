@@ -15,21 +15,20 @@ export interface PageResponse {
  */
 type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'size' | 'more' | 'earlier' | 'last' | 'end';
 
-interface Place {
+/** A value that speaks of pages. */
+export interface Sign {
+  readonly kind: SignKind;
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
   /** As the service spells it. */
   readonly key: string;
   /** In lower case, without separators; with the name of the parent where the key alone says nothing: `pagenumber`. */
   readonly name: string;
-}
-
-/** A value that speaks of pages. */
-export interface Sign extends Place {
-  readonly kind: SignKind;
   /** A number, if it is an integer or the text of one. */
   readonly value: unknown;
 }
+
+type Place = Omit<Sign, 'kind' | 'value'>;
 
 /** Whether a sign is called the next one. A token such as `end_cursor` may also be on the last page. */
 export function isNext({ name }: Sign): boolean {
@@ -71,6 +70,7 @@ const NUMBERS: readonly (readonly [SignKind, RegExp])[] = [
   ['page', PAGE],
   ['offset', OFFSET],
   ['size', SIZE],
+  ['token', CURSOR],
 ];
 const HEADER =
   /^(?:x-)?(?:wp-|ms-)?(total(?:-?(?:count|pages|items))?|next-(?:page|cursor|token|page-token|offset|link)|continuation(?:-token)?|cursor|(?:current-)?page(?:-number|-size)?|per-page|offset|has-(?:more|next)|pagination)$/;
@@ -79,14 +79,8 @@ const LINK = /^(https?:|[/?.])|^[^ ]*\?[^ ]+=/i;
 const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
 
 function wordsOf(key: string): readonly string[] {
-  const parts = key
-    .slice(0, 200)
-    .replace(/^@?odata\./i, '')
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2');
-  return parts
-    .toLowerCase()
-    .split(/[^a-z\d]+/)
-    .filter((word) => word !== '');
+  const parts = key.replace(/^@?odata\./i, '').replace(/([a-z\d])([A-Z])/g, '$1 $2');
+  return parts.toLowerCase().match(/[a-z\d]+/g) ?? [];
 }
 
 /** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
@@ -158,21 +152,18 @@ function spelledOut(value: unknown): unknown {
 function kindOf(name: string, value: unknown): SignKind | undefined {
   if (value === null || value === '')
     return [NEXT, CURSOR, OFFSET].some((pattern) => pattern.test(name)) ? 'end' : undefined;
-  if (typeof value === 'boolean') {
-    const isLast = LAST.test(name);
-    if (!isLast && !MORE.test(name)) return undefined;
-    return value === isLast ? 'last' : 'more';
-  }
   if (typeof value === 'string') return kindOfText(name, value);
-  return typeof value === 'number' && Number.isInteger(value) ? kindOfNumber(name, value) : undefined;
+  if (typeof value === 'number') return Number.isInteger(value) ? kindOfNumber(name, value) : undefined;
+  const isLast = LAST.test(name);
+  if (typeof value !== 'boolean' || !(isLast || MORE.test(name))) return undefined;
+  return value === isLast ? 'last' : 'more';
 }
 
 function kindOfNumber(name: string, value: number): SignKind | undefined {
   if (MORE_COUNT.test(name)) return value > 0 ? 'more' : 'end';
   if (NEXT.test(name)) return value > 0 ? 'token' : 'end';
   const [kind] = NUMBERS.find(([, pattern]) => pattern.test(name)) ?? [];
-  if (kind !== undefined) return value < 0 ? undefined : kind;
-  return CURSOR.test(name) ? 'token' : undefined;
+  return value < 0 ? undefined : kind;
 }
 
 function kindOfText(name: string, value: string): SignKind | undefined {

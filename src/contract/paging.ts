@@ -146,7 +146,7 @@ function announcedSteps(signs: readonly Sign[], { step }: Progress): readonly Pa
     const { kind, path } = sign;
     const value = String(sign.value);
     if (kind === 'link') return [{ kind, path, value }];
-    return tokenParameters(sign).map((parameter) => ({ kind: 'token', path, parameter, value }));
+    return parametersFor(sign).map((parameter) => ({ kind: 'token', path, parameter, value }));
   });
   const same = steps.filter(
     (each) => each.kind === 'token' && step?.kind === 'token' && each.parameter === step.parameter,
@@ -157,15 +157,12 @@ function announcedSteps(signs: readonly Sign[], { step }: Progress): readonly Pa
 /** Returns the requests by page number or offset. The first page is page 0 or 1, and begins at 0 or 1. */
 function numberSteps(signs: readonly Sign[], { step, pages }: Progress, itemCount: number): readonly PageStep[] {
   if (step?.kind === 'page' || step?.kind === 'offset') return [following(step, itemCount)];
-  if (pages > 1) return [];
   const page = ofKind(signs, 'page').find(isStart);
   const sign = page ?? ofKind(signs, 'offset')[0];
-  if (sign === undefined) return [];
+  if (pages > 1 || sign === undefined) return [];
   const kind = page ? 'page' : 'offset';
+  const steps = parametersFor(sign).map((parameter) => ({ kind, parameter, value: Number(sign.value) }) as const);
   // An offset that is not that of this page is where the next one begins.
-  const steps = [ownParameter(sign), kind].map(
-    (parameter) => ({ kind, parameter, value: Number(sign.value) }) as const,
-  );
   return distinct(isStart(sign) ? steps.map((each) => following(each, itemCount)) : steps);
 }
 
@@ -177,19 +174,16 @@ function isStart({ value }: Sign): boolean {
   return value === 0 || value === 1;
 }
 
-/** Returns the parameter with the name of a sign: `cursor` for `next_cursor`, `page` for `currentPage`. */
-function ownParameter({ key, kind }: Sign): string {
+/**
+ * Returns the parameters that may take what a sign announces: one of its own name (`cursor` for `next_cursor`, `page` for
+ * `currentPage`), and the conventional one.
+ */
+function parametersFor({ kind, key, name, value }: Sign): readonly string[] {
   const bare = key.replace(/^(next|current)[_-]?(?=.)/i, '');
-  if (kind !== 'token' && /^(current|number)$/i.test(bare)) return kind;
-  return /^[A-Z]/.test(key) ? bare : bare.charAt(0).toLowerCase() + bare.slice(1);
-}
-
-/** Returns the parameters that may take a token: one of its own name, and the conventional one. */
-function tokenParameters(sign: Sign): readonly string[] {
-  const { key, name, value } = sign;
+  const own = /^[A-Z]/.test(key) ? bare : bare.charAt(0).toLowerCase() + bare.slice(1);
+  if (kind !== 'token') return [/^(current|number)$/i.test(bare) ? kind : own, kind];
   if (/^(page)?endcursor$/.test(name)) return ['after', 'cursor'];
   if (name.startsWith('last')) return ['after_id', 'after'];
-  const own = ownParameter(sign);
   // AWS sends NextToken, and takes NextToken.
   if (/^token$/i.test(own)) return [key, own];
   if (typeof value === 'number') return [own, /offset|skip|start/.test(name) ? 'offset' : 'page'];
