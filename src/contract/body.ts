@@ -33,8 +33,6 @@ const MAX_LIST_DEPTH = 2;
 interface Candidate {
   readonly path: string;
   readonly items: readonly unknown[];
-  /** Otherwise, it is a candidate only if there is no other: a list of something else than objects, or null. */
-  readonly isCertain: boolean;
 }
 
 /** @param value where the list is, or may be */
@@ -60,33 +58,22 @@ function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[
   });
 }
 
-/** An array of objects may be the list; an empty one, or null, under a name that lists have. */
-function toCandidate(path: string, key: string, value: unknown, own: readonly string[]): readonly Candidate[] {
-  const name = normalizeName(key);
-  const isNamed = own.includes(name) || LIST_ENVELOPES.has(name);
-  if (value === null) return isNamed ? [{ path, items: [], isCertain: own.includes(name) }] : [];
-  if (!Array.isArray(value)) return [];
-  const isCertain = value.some(isJsonObject) || (isNamed && value.length === 0);
-  return isCertain || isNamed ? [{ path, items: value, isCertain }] : [];
-}
-
-/** Returns what may be the list in a body, at most two levels down. */
-function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
-  const visit = (object: JsonObject, prefix: string, depth: number): readonly Candidate[] =>
-    Object.entries(object).flatMap(([key, value]) => {
-      const path = prefix + key;
-      if (NO_LISTS.test(normalizeName(key))) return [];
-      if (!isJsonObject(value)) return toCandidate(path, key, value, own);
-      return depth < MAX_LIST_DEPTH ? visit(value, `${path}.`, depth + 1) : [];
-    });
-  const found = visit(body, '', 0);
-  const certain = found.filter(({ isCertain }) => isCertain);
-  return certain.length > 0 ? certain : found;
+/** Returns what may be the list: an array of objects, or an empty one, or null, under a name that lists have. */
+function findCandidates(body: unknown, leaf: ListLeaf, prefix = '', depth = 1): readonly Candidate[] {
+  return Object.entries(isJsonObject(body) ? body : {}).flatMap(([key, value]): readonly Candidate[] => {
+    const [path, name] = [prefix + key, normalizeName(key)];
+    if (NO_LISTS.test(name)) return [];
+    if (isJsonObject(value)) return depth < MAX_LIST_DEPTH ? findCandidates(value, leaf, `${path}.`, depth + 1) : [];
+    const items = Array.isArray(value) ? value : [];
+    const isNamed = LIST_ENVELOPES.has(name) || listNames(RESOURCE_OF[leaf]).includes(name);
+    const isEmpty = items.length === 0 && (value === null || Array.isArray(value));
+    return items.some(isJsonObject) || (isNamed && isEmpty) ? [{ path, items }] : [];
+  });
 }
 
 /** Returns where the one list of a body is, as a value of `<list>.items`. */
 export function pathOfList(body: unknown, leaf: ListLeaf): string {
-  const [only] = isJsonObject(body) ? findCandidates(body, listNames(RESOURCE_OF[leaf])) : [];
+  const [only] = findCandidates(body, leaf);
   return only?.path ?? '$';
 }
 
@@ -98,7 +85,7 @@ function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonl
   if (Array.isArray(value)) return toItems(value, leaf);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const [only, other] = isJsonObject(body) ? findCandidates(body, listNames(RESOURCE_OF[leaf])) : [];
+  const [only, other] = findCandidates(body, leaf);
   throw noList(body, leaf, other === undefined && only ? only.path : '<path>', ` at ${path.join('.') || '$'}`);
 }
 
@@ -113,7 +100,7 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
   if (place) return atPath(body, place, leaf);
   if (Array.isArray(body)) return toItems(body, leaf);
   if (!isJsonObject(body)) throw noList(body, leaf, '<path>');
-  const candidates = findCandidates(body, listNames(RESOURCE_OF[leaf]));
+  const candidates = findCandidates(body, leaf);
   const [list, second] = candidates;
   if (list === undefined) {
     // HAL omits empty lists.

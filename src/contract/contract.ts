@@ -10,7 +10,6 @@ import {
   type LeafName,
   type ListLeaf,
   mayBeNone,
-  OPERATION_NAMES,
   type OperationLeaf,
   type ParameterLeaf,
   parametersOf,
@@ -164,13 +163,13 @@ export function parseParameter(value: string): ParameterValue | undefined {
   throw new LeafValueError('must be query:<name>, body:<path>, form:<name>, or none');
 }
 
-/** Parses `auto`, `$`, or a path: undefined for auto, no steps for the body itself. @throws LeafValueError */
+/** Undefined for `auto`; no steps for the body itself. */
 function parseItems(value: string): readonly string[] | undefined {
   if (value === 'auto') return undefined;
   return value === '$' ? [] : parsePath(value);
 }
 
-/** Parses how the next page is requested. @throws LeafValueError */
+/** Parses `auto`, `none`, or how the next page is requested. @throws LeafValueError */
 export function parseNext(value: string): NextValue {
   if (value === 'auto' || value === 'none') return { kind: value };
   if (value === 'header:link') return { kind: 'link', source: ['header', 'link'] };
@@ -193,17 +192,14 @@ function parseNames(value: string, separator: ',' | '|'): readonly string[] {
   return names;
 }
 
-/** Parses `space_id, id|uuid`. @throws LeafValueError */
 function parseField(value: string): FieldValue {
   return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
 }
 
-/** Parses `assistant, agent, bot` to lower-case values. @throws LeafValueError */
 function parseValues(value: string): readonly string[] {
   return parseNames(value, ',').map((name) => name.toLowerCase());
 }
 
-/** Parses `as-written`, `always`, or `never`. @throws LeafValueError */
 function parseSlash(value: string) {
   if (value === 'as-written' || value === 'always' || value === 'never') return value;
   throw new LeafValueError('must be as-written, always, or never');
@@ -227,9 +223,8 @@ function placeholdersIn(text: string): readonly string[] {
 /** The placeholders of an operation must be known, and those without which the path means something else be there. */
 function checkPlaceholders(name: LeafName, value: string): void {
   const [known, given] = [placeholdersIn(DEFAULTS[name]), placeholdersIn(value)];
-  const parameters = OPERATION_NAMES.filter((each) => each === name).flatMap(parametersOf);
-  const allowed = [...known, ...parameters.map((parameter) => parameter.slice(name.length + 1))];
-  const unknown = given.find((placeholder) => !allowed.includes(placeholder));
+  const parameters = parametersOf(name).map((parameter) => parameter.slice(name.length + 1));
+  const unknown = given.find((placeholder) => ![...known, ...parameters].includes(placeholder));
   if (unknown !== undefined) throw new LeafValueError(`has the unknown placeholder {${unknown}}`);
   // An agent_id may identify an agent without its space.
   const required = known.at(-1);
@@ -239,7 +234,7 @@ function checkPlaceholders(name: LeafName, value: string): void {
 
 /** A parameter of the items of a list must stay one. In a form or a query, `[]` is a part of the name. */
 function checkLists(name: LeafName, value: string): void {
-  const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length - 1 : 0);
+  const count = (text: string) => (text.startsWith('body:') ? text.split(/\[\](?:\.|$)/).length : 1);
   if (count(value) !== count(DEFAULTS[name]))
     throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
 }

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 
 /** The error details from the body of an error response. */
 export interface ErrorBody {
-  readonly code?: string;
-  readonly message?: string;
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
   /** Errors about individual fields of the request. */
   readonly fields: readonly FieldError[];
   /** Set if the body is not a JSON object or array, which a service would send. */
@@ -19,8 +19,6 @@ interface FieldError {
 
 const MAX_TEXT = 500;
 const MAX_FIELD_ERRORS = 50;
-/** The title of an HTML page is near its start. */
-const MAX_HTML = 10_000;
 
 /* Normalized names, the likeliest first. */
 
@@ -82,11 +80,11 @@ function readObject(body: JsonObject): ErrorBody {
   const fields = lists.map(readFieldErrors).find((found) => found.length > 0) ?? [];
   // Django REST framework has the names of the fields at the top.
   const own = message === undefined && fields.length === 0 ? readFieldErrors(body) : fields;
-  return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields: own };
+  return { code, message, fields: own };
 }
 
 function titleOf(html: string): string {
-  const [, , title = ''] = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html.slice(0, MAX_HTML)) ?? [];
+  const [, , title = ''] = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html.slice(0, 10_000)) ?? [];
   return title.trim() === '' ? 'an HTML page' : `an HTML page: ${title.replace(/\s+/g, ' ').trim()}`;
 }
 
@@ -100,14 +98,16 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(text)) {
     return { message: titleOf(text), fields: [], fromGateway: true };
   }
-  let parsed: unknown = text;
-  try {
-    parsed = parseJson(text);
-  } catch {
-    // Shown as it is.
-  }
+  const parsed = parsedOrText(text);
   if (isJsonObject(parsed)) return readObject(parsed);
   if (Array.isArray(parsed)) return { fields: readFieldErrors(parsed) };
-  const message = textOf(parsed);
-  return { ...(message !== undefined && { message }), fields: [], fromGateway: true };
+  return { message: textOf(parsed), fields: [], fromGateway: true };
+}
+
+function parsedOrText(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
 }

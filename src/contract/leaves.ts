@@ -167,7 +167,7 @@ export function isListLeaf(name: OperationLeaf): name is ListLeaf {
 }
 
 /** Returns the leaves of an operation's parameters. */
-export function parametersOf(operation: OperationLeaf): readonly ParameterLeaf[] {
+export function parametersOf(operation: LeafName): readonly ParameterLeaf[] {
   return namesIn(LEAVES.parameter).filter((name) => name.startsWith(`${operation}.`));
 }
 

@@ -30,9 +30,11 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
+type Side = 'assistant' | 'user';
+
 /** Who wrote a message, according to one field. */
 interface Author {
-  readonly side?: 'assistant' | 'user' | undefined;
+  readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
 
@@ -42,31 +44,25 @@ const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'userty
 const KINDS = /(?:^|\.)(?:type|kind)$/i;
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
-function sideOf(name: string, contract: Contract): Author['side'] {
+function sideOf(name: string, contract: Contract): Side | undefined {
   const isIn = (leaf: ValuesLeaf) => contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
   const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
   if (isAgent === isUser) return undefined;
   return isAgent ? 'assistant' : 'user';
 }
 
-/** Reads a flag: `is_bot: false`, or `true` and `false` as names of the sides. */
-function sideOfFlag(key: string, value: boolean, contract: Contract): Author['side'] {
-  const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|from)+/, ''), contract);
-  const whenFalse = whenTrue && (whenTrue === 'assistant' ? 'user' : 'assistant');
-  return sideOf(String(value), contract) ?? (value ? whenTrue : whenFalse);
-}
-
 /** Reads a name of a side, a flag such as `is_bot`, or an object with either. @param key under which the value is */
 function readAuthor(key: string, value: unknown, contract: Contract): Author {
-  if (typeof value === 'boolean') return { side: sideOfFlag(key, value, contract), name: String(value) };
   if (typeof value === 'string') return { side: sideOf(value.trim(), contract), name: value.trim() || undefined };
-  const entries = Object.entries(isJsonObject(value) ? value : {});
-  const named = entries.filter(
-    ([inner, each]) => typeof each === 'string' && AUTHOR_KEYS.includes(normalizeName(inner)),
-  );
-  const flags = entries.filter(([, each]) => typeof each === 'boolean');
-  const authors = [...named, ...flags].map(([inner, each]) => readAuthor(inner, each, contract));
-  return authors.find(({ side }) => side) ?? { name: named.length > 0 ? authors[0]?.name : undefined };
+  if (typeof value === 'boolean') {
+    const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|from)+/, ''), contract);
+    const whenFalse = whenTrue && (whenTrue === 'assistant' ? 'user' : 'assistant');
+    return { side: sideOf(`${value}`, contract) ?? (value ? whenTrue : whenFalse), name: `${value}` };
+  }
+  const authors = Object.entries(isJsonObject(value) ? value : {})
+    .filter(([inner, each]) => typeof each === 'boolean' || AUTHOR_KEYS.includes(normalizeName(inner)))
+    .map(([inner, each]) => readAuthor(inner, each, contract));
+  return authors.find(({ side }) => side) ?? authors.find(({ name }) => name && !/^(?:true|false)$/.test(name)) ?? {};
 }
 
 /** @throws UnknownShape if two fields name different sides, or if the author is under a suspicious name */
@@ -77,17 +73,16 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
     const text = isChosen && isTextOrNumber(value) ? String(value) : value;
     return { path, ...readAuthor(path.split('.').at(-1) ?? path, text, contract) };
   });
-  const [first, ...others] = authors.filter(({ side }) => side !== undefined);
-  const other = others.find(({ side }) => side !== first?.side);
+  const first = authors.find(({ side }) => side);
+  const other = authors.find(({ side }) => side && side !== first?.side);
   if (first && other) {
     const message = `The response names both sides as the author of a message: ${first.path} and ${other.path}.`;
     const fix = { leaf: 'message.author', value: first.path, other: other.path } as const;
     throw new UnknownShape(message, describeFields(entry), fix);
   }
-  if (first?.side) return first.side;
-  const named = authors.find(({ path, name }) => name !== undefined && (isChosen || !KINDS.test(path)));
-  if (named?.name === undefined) fields.rejectSuspect('message.author');
-  return named?.name ?? 'unknown';
+  const named = first ?? authors.find(({ path, name }) => name !== undefined && (isChosen || !KINDS.test(path)));
+  if (named === undefined) fields.rejectSuspect('message.author');
+  return named?.side ?? named?.name ?? 'unknown';
 }
 
 /** Normalized keys of an object that hold its text, in order. */
@@ -120,8 +115,9 @@ function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: bool
 /** Returns a time in ISO 8601 if it is a number of seconds or milliseconds between 2001 and 2286; a text unchanged. */
 function readTimestamp(value: unknown): string | undefined {
   if (typeof value === 'string') return value || undefined;
-  const perMs = [0.001, 1].find((each) => Number(value) >= 1e12 * each && Number(value) < 1e13 * each);
-  return typeof value === 'number' && perMs !== undefined ? new Date(value / perMs).toISOString() : undefined;
+  if (typeof value !== 'number' || value < 1e9) return undefined;
+  const ms = value < 1e10 ? value * 1000 : value;
+  return ms >= 1e12 && ms < 1e13 ? new Date(ms).toISOString() : undefined;
 }
 
 /** @throws UnknownShape if the time is under a suspicious name, in an object, or a number in an unknown unit */

@@ -59,13 +59,12 @@ export const PAGE_PARAMETERS = {
 const MORE = /more|next|truncated|incomplete|partial|exceeded|remaining/;
 const LAST = /^(is)?(last(page)?|final|end|done|completed?|finished)$/;
 const MORE_COUNT = /remaining|^more$|hasmore|morecount/;
-const PAGES = /^(page)?(total|num|nb|last|max)pages?$|^pages$|^page(total|count)s?$/;
 const ITEMS = '(items|elements|results|records|hits|entries|rows|docs|objects)';
 const TOTAL = new RegExp(
   `^(num|nb)?${ITEMS}$|total(s|count|size|value|${ITEMS})?$|(?<!dis|ac|skip|attempt|retry)counts?$|^(num)?found$`,
 );
 const NUMBERS: readonly (readonly [SignKind, RegExp])[] = [
-  ['pages', PAGES],
+  ['pages', /^(page)?(total|num|nb|last|max)pages?$|^pages$|^page(total|count)s?$/],
   ['total', TOTAL],
   ['page', PAGE],
   ['offset', OFFSET],
@@ -110,9 +109,8 @@ function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] 
 /** Reads an object, or a list of links. What is called the next page, and is neither, says that there is one. */
 function signsWithin(value: object, place: Place, own: string): readonly Sign[] {
   const isCalledNext = NEXT.test(place.name);
-  const link = Array.isArray(value) ? nextLinkIn(value) : isCalledNext ? value : undefined;
-  const url = urlOf(link);
-  if (link !== undefined && url !== undefined) {
+  const url = urlOf(Array.isArray(value) ? nextLinkIn(value) : isCalledNext ? value : undefined);
+  if (url !== undefined) {
     const path = Array.isArray(value) ? `${place.path}.next` : place.path;
     return signsOfValue({ path, key: 'next', name: 'next' }, url);
   }

@@ -1,5 +1,5 @@
 import { shellQuote } from '../platform/text.ts';
-import { normalizeName } from './field-names.ts';
+import { byNormalName } from './field-names.ts';
 import { describeJson, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';
 
@@ -42,27 +42,19 @@ export class ErrorInBody extends UnknownShape {
 const ERROR_FIELDS = /^(?:message|msg|details?|code|reason|errormessage|errorcode|title)$/;
 const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/;
 
-/** Whether a field says of its object that the call failed: `success: false`, `error: {…}`. */
-function isErrorField(name: string, value: unknown): boolean {
-  if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
-  if (/^(?:is|has)errors?$/.test(name)) return value === true;
-  const isEmpty = !value || (typeof value === 'object' && Object.keys(value).length === 0);
-  return /^(?:error|fault)s?$/.test(name) && !isEmpty;
-}
-
-/** Whether a field says so where it is not the status of a resource: `status: "failed"`, `code: 404`. */
-function isFailedStatus(name: string, value: unknown): boolean {
-  if (typeof value === 'string')
-    return /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(value);
-  return typeof value === 'number' && /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600;
-}
-
+/** Whether an object says that the call failed: `success: false`, `error: {…}`; if it is no resource, `status: "failed"`. */
 function reportsError(object: JsonObject): boolean {
-  const entries = Object.entries(object).map(([key, value]) => [normalizeName(key), value] as const);
-  if (entries.some(([name, value]) => isErrorField(name, value))) return true;
-  const hasName = (pattern: RegExp) => entries.some(([name]) => pattern.test(name));
+  const fields = [...byNormalName(object)];
+  const hasName = (pattern: RegExp) => fields.some(([name]) => pattern.test(name));
   const isResource = hasName(RESOURCE_ID) && !hasName(ERROR_FIELDS);
-  return !isResource && entries.some(([name, value]) => isFailedStatus(name, value));
+  return fields.some(([name, value]) => {
+    if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
+    if (/^(?:(?:is|has)errors?|(?:error|fault)s?)$/.test(name))
+      return Boolean(value) && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+    if (isResource) return false;
+    if (typeof value === 'number') return /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600;
+    return /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(String(value));
+  });
 }
 
 /**
