@@ -8,7 +8,6 @@ import {
   decideNext,
   type Failure,
   formatStep,
-  isEnd,
   type PageStep,
   type PagingRule,
   type Progress,
@@ -237,7 +236,8 @@ class PageReader<Item> {
       const isMissing = isCertain && page.items.length > 0 && step?.kind !== 'link';
       return isMissing ? { kind: 'unexplained', signs } : undefined;
     }
-    if (isEnd(verdict, failures, progress, this.rule)) {
+    const isTried = this.rule.next.kind !== 'auto' || page.step !== undefined;
+    if (!isCertain && (isTried || failures.every((failure) => failure === 'empty'))) {
       if (!page.step && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
       return undefined;
     }

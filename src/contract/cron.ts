@@ -27,48 +27,42 @@ export interface ListedCronJob {
   readonly schedule: WireSchedule | undefined;
 }
 
-const FIELDS = ['minute', 'hour', 'dayofmonth', 'month', 'dayofweek'];
-/** Cron fields that `WireSchedule` cannot express either. */
-const OTHERS = ['day', 'year', 'week', 'second'];
+/** Cron fields that `WireSchedule` cannot express. */
+const OTHERS = ['dayofmonth', 'day', 'month', 'year', 'week', 'second'];
 const UNRESTRICTED: readonly unknown[] = ['*', '?', null, undefined];
 
 /** Returns the schedule if all three fields are present: the default of a missing one is unknown. */
-function fromFields(
-  [minute, hour, day, month, day_of_week, ...others]: readonly unknown[],
-  timezone: string | undefined,
-): WireSchedule | undefined {
-  if (![day, month, ...others].every((value) => UNRESTRICTED.includes(value))) return undefined;
-  const [first, second, third] = [minute, hour, day_of_week].map((value) =>
-    isTextOrNumber(value) ? String(value).trim() : '',
-  );
-  return first && second && third ? { minute: first, hour: second, day_of_week: third, timezone } : undefined;
+function fromFields(fields: ReadonlyMap<string, unknown>, timezone: string | undefined): WireSchedule | undefined {
+  if (!OTHERS.every((name) => UNRESTRICTED.includes(fields.get(name)))) return undefined;
+  const [minute, hour, day_of_week] = ['minute', 'hour', 'dayofweek'].map((name) => {
+    const value = fields.get(name);
+    return isTextOrNumber(value) ? String(value).trim() : '';
+  });
+  return minute && hour && day_of_week ? { minute, hour, day_of_week, timezone } : undefined;
 }
 
 /** Reads a schedule as it was sent (spec §2), or an expression in its place: `0 9 * * 1-5`. */
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const schedule = job.value('cron_job.schedule');
   const zone = job.text('cron_job.timezone')?.trim() || undefined;
-  if (typeof schedule === 'string') return fromFields(schedule.trim().split(/\s+/), zone);
+  if (typeof schedule === 'string') {
+    const [minute, hour, dayofmonth, month, dayofweek, ...others] = schedule.trim().split(/\s+/);
+    const year = others.join(' ') || undefined;
+    return fromFields(new Map(Object.entries({ minute, hour, dayofmonth, month, dayofweek, year })), zone);
+  }
   if (!isJsonObject(schedule)) return undefined;
   const { type = 'cron', data = schedule } = Object.fromEntries(byNormalName(schedule));
   if (typeof type !== 'string' || !/^cron/i.test(type) || !isJsonObject(data)) return undefined;
-  const fields = byNormalName(data);
-  const own = fieldsOf(schedule, 'cron_job', contract).text('cron_job.timezone')?.trim() || zone;
-  return fromFields(
-    [...FIELDS, ...OTHERS].map((name) => fields.get(name)),
-    own,
-  );
+  const own = fieldsOf(schedule, 'cron_job', contract).text('cron_job.timezone')?.trim();
+  return fromFields(byNormalName(data), own || zone);
 }
 
 /** A text in `agent` may be a name. Taken for an id, it would assign the job to another agent. */
 function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
   const agent = job.objects.map((place) => byNormalName(place).get('agent')).find((each) => each !== undefined);
-  const agent_text = typeof agent === 'string' ? agent : undefined;
-  const agent_id = job.id('cron_job.agent_id') ?? (typeof agent === 'string' ? undefined : asId(agent));
-  return {
-    agent_id: agent_id ?? (agent_text === undefined ? (job.shownText('cron_job.agent_id') ?? undefined) : undefined),
-    agent_text,
-  };
+  const id = job.id('cron_job.agent_id');
+  if (typeof agent === 'string') return { agent_id: id, agent_text: agent };
+  return { agent_id: id ?? asId(agent) ?? job.shownText('cron_job.agent_id') ?? undefined, agent_text: undefined };
 }
 
 /**

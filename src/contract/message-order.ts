@@ -8,17 +8,6 @@ interface MessageRef {
 /** Compares two messages by their indexes: negative if the first is older, 0 if nothing tells. */
 type Compare = (left: number, right: number) => number;
 
-function timeOf({ created_at }: MessageRef): number | undefined {
-  const time = Date.parse(created_at ?? '');
-  return Number.isNaN(time) ? undefined : time;
-}
-
-/** The number at the end of an id, if ids are numbered: `msg_12` has 12. */
-function numberOf({ message_id }: MessageRef): bigint | undefined {
-  const [, digits] = /^\D*(\d{1,40})$/.exec(message_id) ?? [];
-  return digits === undefined ? undefined : BigInt(digits);
-}
-
 /** Compares by values that all messages have; undefined if one has none. */
 function comparing(values: readonly (number | bigint | undefined)[]): Compare | undefined {
   if (values.includes(undefined)) return undefined;
@@ -29,12 +18,15 @@ function comparing(values: readonly (number | bigint | undefined)[]): Compare | 
 }
 
 /**
- * Orders messages by their times and, within one, by the numbers of their ids; where one has no time, by the numbers
- * alone, if these only rise or only fall.
+ * Orders messages by their times and, within one, by the numbers at the end of their ids (`msg_12`); where one has no time,
+ * by the numbers alone, if these only rise or only fall.
  * @returns undefined if neither orders them
  */
 function orderOf(messages: readonly MessageRef[]): Compare | undefined {
-  const [byTime, byNumber] = [comparing(messages.map(timeOf)), comparing(messages.map(numberOf))];
+  const times = messages.map(({ created_at }) => Date.parse(created_at ?? ''));
+  const digits = messages.map(({ message_id }) => /^\D*(\d{1,40})$/.exec(message_id)?.[1]);
+  const byTime = comparing(times.map((time) => (Number.isNaN(time) ? undefined : time)));
+  const byNumber = comparing(digits.map((each) => (each === undefined ? undefined : BigInt(each))));
   if (byTime) return (left, right) => byTime(left, right) || (byNumber?.(left, right) ?? 0);
   const signs = new Set(messages.slice(1).map((_, index) => byNumber?.(index, index + 1)));
   return signs.has(1) && signs.has(-1) ? undefined : byNumber;

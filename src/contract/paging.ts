@@ -215,13 +215,3 @@ function stepsBy(
   const firsts = first !== undefined ? [Number(first)] : kind === 'page' ? [0, 1] : [0];
   return firsts.map((value) => following({ kind, parameter, value }, page.itemCount));
 }
-
-/** Whether a list ends with a page after which no request brought a next one. Otherwise it is not whole. */
-export function isEnd(
-  { isCertain }: Extract<Verdict, { kind: 'next' }>,
-  failures: readonly Failure[],
-  { step }: Progress,
-  { next }: PagingRule,
-): boolean {
-  return !isCertain && (next.kind !== 'auto' || step !== undefined || failures.every((failure) => failure === 'empty'));
-}
