@@ -9,10 +9,10 @@ import {
   RESOURCE_OF,
   type Resource,
 } from './field-names.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { fieldsOf } from './fields.ts';
 import { descend, describeFields, describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import type { ListLeaf, OperationLeaf } from './leaves.ts';
-import { type ContractFix, rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /* Lists. */
 
@@ -23,26 +23,15 @@ const LIST_ENVELOPES = new Set(
   ),
 );
 
-/** Normalized keys whose arrays are never the list. */
 const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
 
 const MAX_LIST_DEPTH = 2;
 
-/** What may be the list. */
-interface Candidate {
-  readonly path: string;
-  readonly items: readonly unknown[];
-}
-
 /** @param value where the list is, or may be */
 function noList(body: unknown, leaf: ListLeaf, value: string, place = ''): UnknownShape {
   const message = `The response contains no list of ${listedName(leaf)}${place}.`;
-  return new UnknownShape(message, describeJson(body), fixFor(leaf, value));
-}
-
-function fixFor(leaf: ListLeaf, value: string): ContractFix {
-  return { leaf: `${leaf}.items`, value };
+  return new UnknownShape(message, describeJson(body), { leaf: `${leaf}.items`, value });
 }
 
 function isEdge(item: JsonObject): boolean {
@@ -54,8 +43,13 @@ function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[
   return list.map((item) => {
     if (isJsonObject(item)) return isJsonObject(item.node) && isEdge(item) ? item.node : item;
     const message = `The list of ${listedName(leaf)} has an item that is not an object.`;
-    throw new UnknownShape(message, `a list with ${describeJson(item)}`, fixFor(leaf, '<path>'));
+    throw new UnknownShape(message, `a list with ${describeJson(item)}`, { leaf: `${leaf}.items`, value: '<path>' });
   });
+}
+
+interface Candidate {
+  readonly path: string;
+  readonly items: readonly unknown[];
 }
 
 /** Returns what may be the list: an array of objects, or an empty one, or null, under a name that lists have. */
@@ -77,7 +71,6 @@ export function pathOfList(body: unknown, leaf: ListLeaf): string {
   return only?.path ?? '$';
 }
 
-/** Returns the items where the contract says that they are. */
 function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonly JsonObject[] {
   const place = path.join('.').replace(/\[\](\.node)?$/, '');
   const value = descend(body, place);
@@ -111,7 +104,8 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
   if (second !== undefined) {
     const places = candidates.map(({ path }) => path).join(', ');
     const message = `The response may contain the list of ${listedName(leaf)} in several places: ${places}. Only one list is read.`;
-    throw new UnknownShape(message, describeJson(body), { ...fixFor(leaf, list.path), other: second.path });
+    const fix = { leaf: `${leaf}.items`, value: list.path, other: second.path } as const;
+    throw new UnknownShape(message, describeJson(body), fix);
   }
   return toItems(list.items, leaf);
 }
@@ -121,16 +115,13 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
 /** Names under which a response to a write may nest the resource that it is about, beside its own name. */
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
 
-const MAX_DEPTH = 4;
-
 /** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one is its item. */
-export function layersOf(body: unknown, resource: Resource, depth = 0): readonly JsonObject[] {
-  if (depth > MAX_DEPTH) return [];
-  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
+export function layersOf(body: unknown, resource: Resource): readonly JsonObject[] {
+  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource) : [];
   if (!isJsonObject(body)) return [];
   const names = [...ENVELOPES, ...ownNames(resource).flatMap((name) => [name, `${name}s`])];
   const envelopes = Object.keys(body).filter((key) => names.includes(normalizeName(key)));
-  return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource, depth + 1))];
+  return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource))];
 }
 
 const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command)s?$/;
@@ -144,22 +135,21 @@ function isOperation(object: JsonObject): boolean {
 /** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
 function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
-  const withId = (idOf: (fields: Fields) => string | undefined) =>
-    layers.flatMap((object) => {
-      const fields = fieldsOf(object, resource, contract);
-      const id = idOf(fields);
-      return id === undefined ? [] : [{ object, fields, id }];
+  const read = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
+  const withId = (kind: 'ownId' | 'id') =>
+    read.flatMap((each) => {
+      const id = each.fields[kind](leaf);
+      return id === undefined ? [] : [{ ...each, id }];
     });
-  const own = withId((fields) => fields.ownId(leaf));
-  const found = own.length > 0 ? own : withId((fields) => fields.id(leaf));
+  const own = withId('ownId');
+  const found = own.length > 0 ? own : withId('id');
   const last = found.at(-1);
-  if (last === undefined) return undefined;
-  const other = found.find(({ id }) => id !== last.id);
-  if (other) {
+  const other = found.find(({ id }) => id !== last?.id);
+  if (last && other) {
     const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
     throw new UnknownShape(message, layers.map(describeFields).join(', with '));
   }
-  if (own.length === 0 && isOperation(last.object))
+  if (last && own.length === 0 && isOperation(last.object))
     throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
   return last;
 }

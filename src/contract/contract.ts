@@ -28,7 +28,6 @@ export interface ContractLayers {
   readonly imported?: LeafValues;
 }
 
-/** A leaf with its effective value. */
 export interface Leaf {
   readonly name: LeafName;
   readonly value: string;
@@ -85,7 +84,6 @@ export class Contract {
     return ['override', 'imported'].includes(this.leaf(name).source);
   }
 
-  /** The names of a resource's fields. */
   namesOf(resource: Resource): FieldNames {
     const names = this.resources.get(resource) ?? new FieldNames(resource, this);
     this.resources.set(resource, names);

@@ -1,7 +1,6 @@
 import { byNormalName } from './field-names.ts';
 import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 
-/** The error details from the body of an error response. */
 export interface ErrorBody {
   readonly code?: string | undefined;
   readonly message?: string | undefined;

@@ -148,7 +148,7 @@ export class Fields {
       names.fields.get(normalizeName(key))?.some((field) => field.leaf === leaf) === true;
     const suspected = (key: string) => names.isSuspect(leaf, key);
     const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
-    if (held !== undefined) return { leaf, value: held, ...(other !== undefined && { other }) };
+    if (held !== undefined) return { leaf, value: held, other };
     const [nested] = Object.entries(this.object).flatMap(([path, object]) => {
       const paths = isJsonObject(object) && names.mayNest(path) ? pathsIn({ path, object }, leaf, accepted) : [];
       return paths.map((value) => ({ path, value }));

@@ -64,11 +64,10 @@ export function formatStep(step: PageStep): string {
  * @param lastId the id of the last item
  */
 export function decideNext(page: PageResponse, progress: Progress, rule: PagingRule, lastId?: string): Verdict {
-  const { next, extent, takesMessage } = rule;
+  const { next } = rule;
   if (next.kind === 'none') return { kind: 'whole', isStated: true, mayContinue: false };
-  const found = decideBySigns(readSigns(page), page.itemCount, progress, extent);
-  if (next.kind === 'auto')
-    return extent === 'list' ? found : ofHistory(found, progress, takesMessage ? lastId : undefined);
+  const found = decideBySigns(page, progress, rule, lastId);
+  if (next.kind === 'auto') return found;
   const isCertain = found.kind === 'unexplained' || (found.kind === 'next' && found.isCertain);
   const steps = stepsBy(next, page, progress, lastId);
   if (steps.length > 0) return { kind: 'next', steps, isCertain, signs: found.kind === 'whole' ? [] : found.signs };
@@ -76,27 +75,35 @@ export function decideNext(page: PageResponse, progress: Progress, rule: PagingR
   return { kind: 'whole', isStated: found.kind === 'whole' && found.isStated, mayContinue: false };
 }
 
-function decideBySigns(
-  signs: readonly Sign[],
-  itemCount: number,
-  progress: Progress,
-  extent: PagingRule['extent'],
-): Verdict {
-  const { open, isStated } = weigh(signs, progress, extent);
-  const [link] = ofKind(signs, 'link');
-  const announced = link ? [link] : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
+function decideBySigns(page: PageResponse, progress: Progress, rule: PagingRule, lastId: string | undefined): Verdict {
+  const [signs, { itemCount }] = [readSigns(page), page];
+  const { open, isStated } = weigh(signs, progress, rule.extent);
+  const links = ofKind(signs, 'link').slice(0, 1);
+  const announced = links.length > 0 ? links : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
   // After a message, these may be the pages of the whole session: then the next one has nothing new.
   const mayFollow = !isStated && ofKind(signs, 'pages').some(({ value }) => Number(value) > progress.pages);
   const isNumbered = announced.length === 0 && itemCount > 0 && (open.length > 0 || mayFollow);
-  const steps = isNumbered ? numberSteps(signs, progress, itemCount) : announcedSteps(announced, progress);
-  if (steps.length > 0) {
-    const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || isNext(sign));
-    return { kind: 'next', steps, isCertain, signs: [...new Set([...pathsOf(announced), ...open])] };
+  const found = isNumbered ? numberSteps(signs, progress, itemCount) : announcedSteps(announced, progress);
+  const hasMore = found.length > 0 || open.length > 0;
+  if (!hasMore) {
+    const isFull = ROUND.has(itemCount) || ofKind(signs, 'size').some(({ value }) => value === itemCount);
+    const mayContinue = isFull && itemCount > 0 && !isStated && progress.step === undefined;
+    return { kind: 'whole', isStated, mayContinue };
   }
-  if (open.length > 0) return { kind: 'unexplained', signs: open };
-  const isFull =
-    ROUND.has(itemCount) || (itemCount > 0 && ofKind(signs, 'size').some(({ value }) => value === itemCount));
-  return { kind: 'whole', isStated, mayContinue: isFull && !isStated && progress.step === undefined };
+  const isHistory = rule.extent !== 'list' && links.length === 0;
+  if (isHistory && progress.emptyPages > MAX_EMPTY_HISTORY_PAGES)
+    return { kind: 'whole', isStated: false, mayContinue: false };
+  const steps = isHistory && rule.takesMessage ? withMessage(found, progress, lastId) : found;
+  if (steps.length === 0) return { kind: 'unexplained', signs: open };
+  const isCertain = open.length > 0 || announced.some((sign) => sign.kind === 'link' || isNext(sign));
+  return { kind: 'next', steps, isCertain, signs: [...new Set([...pathsOf(announced), ...open])] };
+}
+
+/** After the requests that a page announces, a history is read on after its last message. */
+function withMessage(found: readonly PageStep[], { step }: Progress, lastId: string | undefined): readonly PageStep[] {
+  if (lastId === undefined) return found;
+  const own: PageStep = { kind: 'message', value: lastId };
+  return step?.kind === 'message' ? [own, ...found] : [...found, own];
 }
 
 /**
@@ -126,18 +133,6 @@ function pathsOf(signs: readonly Sign[]): readonly string[] {
 
 function ofKind(signs: readonly Sign[], kind: Sign['kind']): readonly Sign[] {
   return signs.filter((sign) => sign.kind === kind);
-}
-
-/** After the requests that a page announces, a history is read on after its last message. */
-function ofHistory(found: Verdict, { step, emptyPages }: Progress, lastId: string | undefined): Verdict {
-  if (found.kind === 'whole') return found;
-  const announced = found.kind === 'next' ? found.steps : [];
-  if (announced[0]?.kind === 'link') return found;
-  if (emptyPages > MAX_EMPTY_HISTORY_PAGES) return { kind: 'whole', isStated: false, mayContinue: false };
-  const own: readonly PageStep[] = lastId === undefined ? [] : [{ kind: 'message', value: lastId }];
-  const steps = step?.kind === 'message' ? [...own, ...announced] : [...announced, ...own];
-  if (steps.length === 0) return found;
-  return { kind: 'next', steps, isCertain: found.kind === 'unexplained' || found.isCertain, signs: found.signs };
 }
 
 /** Returns the requests by a link or by tokens: under the parameter that worked, or each that may take one. */

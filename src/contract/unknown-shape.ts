@@ -8,7 +8,7 @@ export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
   /** Another value that is as likely, so that the operator must choose. */
-  readonly other?: string;
+  readonly other?: string | undefined;
 }
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */
