@@ -53,7 +53,7 @@ interface Candidate {
 }
 
 /** Returns what may be the list: an array of objects, or an empty one, or null, under a name that lists have. */
-function findCandidates(body: unknown, leaf: ListLeaf, prefix = '', depth = 1): readonly Candidate[] {
+function findCandidates(body: unknown, leaf: ListLeaf, prefix = '', depth = 0): readonly Candidate[] {
   return Object.entries(isJsonObject(body) ? body : {}).flatMap(([key, value]): readonly Candidate[] => {
     const [path, name] = [prefix + key, normalizeName(key)];
     if (NO_LISTS.test(name)) return [];

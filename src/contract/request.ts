@@ -83,14 +83,13 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   };
 }
 
-const REDIRECTS = new Set([301, 302, 307, 308]);
-
 /** Returns which trailing slash a response asks for, if it redirects to the same URL with or without one. */
 export function readSlashRedirect(
   { status, headers: { location } }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   url: string,
 ): 'always' | 'never' | undefined {
-  if (!REDIRECTS.has(status) || location === undefined || !URL.canParse(location, url)) return undefined;
+  if (![301, 302, 307, 308].includes(status) || location === undefined || !URL.canParse(location, url))
+    return undefined;
   const [from, to] = [new URL(url), new URL(location, url)];
   if (from.origin !== to.origin || (to.search !== '' && to.search !== from.search)) return undefined;
   if (to.pathname === `${from.pathname}/`) return 'always';

@@ -1,6 +1,6 @@
 import { readCreated } from './body.ts';
 import type { Contract } from './contract.ts';
-import { byNormalName, normalizeName } from './field-names.ts';
+import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { UnknownShape } from './unknown-shape.ts';
@@ -89,11 +89,7 @@ export interface ListedAgent {
 function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
   const id = fields.id('agent.source_id');
   const found = fields.all('agent.source_id');
-  if (id === undefined) {
-    const integrations = byNormalName(agent).get('integrations');
-    const chat = isJsonObject(integrations) ? byNormalName(integrations).get('apichat') : undefined;
-    return { source_id: chat === null || found.some(({ value }) => value === null) ? null : undefined };
-  }
+  if (id === undefined) return { source_id: found.some(({ value }) => value === null) ? null : undefined };
   const holder = found.find(({ value }) => asId(value) === id)?.holder;
   // The fields beside it at the top are those of the agent.
   const isOwn = holder !== undefined && holder !== agent;
