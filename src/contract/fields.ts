@@ -5,7 +5,6 @@ import { type FieldLeaf, isLeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
-/** A value under the name of a field. */
 interface Found {
   readonly leaf: FieldLeaf;
   readonly rank: number;

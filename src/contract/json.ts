@@ -1,4 +1,3 @@
-/** A JSON object. */
 export type JsonObject = { readonly [key: string]: unknown };
 
 /** Whether a value is an object, but not an array. */

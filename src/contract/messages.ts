@@ -7,7 +7,6 @@ import type { ValuesLeaf } from './leaves.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId, isTextOrNumber } from './values.ts';
 
-/** A message of a session's history. */
 export interface Message {
   readonly message_id: string;
   /** `assistant` for a reply, `user` for a message to the agent; otherwise the service's own value, or `unknown`. */
@@ -160,7 +159,6 @@ export function readAcknowledgement(body: unknown, contract: Contract): Acknowle
   return { message_id: id, created };
 }
 
-/** The session of a history request. */
 export interface RequestedSession {
   readonly source_id: string;
   readonly session_id: string;

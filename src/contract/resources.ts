@@ -68,7 +68,6 @@ export function readChatSource(body: unknown, contract: Contract): ChatSource {
   return { source_id: id, created, ...readSettings(fields), raw: object };
 }
 
-/** A listed agent. */
 export interface ListedAgent {
   readonly agent_id: string;
   readonly name: string | undefined;
@@ -137,7 +136,6 @@ export function readProvisionResponse(body: unknown, contract: Contract): Provis
   return { space_id: id, created, agents, unreadable };
 }
 
-/** The kind of resource that an upload creates. */
 export type UploadKind = 'attachment' | 'document';
 
 const UPLOADED = { attachment: 'file_attachment', document: 'document' } as const;
