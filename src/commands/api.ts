@@ -1,17 +1,10 @@
-import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Argument } from '@commander-js/extra-typings';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { collect, confirmOption } from '../cli/options.ts';
-import { HTTP_METHODS, type HttpMethod } from '../contract/operations.ts';
+import { HTTP_METHODS } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
-
-/** Parses a method, in lower or upper case. @throws InvalidArgumentError */
-function parseMethod(typed: string): HttpMethod {
-  const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
-  if (method) return method;
-  throw new InvalidArgumentError(`Use one of: ${HTTP_METHODS.join(', ')}.`);
-}
 
 /** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {
@@ -47,7 +40,7 @@ export const api = () =>
       'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json  # a write that may be retried',
     ],
   })
-    .addArgument(new Argument('<method>', 'the HTTP method').choices(HTTP_METHODS).argParser(parseMethod))
+    .addArgument(new Argument('<method>', 'the HTTP method').choices(HTTP_METHODS))
     .argument('<path>', 'a path below the base URL, with its query: /automation/spaces/?page=2')
     .option('-d, --data <json>', 'the body: JSON, @<file>, or - for standard input')
     .option(

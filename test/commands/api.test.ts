@@ -18,7 +18,7 @@ describe('api', () => {
   test('makes a call with the token and writes the response byte for byte where stdout is not a terminal', async () => {
     const body = '{"b" : 12345678901234567890,\n "a":"\\u0041"}';
     const { api, fake } = await setUp((_, response) => response.end(body));
-    const ran = await api(['get', 'automation/things/?page=2']);
+    const ran = await api(['GET', 'automation/things/?page=2']);
     expect(ran).toMatchObject({ code: 0, stdout: body, stderr: '' });
     expect(fake.requests[0]).toMatchObject({ method: 'GET', path: '/v1/automation/things/?page=2' });
     expect(fake.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);

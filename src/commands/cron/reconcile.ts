@@ -3,7 +3,7 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobReservation } from '../../cron/job.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
-import type { CronSchedule } from '../../cron/schedule.ts';
+import { toWireSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -25,12 +25,11 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 
-function resultJson(result: Reconciled, toWireSchedule: (schedule: CronSchedule) => object): object {
-  const { reservation, status, cron_job_id, candidates } = result;
-  const { data, key, at: reserved_at } = reservation;
-  const { agent_id, name } = data;
-  const schedule = data.schedule && toWireSchedule(data.schedule);
-  return { cron_job_id, status, agent_id, name, schedule, key, reserved_at, candidates, note: describeResult(result) };
+function resultJson({ reservation, ...result }: Reconciled): object {
+  const { key, at: reserved_at } = reservation;
+  const { agent_id, name, schedule } = reservation.data;
+  const note = describeResult({ reservation, ...result });
+  return { ...result, agent_id, name, schedule: schedule && toWireSchedule(schedule), key, reserved_at, note };
 }
 
 function adoptOrForget({ command }: Context): string {
@@ -42,12 +41,10 @@ function openOutcomesError(results: readonly Reconciled[], context: Context): Ou
   const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
   const assume = context.command(['cron', 'reconcile', '--assume-not-created']);
-  const why = open.map((each) => {
-    const { data, key } = each.reservation;
-    return `${data.name} (key ${key}): ${describeResult(each)}`;
-  });
   return new OutcomeUnknownError(`Jobs whose outcome is still unknown: ${open.length}.`, {
-    why: why.join('\n'),
+    why: open
+      .map((each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`)
+      .join('\n'),
     hint: `${adoptOrForget(context)}\nIf you are sure that what is not listed was not created: ${assume}`,
     details: { keys: open.map(({ reservation }) => reservation.key) },
   });
@@ -69,7 +66,6 @@ export const reconcile = () =>
       run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/reconcile.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/service-jobs.ts');
-        const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
         const deps = {
@@ -86,7 +82,7 @@ export const reconcile = () =>
         const results = await reconcileJobs(deps);
         return listResult(results, COLUMNS, {
           empty: 'There is nothing to reconcile.',
-          json: (result) => resultJson(result, toWireSchedule),
+          json: resultJson,
           failure: () => openOutcomesError(results, context),
         });
       }),

@@ -11,18 +11,13 @@ async function* serve(
   { sandbox, generatedSecret }: StartedSandbox,
   { abortSignal, notice, signals }: Context,
 ): AsyncGenerator<StreamEvent> {
-  const { baseUrl, token, adminUrl, adminKey } = sandbox;
-  const secret = generatedSecret === undefined ? {} : { webhook_secret: generatedSecret };
+  const { sandboxVariables } = await import('./shared/start-sandbox.ts');
+  const { baseUrl: base_url, token, adminUrl: admin_url, adminKey: admin_key } = sandbox;
+  const variables = Object.entries(sandboxVariables(sandbox, generatedSecret));
   try {
     yield {
-      json: { base_url: baseUrl, token, admin_url: adminUrl, admin_key: adminKey, ...secret },
-      text: [
-        `export PARTNER_BASE_URL=${baseUrl}`,
-        `export PARTNER_TOKEN=${token}`,
-        `export PARTNER_SANDBOX_URL=${adminUrl}`,
-        `export PARTNER_SANDBOX_KEY=${adminKey}`,
-        ...(generatedSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${generatedSecret}`]),
-      ].join('\n'),
+      json: { base_url, token, admin_url, admin_key, ...(generatedSecret && { webhook_secret: generatedSecret }) },
+      text: variables.map(([name, value]) => `export ${name}=${value}`).join('\n'),
     };
     await notice('The sandbox is listening. Stop it with Ctrl-C.');
     if (!abortSignal.aborted) await once(abortSignal, 'abort');

@@ -7,11 +7,12 @@ import { describeFileError, LocalError, UsageError } from '../../../errors.ts';
 import type { Environment } from '../../../platform/io.ts';
 import { shellQuote } from '../../../platform/text.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
+import { sandboxVariables } from './start-sandbox.ts';
 
 /**
  * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. The caller removes it.
  * @param self the command that starts this program
- * @throws LocalError if it cannot be written
+ * @throws LocalError
  */
 export async function makeLauncherDirectory(self: readonly string[]): Promise<string> {
   try {
@@ -24,11 +25,8 @@ export async function makeLauncherDirectory(self: readonly string[]): Promise<st
     await writeFile(join(bin, 'partnerctl.cmd'), `@${self.map((arg) => `"${arg}"`).join(' ')} %*\r\n`);
     return directory;
   } catch (error) {
-    throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, {
-      why: describeFileError(error),
-      hint: 'If it is full or missing, set TMPDIR to another directory.',
-      cause: error,
-    });
+    const info = { why: describeFileError(error), cause: error };
+    throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, info);
   }
 }
 
@@ -61,11 +59,7 @@ export async function childEnvironment(sandbox: Sandbox, context: Context, direc
     PARTNER_STATE: await findState(context, directory),
     PARTNER_PROFILE: undefined,
     PARTNER_CONFIG_DIR: join(directory, 'config'),
-    PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: sandbox.token,
-    PARTNER_SANDBOX_URL: sandbox.adminUrl,
-    PARTNER_SANDBOX_KEY: sandbox.adminKey,
-    ...(sandbox.webhookSecret && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecret }),
+    ...sandboxVariables(sandbox, sandbox.webhookSecret),
     PATH: path.join(delimiter),
   };
 }

@@ -11,6 +11,17 @@ import { parseScript } from '../../../sandbox/script.ts';
 import { webhookSchema } from '../../../sandbox/webhooks.ts';
 import type { SandboxOptionValues } from './options.ts';
 
+/** The variables that commands need for a sandbox. @param secret of its webhook, if it may be shown */
+export function sandboxVariables({ baseUrl, token, adminUrl, adminKey }: Sandbox, secret: string | undefined) {
+  return {
+    PARTNER_BASE_URL: baseUrl,
+    PARTNER_TOKEN: token,
+    PARTNER_SANDBOX_URL: adminUrl,
+    PARTNER_SANDBOX_KEY: adminKey,
+    ...(secret !== undefined && { PARTNER_WEBHOOK_SECRET: secret }),
+  };
+}
+
 /** A running sandbox. */
 export interface StartedSandbox {
   readonly sandbox: Sandbox;
