@@ -71,7 +71,7 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
  * Adds the jobs that agents of the space have, and the manifest does not.
  * @param listed all jobs that the token can list
  */
-export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: readonly ListedCronJob[]): void {
+export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: Iterable<ListedCronJob>): void {
   const owners = new Map<string, { readonly plan: SpacePlan; readonly names: ReadonlySet<string> }>();
   for (const plan of plans) {
     for (const { id } of plan.unmanaged) owners.set(comparableAgent(id), { plan, names: new Set() });

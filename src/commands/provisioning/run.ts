@@ -1,11 +1,10 @@
 import type { Context } from '../../cli/context.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
-import type { ListedCronJob } from '../../contract/cron.ts';
 import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
 import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
 import type { JobLists } from '../../cron/service-jobs.ts';
-import { InterruptedError, PartnerctlError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
@@ -88,18 +87,6 @@ async function openProvisioning(
   };
 }
 
-/** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */
-async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedCronJob[]> {
-  try {
-    const list = await lists.recent();
-    return 'jobs' in list ? [...list.jobs.values()] : [];
-  } catch (error) {
-    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    await context.notice(`note: jobs that no manifest has are not shown. ${error.message}`);
-    return [];
-  }
-}
-
 /** Plans what provisioning would do. @throws as `openProvisioning` and `planManifests` */
 export async function planDocuments(
   context: Context,
@@ -109,7 +96,8 @@ export async function planDocuments(
   const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
-  if (hasAgents) addUnmanagedJobs(plans, await readListedJobs(context, deps.lists));
+  const listed = hasAgents ? await deps.lists.recent() : undefined;
+  if (listed && 'jobs' in listed) addUnmanagedJobs(plans, listed.jobs.values());
   const exitCode = options.detailedExitcode ? exitCodeOfPlan : undefined;
   return batchResult(plans, { ...documentBatch('planned'), exitCode }, context.signals);
 }
