@@ -59,13 +59,9 @@ export const upload = () =>
     .addOption(confirmOption())
     .action(
       run(async (context, files, options) => {
-        const { as, force = false, retryUnknown = false, dryRun = false, contentType, concurrency } = options;
-        const { recursive = false, exclude, filename } = options;
-        const source = { paths: files, recursive, exclude, filename };
-        const { checkSource, transfer } = await import('./upload/shared/transfer.ts');
-        checkSource(source, contentType);
-        if (!dryRun) await context.confirmWrite(options.confirm);
-        const uploadOptions = { as, contentType, concurrency, force, retryUnknown, dryRun };
-        return batchResult(transfer(context, source, uploadOptions), FILES, context.signals);
+        const { checkPaths, transfer } = await import('./upload/shared/transfer.ts');
+        checkPaths(files, options);
+        if (!options.dryRun) await context.confirmWrite(options.confirm);
+        return batchResult(transfer(context, files, options), FILES, context.signals);
       }),
     );

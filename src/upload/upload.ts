@@ -36,11 +36,11 @@ const UPLOADS: OnceKind<UploadIdentity> = {
 export interface UploadOptions {
   readonly as: UploadKind;
   /** By default that of each extension. */
-  readonly contentType: string | undefined;
+  readonly contentType?: string | undefined;
   readonly concurrency: number;
-  readonly force: boolean;
-  readonly retryUnknown: boolean;
-  readonly dryRun: boolean;
+  readonly force?: boolean | undefined;
+  readonly retryUnknown?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface UploadDeps extends OnceDeps {

@@ -7,17 +7,16 @@ import { findFiles, type LocalFile, spool } from '../../../upload/files.ts';
 import type { UploadResult } from '../../../upload/result.ts';
 import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
 
-/** What is to be uploaded. */
-export interface Source {
-  readonly paths: readonly string[];
-  readonly recursive: boolean;
+interface Options extends UploadOptions {
+  readonly recursive?: boolean | undefined;
   readonly exclude: readonly string[];
   /** The name of the file from standard input. */
-  readonly filename: string | undefined;
+  readonly filename?: string | undefined;
 }
 
 /** @throws UsageError if the options do not fit the paths, or the content type is none */
-export function checkSource({ paths, recursive, exclude, filename }: Source, contentType = 'text/plain'): void {
+export function checkPaths(paths: readonly string[], options: Options): void {
+  const { recursive, exclude, filename, contentType = 'text/plain' } = options;
   const isStdin = paths.includes('-');
   if (paths.length === 0) {
     throw new UsageError('No file to upload.', {
@@ -36,7 +35,11 @@ export function checkSource({ paths, recursive, exclude, filename }: Source, con
 }
 
 /** Finds the files, or reads standard input into one. @throws InputError if one cannot be read */
-async function openFiles(context: Context, { paths, filename, ...options }: Source): Promise<readonly LocalFile[]> {
+async function openFiles(
+  context: Context,
+  paths: readonly string[],
+  { filename, recursive = false, exclude }: Options,
+): Promise<readonly LocalFile[]> {
   const { io, abortSignal, progress, notice } = context;
   if (filename !== undefined) {
     if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
@@ -44,7 +47,7 @@ async function openFiles(context: Context, { paths, filename, ...options }: Sour
     return [await spool(readStdin(io.stdin, abortSignal), filename)];
   }
   progress.start('Checking the files');
-  const { files, leftOut } = await findFiles(paths, options);
+  const { files, leftOut } = await findFiles(paths, { recursive, exclude });
   if (leftOut > 0) await notice(`Hidden files and links left out: ${leftOut}. To upload one, name it.`);
   return files;
 }
@@ -64,14 +67,14 @@ function createCounter({ progress }: Context, files: readonly LocalFile[]): (fil
 /** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads them. */
 export async function* transfer(
   context: Context,
-  source: Source,
-  options: UploadOptions,
+  paths: readonly string[],
+  options: Options,
 ): AsyncGenerator<UploadResult> {
   const { clock, abortSignal: signal, progress } = context;
   // Before standard input is read, which cannot be read again.
   const http = await context.http();
   const log = await context.log();
-  const files = await openFiles(context, source);
+  const files = await openFiles(context, paths, options);
   const onSent = createCounter(context, files);
   const onWait = (ms: number): void => progress.start('Waiting for another run that uploads the same file', ms);
   try {
