@@ -1,4 +1,3 @@
-import { ListUnavailable } from '../api/list-failure.ts';
 import { isUnexpectedShape, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';
@@ -8,42 +7,42 @@ import { type JobOutcome, outcome } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
+export interface Reconciled {
+  readonly reservation: JobReservation;
+  /** `released`: treated as not created. */
+  readonly status: 'adopted' | 'released' | 'unknown';
+  readonly cron_job_id: string | null;
+  /** If it is unknown, the listed jobs that may be the reserved one. */
+  readonly candidates: readonly string[];
+}
+
 /**
  * Finds the job that a request created whose response was lost: the one job of this agent and name that is not recorded
  * and was not there before. Never guesses among several.
  * @param open all open reservations
  * @param recorded ids of jobs that other requests created
- * @returns the id of the one that it is, or else of all that it may be
  */
 function findCreated(
   reservation: JobReservation,
   open: readonly JobReservation[],
   list: JobList,
   recorded: ReadonlySet<unknown>,
-): { readonly match?: string; readonly candidates: readonly string[] } {
+): Reconciled {
   const { key, data, seen } = reservation;
   const { same, maybe } = findInList(list, data);
   const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !recorded.has(id) && !seen?.includes(id));
   const candidates = found.map(({ cron_job_id }) => cron_job_id);
+  const unknown = { reservation, status: 'unknown', cron_job_id: null, candidates } as const;
   const [only, ...more] = found;
   // Without its agent, only one that is new can be told from those of others.
-  if (!only || more.length > 0 || !(same.includes(only) || seen !== undefined)) return { candidates };
+  if (!only || more.length > 0 || !(same.includes(only) || seen !== undefined)) return unknown;
   // What the list does not show counts as equal.
   const mayBelongTo = (other: JobReservation) =>
     matchIdentity(only, other.data.agent_id, other.data.name) !== 'no' &&
     findDifferences(only, other.data).length === 0;
   const others = open.filter((other) => other.key !== key || findDifferences(other.data, data).length > 0);
-  const isMatch = mayBelongTo(reservation) && !others.some(mayBelongTo);
-  return isMatch ? { match: only.cron_job_id, candidates } : { candidates };
-}
-
-export interface Reconciled {
-  readonly reservation: JobReservation;
-  /** `released`: treated as not created. */
-  readonly status: 'adopted' | 'released' | 'unknown';
-  readonly cron_job_id: string | null;
-  /** Listed jobs that may be the reserved one. */
-  readonly candidates: readonly string[];
+  if (!mayBelongTo(reservation) || others.some(mayBelongTo)) return unknown;
+  return { reservation, status: 'adopted', cron_job_id: only.cron_job_id, candidates: [] };
 }
 
 interface StateDeps {
@@ -65,14 +64,12 @@ async function matchListed(
   const recorded = new Set(before);
   const results: Reconciled[] = [];
   for (const reservation of open.filter(({ id }) => wanted.has(id))) {
-    const { match: object, candidates } = findCreated(reservation, open, list, recorded);
-    if (object === undefined) results.push({ reservation, status: 'unknown', cron_job_id: null, candidates });
-    else {
-      const { key, id: of, data } = reservation;
-      await log.append([log.newRecord('cron.created', { key, of, object, data })]);
-      recorded.add(object);
-      results.push({ reservation, status: 'adopted', cron_job_id: object, candidates: [] });
-    }
+    const found = findCreated(reservation, open, list, recorded);
+    const { cron_job_id: object } = found;
+    const { key, id: of, data } = reservation;
+    if (object !== null) await log.append([log.newRecord('cron.created', { key, of, object, data })]);
+    recorded.add(object);
+    results.push(found);
   }
   return results;
 }
@@ -90,7 +87,7 @@ export interface ReconcileDeps extends StateDeps {
 /**
  * Resolves the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does
  * not explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
- * @returns the outcome of each that was open; those that stay open are `unknown`
+ * @returns the outcome of each that was open
  * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */
 export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Reconciled[]> {
@@ -122,8 +119,7 @@ export async function findLostJob(
   error: unknown,
 ): Promise<JobOutcome | undefined> {
   try {
-    const list = await deps.lists.anew();
-    if (list instanceof ListUnavailable) return undefined;
+    const list = await deps.lists.whole();
     const [found] = await matchListed(deps, list, [reservation]);
     if (!found?.cron_job_id) return undefined;
     const { cron_job_id } = found;

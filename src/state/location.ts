@@ -4,13 +4,10 @@ import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 
 export interface LocationSources {
-  /** The value of `--state`, if set. */
   readonly flag: string | undefined;
   readonly env: Environment;
-  /** The `state` of the profile, if set. */
   readonly profile?: string | undefined;
   readonly platform: NodeJS.Platform;
-  /** The user's home directory. */
   readonly home: string;
 }
 
@@ -22,7 +19,6 @@ export interface StateLocation {
   readonly password: string | undefined;
   /** The state file. For another store, a path beside which this machine keeps its own files. */
   readonly path: string;
-  /** The setting that the address comes from. */
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'default';
 }
 

@@ -121,7 +121,6 @@ export class Log {
     return { exists: lines !== undefined, records: [...records.values()], torn, damaged };
   }
 
-  /** Says that a line cannot be used. */
   describe({ line, why }: DamagedLine): string {
     return `${this.label}:${line} cannot be used: ${why}`;
   }

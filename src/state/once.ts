@@ -37,7 +37,6 @@ export interface SendOptions {
   readonly timeoutMs: number;
 }
 
-/** What became of an item. */
 export type Result<Data> =
   /** `unrecorded`: why the id could not be recorded. The reservation stays open, and blocks the key. */
   | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
@@ -48,7 +47,6 @@ export type Result<Data> =
   /** Another process owns the key, or has created the object. Nothing was sent. */
   | { readonly kind: 'taken' };
 
-/** What a feature does for each item. */
 export interface Steps<Data, Each extends Item<Data>> {
   /**
    * Called before a batch is reserved: the time to read the service's list.
@@ -69,11 +67,9 @@ export interface OnceDeps {
   readonly clock: Clock;
   /** Once it aborts, nothing more is sent, and what was reserved is released. */
   readonly signal: AbortSignal;
-  /** How many requests are sent at a time. */
   readonly concurrency?: number;
 }
 
-/** One call of `createOnce`. */
 class OnceRun<Data, Each extends Item<Data>> {
   private readonly deps: OnceDeps;
   private readonly kind: OnceKind<Data>;

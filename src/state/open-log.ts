@@ -5,7 +5,6 @@ import { fileLog } from './file-log.ts';
 import { type Author, Log, type LogDriver, type StoreDeps } from './log.ts';
 
 export interface OpenDeps extends StoreDeps {
-  /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string;
 }
 

@@ -22,7 +22,6 @@ export type LogRecord = JsonObject & {
   readonly id: string;
 };
 
-/** What a line is. */
 export type Line =
   | { readonly kind: 'record'; readonly record: LogRecord }
   | { readonly kind: 'torn' }

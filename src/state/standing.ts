@@ -7,7 +7,6 @@ import type { LogRecord } from './record.ts';
  * `forgotten`; the order of the log decides, never a time.
  */
 
-/** Describes the objects of one feature. */
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
@@ -40,7 +39,6 @@ export interface Reservation<Data> extends Recorded<Data> {
 
 /** An object that exists at the service. */
 export interface RecordedObject<Data> extends Recorded<Data> {
-  /** The id at the service. */
   readonly object: string;
 }
 
