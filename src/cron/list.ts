@@ -22,18 +22,14 @@ export interface JobRow {
   /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
   readonly next: string | undefined;
-  /**
-   * `recorded`: the service lists it, and the state has it. `unrecorded`: the state does not have it. `gone`: the
-   * service no longer lists it. `unlisted`: recorded so recently that the service may list it later. `unknown`: it may
-   * have been created.
-   */
+  /** `unlisted`: recorded so recently that the service may list it later. `unknown`: it may have been created. */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown';
   readonly json: object;
 }
 
-interface Found extends Omit<JobRow, 'external_space_id' | 'description' | 'next'> {
+type Found = Omit<JobRow, 'external_space_id' | 'description' | 'next'> & {
   readonly schedule: CronSchedule | null | undefined;
-}
+};
 
 function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']): Found {
   const { key, at, data } = record;
