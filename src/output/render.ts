@@ -32,6 +32,7 @@ function isForPeople(format: RenderOptions['format']): boolean {
 
 /** The format of a result. A report, and what is about one thing, are the same in a pipe as in a terminal. */
 function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
+  if (result.kind === 'object' && result.report && isForPeople(format)) return 'table';
   if (format !== 'auto') return format;
   const isReport = result.kind === 'object' || (result.kind === 'list' && result.report !== undefined);
   return isTTY || isReport ? 'table' : 'tsv';
@@ -48,10 +49,11 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   const { stdout, stderr, redact, page = stdout.write } = io;
   const { color, wide: isWide, quiet, now } = options;
   const width = layoutWidth(stdout);
-  if (result.kind === 'list' && result.report) {
-    for await (const _ of result.rows);
+  if (result.report) {
+    if (result.kind === 'list') for await (const _ of result.rows);
+    const lines = typeof result.report === 'function' ? result.report() : result.report;
     const { formatReport } = await import('./report.ts');
-    const text = await formatReport(result.report(), { width, color, redact });
+    const text = await formatReport(lines, { width, color, redact });
     return text === '' ? undefined : page(text);
   }
   const { formatObject, formatTable } = await import('./table.ts');
