@@ -9,7 +9,7 @@ import type { Service, ServiceApp } from './service.ts';
 import { ensureSpace } from './spaces.ts';
 import { settingsOf, settingsSchema } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
-import { deliverMessage, deliverTo, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
+import { deliverMessage, deliverNow, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
 
 function isDuration(text: string): text is StringValue {
   return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
@@ -114,21 +114,18 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
   app.get('/uploads', (c) => c.json({ uploads: store.uploads.all().map(toPublicUpload) }));
   app.post('/webhooks', async (c) => c.json(setWebhook(service, await readBody(c, webhookSchema)), 201));
   app.get('/deliveries', (c) => c.json({ deliveries: store.deliveries.all().map(toPublicDelivery) }));
-  app.get('/deliveries/:id', (c) => {
-    const id = c.req.param('id');
-    return c.json(toPublicDelivery(found(store.deliveries.get(id), 'delivery', id)));
-  });
-  app.post('/deliveries', async (c) => c.json(trigger(service, await readBody(c, deliverySchema)), 201));
+  app.post('/deliveries', async (c) => c.json(await trigger(service, await readBody(c, deliverySchema)), 201));
 }
 
 /** Delivers one message now: one that it adds to a session of the source, or a made-up one. */
-function trigger(service: Service, { source_id, session_id, text, url, secret }: v.InferOutput<typeof deliverySchema>) {
+async function trigger(service: Service, { source_id, url, secret, ...given }: v.InferOutput<typeof deliverySchema>) {
   const { store } = service;
   if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
   const receiver = url === undefined ? store.webhook.get() : { url, secret: secret ?? null };
   if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
+  const { session_id, text } = given;
   const place = { source_id: source_id ?? 'src_test', session_id, role: 'assistant' } as const;
   const [added] = source_id === undefined ? [] : addMessages(service, place, [text]);
   const message = added ?? createMessage(service, undefined, { ...place, text });
-  return { deliveries: [deliverTo(service, receiver, message)].map(toPublicDelivery) };
+  return toPublicDelivery(await deliverNow(service, receiver, message));
 }

@@ -16,8 +16,9 @@ export class Clock {
   readonly #machineNow: () => number;
   readonly #closing: AbortSignal;
   readonly #oneAtATime = pLimit(1);
-  readonly #tasks = new Set<Task>();
-  readonly #work = new Set<Promise<void>>();
+  /** By time, and those of the same time in the order of scheduling. */
+  readonly #tasks: Task[] = [];
+  readonly #work = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(store: Store, machineNow: () => number, closing: AbortSignal) {
@@ -41,14 +42,15 @@ export class Clock {
     return typeof this.#store.clock.get()?.frozen_at === 'number';
   }
 
-  /** Schedules a task. Those of the same time run in the order of scheduling. @param at milliseconds since the epoch */
+  /** Schedules a task. @param at milliseconds since the epoch */
   schedule(at: number, run: () => void): void {
-    this.#tasks.add({ at, run });
+    this.#tasks.push({ at, run });
+    this.#tasks.sort((one, other) => one.at - other.at);
     this.#setTimer();
   }
 
   /** Lets `change` wait for work that a task started. @param work must not reject */
-  waitFor(work: Promise<void>): void {
+  waitFor(work: Promise<unknown>): void {
     this.#work.add(work);
     void work.then(() => this.#work.delete(work));
   }
@@ -63,10 +65,10 @@ export class Clock {
       for (;;) {
         // Work may schedule another task on the way.
         await Promise.all(this.#work);
-        const task = this.#next();
-        if (!task || task.at > end || this.#closing.aborted) break;
+        const task = this.#closing.aborted ? undefined : this.#take(end);
+        if (!task) break;
         this.#set(Math.max(this.now(), task.at), true);
-        this.#run(task);
+        task.run();
       }
       this.#set(end, isFrozenAfter);
       this.#setTimer();
@@ -80,24 +82,19 @@ export class Clock {
 
   #setTimer(): void {
     clearTimeout(this.#timer);
-    const at = this.#next()?.at;
+    const at = this.#tasks[0]?.at;
     if (at === undefined || (this.isFrozen && at > this.now()) || this.#closing.aborted) return;
     this.#timer = setTimeout(() => this.#runDue(), at - this.now()).unref();
   }
 
-  #next(): Task | undefined {
-    let next: Task | undefined;
-    for (const task of this.#tasks) if (!next || task.at < next.at) next = task;
-    return next;
-  }
-
-  #run(task: Task): void {
-    this.#tasks.delete(task);
-    task.run();
+  /** Removes and returns the next task if it is due by then. */
+  #take(until: number): Task | undefined {
+    const [next] = this.#tasks;
+    return next && next.at <= until ? this.#tasks.shift() : undefined;
   }
 
   #runDue(): void {
-    for (let task = this.#next(); task && task.at <= this.now(); task = this.#next()) this.#run(task);
+    for (let task = this.#take(this.now()); task; task = this.#take(this.now())) task.run();
     // After a failed write every response is an error, so this failure does not go unnoticed.
     this.#store.durable().catch(() => undefined);
     this.#setTimer();

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { integer } from './input.ts';
 import { OPERATIONS } from './service.ts';
@@ -59,15 +60,10 @@ export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
 /** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultSchema>;
 
-/** The mulberry32 generator: numbers from 0 up to 1 from a 32-bit seed. */
+/** Numbers from 0 up to 1, which a seed determines. */
 function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
+  let drawn = 0;
+  return () => hash('sha256', `${seed} ${drawn++}`, 'buffer').readUInt32BE() / 0x1_0000_0000;
 }
 
 /** Chooses the fault of each request. The same plan, with its seed, and the same requests give the same faults. */

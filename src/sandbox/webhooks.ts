@@ -63,19 +63,26 @@ interface DeliveryAttempt {
   readonly error: string | null;
 }
 
-/** Delivers a message to one receiver. @param secret null for a delivery that is not signed */
-export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message): Delivery {
-  const due = { status: 'pending', attempts: [], next_attempt_at: service.clock.timestamp() } as const;
+function createDelivery(
+  { store, clock }: Service,
+  receiver: Pick<Delivery, 'url' | 'secret'>,
+  message: Message,
+): Delivery {
+  const due = { status: 'pending', attempts: [], next_attempt_at: clock.timestamp() } as const;
   const delivery = { delivery_id: createId('dlv'), ...receiver, message, ...due };
-  service.store.deliveries.put(delivery);
-  scheduleAttempt(service, delivery);
+  store.deliveries.put(delivery);
   return delivery;
+}
+
+/** Delivers a message to one receiver. @returns the delivery after its first attempt */
+export function deliverNow(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message) {
+  return attemptDelivery(service, createDelivery(service, receiver, message));
 }
 
 /** Delivers a message of an assistant to the webhook, if there is one. Stored in the same line as the message. */
 export function deliverMessage(service: Service, message: Message): void {
   const webhook = service.store.webhook.get();
-  if (webhook && message.role === 'assistant') deliverTo(service, webhook, message);
+  if (webhook && message.role === 'assistant') scheduleAttempt(service, createDelivery(service, webhook, message));
 }
 
 /** A delivery as the admin API shows it. */
@@ -93,14 +100,14 @@ export function scheduleAttempt(service: Service, delivery: Delivery): void {
   });
 }
 
-async function attemptDelivery(service: Service, delivery: Delivery): Promise<void> {
+async function attemptDelivery(service: Service, delivery: Delivery): Promise<Delivery> {
   const { store, clock, closing } = service;
   // A receiver must not get a message that a crash could lose.
   await store.durable();
-  if (closing.aborted) return;
+  if (closing.aborted) return delivery;
   const at = clock.timestamp();
   const outcome = await send(service, delivery);
-  if (closing.aborted) return;
+  if (closing.aborted) return delivery;
   const pause = PAUSES_MS[delivery.attempts.length];
   const status = outcome.error === null ? 'delivered' : pause === undefined ? 'failed' : 'pending';
   const attempted: Delivery = {
@@ -112,6 +119,7 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<vo
   store.deliveries.put(attempted);
   scheduleAttempt(service, attempted);
   await store.durable();
+  return attempted;
 }
 
 /** Sends one POST as Standard Webhooks define it. Never rejects. */

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
 import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
@@ -13,8 +12,6 @@ const deliverySchema = v.looseObject({
   next_attempt_at: v.nullable(v.string()),
 });
 
-const createdSchema = v.looseObject({ deliveries: v.tuple([deliverySchema]) });
-
 const errorSchema = v.object({ error: v.object({ message: v.string() }) });
 
 /** A delivery of the sandbox, as its admin API returns it. */
@@ -23,7 +20,6 @@ export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 /** What a trigger needs of a command. */
 export interface TriggerContext {
   readonly env: Environment;
-  readonly clock: Clock;
   readonly abortSignal: AbortSignal;
   readonly progress: { start(text: string): void };
   addSecret(text: string): void;
@@ -36,10 +32,6 @@ interface TriggerOptions {
   readonly text?: string | undefined;
   readonly to?: string | undefined;
 }
-
-/** Longer than the sandbox waits for a receiver. */
-const MAX_WAIT_MS = 15_000;
-const POLL_MS = 50;
 
 /**
  * Finds the admin API of the sandbox that the environment names: `http://127.0.0.1:4310/_sandbox`.
@@ -56,15 +48,21 @@ function findSandbox(env: Environment): { readonly url: URL; readonly key: strin
 }
 
 /**
- * Calls the admin API of a sandbox once.
- * @throws CredentialsError for 401, NotFoundError for 404, UsageError for any other status; ServiceError if it does not
- *   respond; the signal's reason
+ * Makes the sandbox deliver a message, and waits for the first attempt, ten seconds at most. A delivery to `to` is signed
+ * with PARTNER_WEBHOOK_SECRET, if it is set.
+ * @throws UsageError if the environment names no sandbox, CredentialsError for 401, NotFoundError for 404, UsageError for
+ *   any other status; ServiceError if it does not respond; the signal's reason
  */
-async function callSandbox(env: Environment, path: string, signal: AbortSignal, message?: object): Promise<unknown> {
+export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
+  const { env, abortSignal: signal, progress, addSecret } = context;
+  const { source: source_id, session: session_id, text, to } = options;
+  const secret = to === undefined ? undefined : env.PARTNER_WEBHOOK_SECRET?.trim().split('\n')[0];
+  for (const each of [env.PARTNER_SANDBOX_KEY, secret]) if (each) addSecret(each);
   const { url, key } = findSandbox(env);
+  progress.start('Waiting for the receiver');
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const post = message && { method: 'POST', body: JSON.stringify(message) };
-  const response = await fetch(`${url.href}${path}`, { headers, signal, ...post }).catch((error: unknown) => {
+  const body = JSON.stringify({ source_id, session_id, text, url: to, secret });
+  const response = await fetch(`${url.href}/deliveries`, { method: 'POST', headers, body, signal }).catch((error) => {
     signal.throwIfAborted();
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
       why: errorMessage(error),
@@ -73,37 +71,14 @@ async function callSandbox(env: Environment, path: string, signal: AbortSignal, 
     });
   });
   const { ok, status } = response;
-  const body: unknown = await response.json().catch(() => undefined);
-  if (ok) return body;
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (ok) return v.parse(deliverySchema, answer);
   const Kind = status === 404 ? NotFoundError : status === 401 ? CredentialsError : UsageError;
   throw new Kind(`The sandbox did not send a webhook (${status}).`, {
-    why: v.is(errorSchema, body) ? body.error.message : undefined,
+    why: v.is(errorSchema, answer) ? answer.error.message : undefined,
     hint: 'Check PARTNER_SANDBOX_KEY, --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
     status,
   });
-}
-
-/**
- * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds. A delivery to `to` is signed
- * with PARTNER_WEBHOOK_SECRET, if it is set.
- * @throws UsageError if the environment names no sandbox; else as `callSandbox`
- */
-export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
-  const { env, clock, abortSignal, progress, addSecret } = context;
-  const { source: source_id, session: session_id, text, to: url } = options;
-  const secret = url === undefined ? undefined : env.PARTNER_WEBHOOK_SECRET?.trim().split('\n')[0];
-  for (const each of [env.PARTNER_SANDBOX_KEY, secret]) if (each) addSecret(each);
-  progress.start('Waiting for the receiver');
-  const message = { source_id, session_id, text, url, secret };
-  const { deliveries } = v.parse(createdSchema, await callSandbox(env, '/deliveries', abortSignal, message));
-  let [current] = deliveries;
-  const path = `/deliveries/${encodeURIComponent(current.delivery_id)}`;
-  const end = clock.monotonic() + MAX_WAIT_MS;
-  while (current.status === 'pending' && current.attempts.length === 0 && clock.monotonic() < end) {
-    await clock.sleep(POLL_MS, abortSignal);
-    current = v.parse(deliverySchema, await callSandbox(env, path, abortSignal));
-  }
-  return current;
 }
 
 /** Describes the outcome of the latest attempt. */
