@@ -1,6 +1,5 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { HELP_TOPICS } from './help-topics.ts';
-import type { IdKind } from './known-ids.ts';
+import { HELP_TOPICS } from './help.ts';
 import { findCommand, lineageOf, RejectedLine } from './leaf.ts';
 import { optionName, valueName } from './options.ts';
 
@@ -13,18 +12,15 @@ export interface Candidate {
 /** What may stand at the cursor; `files` are completed by the shell itself. */
 export type Offer = readonly Candidate[] | 'files';
 
-/** What values are that only the service or the settings know, by the names that help shows for them: `<space>`. */
-const LIVE_KINDS = new Map<string, IdKind | 'profile'>([
-  ['space', 'space'],
-  ['agent', 'agent'],
-  ['cron_job_id', 'job'],
-  ['profile', 'profile'],
-]);
+/** The values that only the service or the settings know, by the names that help shows for them: `<space>`. */
+const LIVE_KINDS = ['space', 'agent', 'cron_job_id', 'profile'] as const;
+
+export type LiveKind = (typeof LIVE_KINDS)[number];
 
 const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from', 'to', 'command'];
 
 /** Finds live values of a kind. */
-export type FindLive = (kind: IdKind | 'profile') => Promise<readonly Candidate[]>;
+export type FindLive = (kind: LiveKind) => Promise<readonly Candidate[]>;
 
 /** The options that a command accepts, its own first. */
 function optionsOf(command: CommandUnknownOpts): readonly Option[] {
@@ -52,7 +48,7 @@ function parseWords(
 /** Offers the values of an option or an argument. @param name as help shows it */
 async function offerValues(name = '', choices: readonly string[] | undefined, find: FindLive): Promise<Offer> {
   if (choices) return choices.map((value) => ({ value, description: '' }));
-  const kind = LIVE_KINDS.get(name);
+  const kind = LIVE_KINDS.find((each) => each === name);
   if (kind !== undefined) return find(kind);
   return FILES.includes(name) ? 'files' : [];
 }

@@ -3,8 +3,7 @@ import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { COMMON_EXITS, EXIT, type ExitName } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Context } from './context.ts';
-import { exitTexts, optionHelp, sectionsAfter } from './help.ts';
-import { findTopic, HELP_TOPICS, type HelpTopic, topicsOf } from './help-topics.ts';
+import { exitTexts, HELP_TOPICS, optionHelp, sectionsAfter, topicsOf } from './help.ts';
 import { examplesOf, findCommand, leavesOf, metaOf, pathOf } from './leaf.ts';
 import { isRepeatable, optionName, valueName } from './options.ts';
 import { unknownTopic } from './usage-error.ts';
@@ -24,13 +23,15 @@ function globalOptions(program: CommandUnknownOpts): string {
   return `\n## Global options\n\n${lines.join('')}`;
 }
 
-/** Returns a help topic as Markdown. */
-function topicText(topic: HelpTopic, program: CommandUnknownOpts): string {
+/** Finds the topic that words name, with its text as Markdown. @returns undefined if there is none */
+function findTopic(words: readonly string[], program: CommandUnknownOpts) {
+  const topic = HELP_TOPICS.find(({ name }) => name === words.join(' '));
+  if (!topic) return undefined;
   // The path also works from dist/program: the build copies these files to dist.
   const markdown = readFileSync(new URL(`../help/${topic.name}.md`, import.meta.url), 'utf8')
     .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
     .replaceAll(BLOCK_MARKS, '$1');
-  return `${markdown.trimEnd()}\n${topic.name === 'output' ? globalOptions(program) : ''}`;
+  return { ...topic, text: `${markdown.trimEnd()}\n${topic.name === 'output' ? globalOptions(program) : ''}` };
 }
 
 /**
@@ -43,14 +44,13 @@ export async function formatHelp(
   program: CommandUnknownOpts,
   { io: { stdout }, env, flags }: Context,
 ): Promise<string> {
-  const topic = findTopic(words);
+  const topic = findTopic(words, program);
   if (topic) {
-    const text = topicText(topic, program);
-    if (!stdout.isTTY) return text;
+    if (!stdout.isTTY) return topic.text;
     const { Chalk } = await import('chalk');
     const { renderMarkdown } = await import('../output/markdown.ts');
     const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
-    return `${renderMarkdown(text, { chalk, width: stdout.columns })}\n`;
+    return `${renderMarkdown(topic.text, { chalk, width: stdout.columns })}\n`;
   }
   const found = findCommand(words, program);
   if (!found) throw unknownTopic(words, program);
@@ -106,10 +106,9 @@ const OUTPUT =
  */
 export function describeProgram(words: readonly string[], program: CommandUnknownOpts): object {
   const found = findCommand(words, program);
-  const topic = findTopic(words);
-  const text = topic && { ...topic, text: topicText(topic, program) };
+  const topic = findTopic(words, program);
   if (!found) {
-    if (text) return text;
+    if (topic) return topic;
     throw unknownTopic(words, program);
   }
   if (metaOf(found)) return describeCommand(found);
@@ -117,7 +116,7 @@ export function describeProgram(words: readonly string[], program: CommandUnknow
     .filter((leaf) => leaf.name() !== 'help')
     .map(describeCommand);
   if (found.parent) {
-    return { group: pathOf(found), summary: found.summary(), ...(text && { topic: text }), commands };
+    return { group: pathOf(found), summary: found.summary(), ...(topic && { topic }), commands };
   }
   return {
     name: 'partnerctl',

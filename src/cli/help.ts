@@ -1,7 +1,35 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT, type ExitName } from '../errors.ts';
-import { HELP_TOPICS, topicsOf } from './help-topics.ts';
-import { examplesOf, metaOf } from './leaf.ts';
+import { examplesOf, metaOf, pathOf } from './leaf.ts';
+
+/**
+ * A topic of `partnerctl help <topic>`. Its text is the file `src/help/<name>.md`.
+ * @param commands the commands and command groups whose help refers to the topic
+ */
+function topic(name: string, summary: string, ...commands: readonly string[]) {
+  return { name, summary, commands };
+}
+
+const SETTINGS_COMMANDS = ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'];
+
+export const HELP_TOPICS = [
+  topic('manifest', 'The YAML of plan and provision, and what a run changes', 'plan', 'provision'),
+  topic('cron', 'Scheduled jobs: create once, settle, adopt', 'cron'),
+  topic('chat', 'Send messages, wait for replies, follow sessions', 'chat'),
+  topic('webhooks', 'Receive, verify, save, and forward webhooks', 'webhook'),
+  topic('state', 'What earlier runs did; uploads; one state for many machines', 'state', 'upload'),
+  topic('ci', 'GitHub Actions and GitLab: workflows, annotations, summaries', 'plan', 'provision'),
+  topic('output', 'Output, exit codes, environment, tokens, global options', ...SETTINGS_COMMANDS),
+  topic('contract', 'The wire format, where the specification leaves it open', 'contract'),
+  topic('sandbox', 'The service on this machine: scripts, faults, clock', 'sandbox'),
+  topic('skill', 'For coding agents: safe use in scripts'),
+];
+
+/** The topics of a command, which are those of its group. */
+export function topicsOf(command: CommandUnknownOpts) {
+  const [first = ''] = pathOf(command).split(' ');
+  return HELP_TOPICS.filter(({ commands }) => commands.includes(first));
+}
 
 /** Describes an option in help: what it does, its choices, and its default. */
 export function optionHelp({ description, argChoices, defaultValue }: Option): string {

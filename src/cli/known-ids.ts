@@ -3,13 +3,13 @@ import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ContractKey } from '../config/contract-file.ts';
 import { Paged } from '../platform/paged.ts';
-import type { Candidate } from './completion.ts';
+import type { Candidate, LiveKind } from './completion.ts';
 import type { Context } from './context.ts';
 
 /* What lists have shown, for completion: a file for each profile, service, and kind. */
 
 /** What an id that a list shows is of. */
-export type IdKind = 'space' | 'agent' | 'job';
+type IdKind = Exclude<LiveKind, 'profile'>;
 
 interface KnownId {
   readonly id: string | null | undefined;
@@ -31,7 +31,7 @@ function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, ki
 
 /** The words for an item: its id, and with their prefixes its external id and its name, by which no job is named. */
 function wordsOf({ id, external, name }: KnownId, kind: IdKind): readonly Candidate[] {
-  const words = [id, external && `ext:${external}`, name && kind !== 'job' && `name:${name}`];
+  const words = [id, external && `ext:${external}`, name && kind !== 'cron_job_id' && `name:${name}`];
   return words.flatMap((value) => (value ? [{ value, description: name ?? '' }] : []));
 }
 

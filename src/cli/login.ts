@@ -1,9 +1,9 @@
 import type { Http } from '../api/http.ts';
 import { verifyToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { type Profile, tokenKind, withProfile } from '../config/profiles.ts';
+import { type Profile, type Profiles, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
-import { resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
+import { resolveBaseUrl, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
 import { openHttp } from './clients.ts';
 import type { Context } from './context.ts';
@@ -39,12 +39,10 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
 }
 
 /** The base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
-async function findBaseUrl(context: Context, stored: Profile = {}): Promise<string> {
-  const { flags, env, isInteractive } = context;
-  if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
-  if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
-  if (stored.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
-  if (!isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
+async function findBaseUrl(context: Context, profiles: Profiles): Promise<string> {
+  const configured = resolveBaseUrl(context.flags, context.env, profiles);
+  if (configured !== undefined) return configured;
+  if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
   const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
@@ -73,8 +71,7 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   const { flags, env, io, config, abortSignal: signal } = context;
   const profiles = await config.read();
   const name = resolveProfileName(flags, env, profiles).value;
-  const stored = profiles.profiles[name];
-  const base_url = await findBaseUrl(context, stored);
+  const base_url = await findBaseUrl(context, withProfile(profiles, name, profiles.profiles[name] ?? {}));
   const source = await tokenSource(context, tokenCommand, base_url);
   // Checks the address.
   if (flags.state !== undefined) await context.stateLocation();

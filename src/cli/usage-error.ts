@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 import { suggest, toSentenceCase } from '../platform/text.ts';
-import { HELP_TOPICS } from './help-topics.ts';
+import { HELP_TOPICS } from './help.ts';
 import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
 
 /** The start of a hint: the name that was probably meant; '' if none is close. */

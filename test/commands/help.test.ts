@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
+import { HELP_TOPICS } from '../../src/cli/help.ts';
 import { manualSignals, run, tempDirectory } from '../support/run.ts';
 
 interface Help {

@@ -43,7 +43,7 @@ export const list = () =>
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
         const toId = ({ cron_job_id: id, name }: JobRow) => ({ id, name });
-        return listResult(rememberIds(context, 'job', rows, toId), COLUMNS, {
+        return listResult(rememberIds(context, 'cron_job_id', rows, toId), COLUMNS, {
           empty: 'There are no jobs to list.',
           json: ({ json }) => json,
         });
