@@ -46,11 +46,10 @@ export async function openHttp(
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: Context): Promise<Http> {
   const { flags, env, io, config, abortSignal: signal, writeLine } = context;
-  const { profile, baseUrl, token, tokenService, shadowed } = resolveService(flags, env, await config.read());
+  const { profile, baseUrl, token, tokenService } = resolveService(flags, env, await config.read());
   if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
-    for (const line of shadowed) await writeLine(`* ${line}`);
   }
   if (tokenService !== undefined) {
     throw new CredentialsError('A stored token is not sent to another service.', {

@@ -148,7 +148,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
       (await import('./prompts.ts')).confirmWrite(context, confirmed),
 
     /** The configured base URL, or undefined if none is configured. Does not require a token. */
-    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, await config.read()),
+    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, await config.read())?.value,
 
     /** What the contract is stored under. @throws UsageError if no base URL is configured */
     contractKey: async (): Promise<ContractKey> => {

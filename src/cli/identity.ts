@@ -23,7 +23,7 @@ async function verifyConfiguredToken({ http, progress }: Context) {
 export async function identify(context: Context) {
   const { flags, env, config } = context;
   const profiles = await config.read();
-  const { profile, baseUrl, token, shadowed } = resolveService(flags, env, profiles);
+  const { profile, baseUrl, token } = resolveService(flags, env, profiles);
   // If both service and token come from elsewhere, no profile is in use.
   const stored = namesServiceAndToken(flags, env) ? undefined : profiles.profiles[profile.value];
   const { status, verified_by, error } = await verifyConfiguredToken(context);
@@ -34,8 +34,6 @@ export async function identify(context: Context) {
     base_url: baseUrl.value,
     base_url_from: baseUrl.from,
     token_from: token?.from ?? null,
-    /** The settings that others override. */
-    overridden: shadowed,
     /** `none` if nothing was sent. */
     token_status: status,
     /** The call that verified the token. */

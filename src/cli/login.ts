@@ -41,7 +41,7 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
 /** The base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, profiles: Profiles): Promise<string> {
   const configured = resolveBaseUrl(context.flags, context.env, profiles);
-  if (configured !== undefined) return configured;
+  if (configured) return configured.value;
   if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
   const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');

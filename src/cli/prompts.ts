@@ -79,7 +79,7 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
     throw new UsageError(`--confirm names ${nameProfile(confirmed)}, but ${used}.`, info);
   }
   if (!isProtected || confirmed !== undefined) return;
-  const service = resolveBaseUrl(flags, env, profiles) ?? 'its service';
+  const service = resolveBaseUrl(flags, env, profiles)?.value ?? 'its service';
   if (!context.isInteractive) {
     throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, info);
   }

@@ -17,7 +17,7 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
     const flags: GlobalFlags = { ...context.flags, ...program.opts() };
-    const baseUrl = resolveBaseUrl(flags, env, profiles);
+    const baseUrl = resolveBaseUrl(flags, env, profiles)?.value;
     if (baseUrl === undefined) return [];
     return readKnownIds(context, { profile: resolveProfileName(flags, env, profiles).value, baseUrl }, kind);
   };

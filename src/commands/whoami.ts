@@ -15,7 +15,6 @@ export const whoami = () =>
     run(async (context) => {
       const { identify } = await import('../cli/identity.ts');
       const { identity, error } = await identify(context);
-      const overridden = identity.overridden.join('; ');
-      return { ...recordResult({ ...identity, overridden }, identity), failure: error };
+      return { ...recordResult(identity), failure: error };
     }),
   );

@@ -24,8 +24,6 @@ export interface ServiceSettings {
   readonly token: TokenSource | undefined;
   /** The base URL of the profile, if the token is the profile's and belongs to another service than `baseUrl`. */
   readonly tokenService: string | undefined;
-  /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
-  readonly shadowed: readonly string[];
 }
 
 /** Returns the name of the active profile, whose contract applies. */
@@ -49,11 +47,6 @@ export function tokenFileSource(path: string): TokenSource {
   return { kind: 'file', value: path, from, replaceHint: `Put a valid token into ${path === '-' ? from : path}.` };
 }
 
-function variableToken(value: string): TokenSource {
-  const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
-  return { kind: 'text', value, from: 'PARTNER_TOKEN', replaceHint };
-}
-
 function profileToken({ token, token_command: command }: Profile, profile: string): TokenSource | undefined {
   const from = nameProfile(profile);
   const replaceHint = `Store a valid token with: partnerctl login --profile ${shellQuote(profile)}`;
@@ -68,27 +61,24 @@ function selectProfile({ value: name, from }: Sourced<string>, profiles: Profile
   throw new UsageError(`There is no ${nameProfile(name)} (from ${from}).`, { hint: profileHint(profiles) });
 }
 
-function baseUrls(flags: GlobalFlags, env: Environment, profiles: Profiles): readonly Sourced<string>[] {
-  const name = resolveProfileName(flags, env, profiles);
-  return [
-    { value: flags.baseUrl, from: '--base-url' },
-    { value: env.PARTNER_BASE_URL || undefined, from: 'PARTNER_BASE_URL' },
-    { value: selectProfile(name, profiles).base_url, from: nameProfile(name.value) },
-  ].flatMap(({ value, from }) => (value === undefined ? [] : { value, from }));
-}
-
-function describeShadowed(what: string, [used, ...shadowed]: readonly Sourced<string>[]): string[] {
-  return shadowed.map(({ from }) => `the ${what} from ${used?.from} overrides ${from}`);
-}
-
 /**
- * Returns the base URL that `resolveService` would return.
+ * Determines the base URL. A flag overrides the environment, which overrides the profile.
  * @returns undefined if none is configured
  * @throws UsageError for an unknown profile or an invalid URL
  */
-export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string | undefined {
-  const [first] = baseUrls(flags, env, profiles);
-  return first && parseBaseUrl(first.value, first.from);
+export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> | undefined {
+  const profile = resolveProfileName(flags, env, profiles);
+  const { base_url: stored } = selectProfile(profile, profiles);
+  const valid = (value: string, from: string) => ({ value: parseBaseUrl(value, from), from });
+  if (flags.baseUrl !== undefined) return valid(flags.baseUrl, '--base-url');
+  if (env.PARTNER_BASE_URL) return valid(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
+  return stored === undefined ? undefined : valid(stored, nameProfile(profile.value));
+}
+
+function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Environment): TokenSource | undefined {
+  if (tokenFile !== undefined) return tokenFileSource(tokenFile);
+  const replaceHint = 'Set a valid token, or unset it to use that of a profile.';
+  return token ? { kind: 'text', value: token, from: 'PARTNER_TOKEN', replaceHint } : undefined;
 }
 
 /**
@@ -97,31 +87,19 @@ export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: P
  * @throws UsageError for an unknown profile or a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
-  const urls = baseUrls(flags, env, profiles);
-  const [first] = urls;
-  if (!first) {
+  const baseUrl = resolveBaseUrl(flags, env, profiles);
+  if (!baseUrl) {
     throw new UsageError('No base URL is configured.', {
       hint: 'Give --base-url, set PARTNER_BASE_URL, choose a profile with `partnerctl profile use <name>`, or create one with `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
     });
   }
-  const baseUrl = { value: parseBaseUrl(first.value, first.from), from: first.from };
   const profile = resolveProfileName(flags, env, profiles);
   const selected = selectProfile(profile, profiles);
+  const given = givenToken(flags, env);
+  if (given) return { profile, baseUrl, token: given, tokenService: undefined };
   const { base_url: own } = selected;
   // A token may go only to the origin that it is stored for.
   const isForeign = own !== undefined && !(URL.canParse(own) && new URL(own).origin === new URL(baseUrl.value).origin);
-  const stored = profileToken(selected, profile.value);
-  const tokens = [
-    flags.tokenFile ? tokenFileSource(flags.tokenFile) : [],
-    env.PARTNER_TOKEN ? variableToken(env.PARTNER_TOKEN) : [],
-    stored ?? [],
-  ].flat();
-  const [token] = tokens;
-  return {
-    profile,
-    baseUrl,
-    token,
-    tokenService: isForeign && token === stored && stored ? own : undefined,
-    shadowed: [...describeShadowed('base URL', urls), ...describeShadowed('token', tokens)],
-  };
+  const token = profileToken(selected, profile.value);
+  return { profile, baseUrl, token, tokenService: token && isForeign ? own : undefined };
 }

@@ -61,12 +61,11 @@ function checkProfiles({ profiles, profilesPath, isExposed }: Facts): Finding {
 function checkSettings({ settings, profiles }: Facts): Finding {
   if (profiles.error) return SKIPPED;
   if (settings.error) return failed(settings.error);
-  const { baseUrl, profile, token, shadowed } = settings.value;
-  const others = shadowed.length === 0 ? '' : ` (${shadowed.join('; ')})`;
+  const { baseUrl, profile, token } = settings.value;
   const isStored = Object.hasOwn(profiles.value.profiles, profile.value);
   const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
   const source = token ? `token from ${token.from}` : 'no token';
-  return ok(`${baseUrl.value} from ${baseUrl.from}, ${source}, ${named}${others}`);
+  return ok(`${baseUrl.value} from ${baseUrl.from}, ${source}, ${named}`);
 }
 
 /** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */
