@@ -3,12 +3,12 @@ import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { nameProfile } from '../config/profiles.ts';
+import { DEFAULT_PROFILE, nameProfile } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { resolveService } from '../config/settings.ts';
+import { namesServiceAndToken, resolveService } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
-import { CredentialsError } from '../errors.ts';
+import { CredentialsError, LocalError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { createTrace } from './trace.ts';
 
@@ -46,7 +46,13 @@ export async function openHttp(
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: Context): Promise<Http> {
   const { flags, env, io, config, abortSignal: signal, writeLine } = context;
-  const { profile, baseUrl, token, tokenService } = resolveService(flags, env, await config.read());
+  const profiles = await config.read().catch((error: unknown) => {
+    // In a container, another user may own the home directory.
+    if (error instanceof LocalError && namesServiceAndToken(flags, env))
+      return { current: DEFAULT_PROFILE, profiles: {} };
+    throw error;
+  });
+  const { profile, baseUrl, token, tokenService } = resolveService(flags, env, profiles);
   if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
