@@ -17,21 +17,11 @@ const runInSandbox = () =>
         if (!file) {
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }
-        const { rm } = await import('node:fs/promises');
         const { childEnvironment, makeLauncherDirectory, runChild } = await import('./shared/child.ts');
         const { startSandbox } = await import('./shared/start-sandbox.ts');
-        const directory = await makeLauncherDirectory(context.selfCommand);
-        try {
-          const { sandbox } = await startSandbox(options, context);
-          try {
-            const env = await childEnvironment(sandbox, context, directory);
-            return { kind: 'none', exitCode: await runChild(context, file, args, env) };
-          } finally {
-            await sandbox.close();
-          }
-        } finally {
-          await rm(directory, { recursive: true, force: true });
-        }
+        const { sandbox } = await startSandbox(options, context);
+        const env = await childEnvironment(sandbox, context, await makeLauncherDirectory(context));
+        return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       }),
     );
 

@@ -6,7 +6,7 @@ import type { StreamEvent } from '../../output/command-result.ts';
 import { sandboxLeaf } from './shared/options.ts';
 import type { StartedSandbox } from './shared/start-sandbox.ts';
 
-/** Shows how to reach the sandbox, and stops it when the command ends. */
+/** Shows how to reach the sandbox, until the command is stopped. */
 async function* serve(
   { sandbox, generatedSecret }: StartedSandbox,
   { abortSignal, notice, signals }: Context,
@@ -14,17 +14,13 @@ async function* serve(
   const { sandboxVariables } = await import('./shared/start-sandbox.ts');
   const { baseUrl: base_url, token, adminUrl: admin_url, adminKey: admin_key } = sandbox;
   const variables = Object.entries(sandboxVariables(sandbox, generatedSecret));
-  try {
-    yield {
-      json: { base_url, token, admin_url, admin_key, ...(generatedSecret && { webhook_secret: generatedSecret }) },
-      text: variables.map(([name, value]) => `export ${name}=${value}`).join('\n'),
-    };
-    await notice('The sandbox is listening. Stop it with Ctrl-C.');
-    if (!abortSignal.aborted) await once(abortSignal, 'abort');
-    if (!signals.interrupt.aborted) throw abortSignal.reason;
-  } finally {
-    await sandbox.close();
-  }
+  yield {
+    json: { base_url, token, admin_url, admin_key, ...(generatedSecret && { webhook_secret: generatedSecret }) },
+    text: variables.map(([name, value]) => `export ${name}=${value}`).join('\n'),
+  };
+  await notice('The sandbox is listening. Stop it with Ctrl-C.');
+  if (!abortSignal.aborted) await once(abortSignal, 'abort');
+  if (!signals.interrupt.aborted) throw abortSignal.reason;
 }
 
 export const start = () =>

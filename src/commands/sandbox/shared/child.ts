@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import type { Context } from '../../../cli/context.ts';
@@ -10,13 +10,14 @@ import type { Sandbox } from '../../../sandbox/index.ts';
 import { sandboxVariables } from './start-sandbox.ts';
 
 /**
- * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. The caller removes it.
- * @param self the command that starts this program
+ * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. It is removed when the
+ * command ends.
  * @throws LocalError
  */
-export async function makeLauncherDirectory(self: readonly string[]): Promise<string> {
+export async function makeLauncherDirectory({ selfCommand: self, closers }: Context): Promise<string> {
   try {
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
+    closers.push(() => rm(directory, { recursive: true, force: true }));
     const bin = join(directory, 'bin');
     await mkdir(bin);
     await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${self.map(shellQuote).join(' ')} "$@"\n`, {

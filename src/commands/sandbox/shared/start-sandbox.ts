@@ -74,7 +74,7 @@ async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, co
 }
 
 /**
- * Starts a sandbox as the options say.
+ * Starts a sandbox as the options say. It stops when the command ends.
  * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start,
  * the reason of the context's signal
  */
@@ -87,6 +87,7 @@ export async function startSandbox(options: SandboxOptionValues, context: Contex
   const script = await readOptionFile(options.script, 'script', parseScript, abortSignal);
   try {
     const sandbox = await startService({ port, dataDir, faults, script, webhook });
+    context.closers.push(() => sandbox.close());
     return { sandbox, generatedSecret: webhook?.secret === undefined ? sandbox.webhookSecret : undefined };
   } catch (error) {
     throw new LocalError('The sandbox cannot start.', {
