@@ -209,16 +209,17 @@ export function listResult<Item>(
   return { kind: 'list', columns, rows, ...rest };
 }
 
-/**
- * Builds an object of plain values, each labeled with its name: `base_url` as BASE URL.
- * @param json what scripts get, if it is more
- */
-export function recordResult(data: Readonly<Record<string, Cell>>, json: unknown = data): ObjectResult {
-  const columns = Object.entries(data).map(([name, value]) => ({
+/** Columns of plain values, each with the name of its field: `base_url` as BASE URL. */
+export function recordColumns<Name extends string>(names: readonly Name[]): Column<Readonly<Record<Name, Cell>>>[] {
+  return names.map((name) => ({
     header: name.replaceAll('_', ' ').toUpperCase(),
-    value: () => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value),
+    value: ({ [name]: value }) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value),
   }));
-  return { ...objectResult(data, columns), json };
+}
+
+/** Builds an object of plain values, each labeled with its name. @param json what scripts get, if it is more */
+export function recordResult(data: Readonly<Record<string, Cell>>, json: unknown = data): ObjectResult {
+  return { ...objectResult(data, recordColumns(Object.keys(data))), json };
 }
 
 /** Builds an object that people see as lines. */

@@ -1,4 +1,4 @@
-import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, duration, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import {
@@ -10,21 +10,19 @@ import {
   sessionLeaf,
 } from './shared/session-options.ts';
 
-const META: Meta = {
-  description:
-    'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text. Without --external-id, a command that is killed before the acknowledgement and repeated may send the message twice.',
-  required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
-  excessHint: "Quote the message: partnerctl chat send … 'hi there'",
-  exits: [...SERVICE_EXITS, 'partial', 'noReply'],
-  examples: [
-    "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
-    "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",
-    'partnerctl chat send --rows rows.ndjson --source src_1 -o ndjson  # a message for each row',
-  ],
-};
-
 export const send = () =>
-  sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', META)
+  sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', {
+    description:
+      'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text. Without --external-id, a command that is killed before the acknowledgement and repeated may send the message twice.',
+    required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
+    excessHint: "Quote the message: partnerctl chat send … 'hi there'",
+    exits: [...SERVICE_EXITS, 'partial', 'noReply'],
+    examples: [
+      "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
+      "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",
+      'partnerctl chat send --rows rows.ndjson --source src_1 -o ndjson  # a message for each row',
+    ],
+  })
     .argument('[text]', 'the message, quoted as one argument; - reads standard input, and sends it unchanged')
     .option('--session <session_id>', SESSION_HELP)
     .option('--text-file <path>', 'read the message from a file, and send it unchanged')

@@ -1,21 +1,10 @@
 import type { SessionRef } from '../../chat/session.ts';
 import type { TailOptions } from '../../chat/tail.ts';
 import type { Context } from '../../cli/context.ts';
-import { type Meta, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { sessionLeaf } from './shared/session-options.ts';
-
-const META: Meta = {
-  description:
-    'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
-  exits: SERVICE_EXITS,
-  examples: [
-    'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
-    'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json  # two sessions, showing each message only once across runs',
-    'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow  # the whole session; the source by agent and space',
-  ],
-};
 
 /** What a tail writes. Warns of the first message whose author is not recognized. */
 async function* eventsOf(
@@ -51,7 +40,16 @@ async function* eventsOf(
 }
 
 export const tail = () =>
-  sessionLeaf('tail', 'Follow the messages of one or more sessions', META)
+  sessionLeaf('tail', 'Follow the messages of one or more sessions', {
+    description:
+      'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
+    exits: SERVICE_EXITS,
+    examples: [
+      'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
+      'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json  # two sessions, showing each message only once across runs',
+      'partnerctl chat tail --agent name:Support --space ext:acme-001 --session anna --from-start --no-follow  # the whole session; the source by agent and space',
+    ],
+  })
     .option('--session <session_id>', 'the conversation; repeatable', collect, [])
     .option('--after <message_id>', 'start after this message: a message_id that `chat send` or `chat tail` printed')
     .option('--tail <n>', 'start with the last n messages (default: 10)', integer(0, 100_000))

@@ -33,9 +33,9 @@ export const wait = () =>
         const { showReplies } = await import('./shared/send-and-wait.ts');
         const source = parseSource(options);
         const http = await context.http();
-        const ref = { source_id: await findSource(http, source, context.command), session_id };
-        const ids = { after_message_id };
-        const target = { ...ref, ...ids, criteria: { replies, settle }, isJustRegistered: false, ids };
-        return await showReplies(context, http, target, { ...ref, ...ids });
+        const source_id = await findSource(http, source, context.command);
+        const ids = { source_id, session_id, after_message_id };
+        const target = { ...ids, criteria: { replies, settle }, isJustRegistered: false, ids };
+        return await showReplies(context, http, target, ids);
       }),
     );

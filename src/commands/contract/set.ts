@@ -1,15 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { type Column, listResult } from '../../output/command-result.ts';
+import { listResult, recordColumns } from '../../output/command-result.ts';
 
-type ChangedLeaf = Readonly<Record<'leaf' | 'value' | 'previous' | 'source' | 'profile' | 'base_url', string>>;
-
-const COLUMNS: readonly Column<ChangedLeaf>[] = [
-  { header: 'LEAF', value: (result) => result.leaf },
-  { header: 'VALUE', value: (result) => result.value },
-  { header: 'PREVIOUS', value: (result) => result.previous },
-  { header: 'PROFILE', value: (result) => result.profile },
-  { header: 'BASE URL', value: (result) => result.base_url },
-];
+const COLUMNS = recordColumns(['leaf', 'value', 'previous', 'profile', 'base_url']);
 
 export const set = () =>
   leaf('set', 'Set a part of the wire format', {

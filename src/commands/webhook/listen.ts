@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, type Meta, run } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import type { ListenContext, ListenOptions } from '../../webhook/listen.ts';
@@ -13,18 +13,16 @@ async function* eventsOf(context: ListenContext, options: ListenOptions): AsyncG
   }
 }
 
-const EXAMPLES: Meta['examples'] = [
-  'partnerctl webhook listen  # shows the address to configure, then what arrives there',
-  'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',
-  "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries  # another signature; `webhook replay` sends the saved deliveries again",
-];
-
 export const listen = () =>
   leaf('listen', 'Receive, verify, and forward webhooks on this machine', {
     description:
       'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them with the secret from PARTNER_WEBHOOK_SECRET or --secret-file, save them, and forward them to a program, by https or on this machine; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
     exits: ['service', 'noReply'],
-    examples: EXAMPLES,
+    examples: [
+      'partnerctl webhook listen  # shows the address to configure, then what arrives there',
+      'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',
+      "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries  # another signature; `webhook replay` sends the saved deliveries again",
+    ],
   })
     .option('--port <n>', 'the port to listen on (default: a free one)', integer(0, 65_535))
     .option('--path <url-path>', 'the path to listen on (default: a random one that nobody can guess)')

@@ -19,16 +19,20 @@ export function readableText({ text, raw }: Message): string {
   return sanitizeText(text ?? stringifyJson(raw));
 }
 
-/** Formats a message for people. Indents continuation lines, so that none looks like another message. */
+/** Indents the continuation lines of a text, so that none looks like another message. */
+export function hangingText(text: string): string {
+  return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
+}
+
+/** Formats a message for people. */
 export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
   const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
   const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
-  const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
   return [
     { text: `${timestamp}${name}`, tone: 'dim' },
     { text: sanitizeLine(message.role), tone },
-    { text: `: ${text}\n` },
+    { text: `: ${hangingText(readableText(message))}\n` },
   ];
 }
 

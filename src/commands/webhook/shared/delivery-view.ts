@@ -4,7 +4,7 @@ import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { Verification } from '../../../webhook/delivery.ts';
 import type { HandledDelivery, ListenEvent } from '../../../webhook/listen.ts';
-import { formatMessageLines } from '../../chat/shared/messages.ts';
+import { formatMessageLines, hangingText } from '../../chat/shared/messages.ts';
 
 const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   verified: 'good',
@@ -12,11 +12,6 @@ const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   unsigned: 'bad',
   'not-checked': 'warn',
 };
-
-/** Continuation lines are indented, so that none looks like another delivery. */
-function indent(text: string): string {
-  return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
-}
 
 function describeOutcome({ delivery: { verification, reason }, forwarded, forwardStatus }: HandledDelivery): string {
   const verdict = reason === null ? verification : `${verification} (${reason})`;
@@ -48,7 +43,7 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
       { text: ' ' },
       ...(message
         ? formatMessageLines(message, { label: session_id ?? undefined, showTimestamp: false })
-        : [{ text: `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shown))}\n` }]),
+        : [{ text: `${sanitizeLine(delivery_id)}: ${hangingText(sanitizeText(shown))}\n` }]),
     ],
   };
 }
