@@ -1,7 +1,7 @@
 import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { issueToken, newTokenSchema } from './access.ts';
-import { addMessages, createMessage, roleSchema } from './chat.ts';
+import { addMessage, type Message, roleSchema } from './chat.ts';
 import { createInjector, faultPlanSchema } from './faults.ts';
 import { found, integer, messageText, nonBlank, Problem, readBody } from './input.ts';
 import { scriptSchema } from './script.ts';
@@ -100,8 +100,11 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
   app.post('/messages', async (c) => {
     const { count, text, ...place } = await readBody(c, messagesSchema);
     found(store.sources.get(place.source_id), 'source', place.source_id);
-    const texts = Array.from({ length: count }, (_, index) => text.replaceAll('{n}', String(index + 1)));
-    for (const message of addMessages(service, place, texts)) deliverMessage(service, message);
+    let newest: Message | undefined;
+    for (let number = 1; number <= count; number += 1) {
+      newest = addMessage(service, { ...place, text: text.replaceAll('{n}', String(number)) }, newest);
+      deliverMessage(service, newest);
+    }
     return c.json({ created: count }, 201);
   });
   app.get('/cron-jobs', (c) => c.json({ cron_jobs: store.cronJobs.all() }));
@@ -117,15 +120,13 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
   app.post('/deliveries', async (c) => c.json(await trigger(service, await readBody(c, deliverySchema)), 201));
 }
 
-/** Delivers one message now: one that it adds to a session of the source, or a made-up one. */
-async function trigger(service: Service, { source_id, url, secret, ...given }: v.InferOutput<typeof deliverySchema>) {
+/** Delivers a message that it adds to a session now. */
+async function trigger(service: Service, given: v.InferOutput<typeof deliverySchema>) {
+  const { source_id = 'src_test', session_id, text, url, secret = null } = given;
   const { store } = service;
-  if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
-  const receiver = url === undefined ? store.webhook.get() : { url, secret: secret ?? null };
+  if (given.source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
+  const receiver = url === undefined ? store.webhook.get() : { url, secret };
   if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
-  const { session_id, text } = given;
-  const place = { source_id: source_id ?? 'src_test', session_id, role: 'assistant' } as const;
-  const [added] = source_id === undefined ? [] : addMessages(service, place, [text]);
-  const message = added ?? createMessage(service, undefined, { ...place, text });
+  const message = addMessage(service, { source_id, session_id, role: 'assistant', text });
   return toPublicDelivery(await deliverNow(service, receiver, message));
 }

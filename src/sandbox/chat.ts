@@ -43,15 +43,20 @@ const messageBody = v.strictObject({
   response_mode: v.optional(oneOf('accepted')),
 });
 
-/** Creates a message. Timestamps in a session are unique and ascending. @param newest of the session */
-export function createMessage(
-  { clock }: Service,
-  newest: Message | undefined,
+/**
+ * Adds a message to a session, whose timestamps are unique and ascending.
+ * @param newest the last message of the session
+ */
+export function addMessage(
+  { store, clock }: Service,
   fields: Pick<Message, 'source_id' | 'session_id' | 'role' | 'text'> & Partial<Message>,
+  newest = store.messages.in(fields.source_id, fields.session_id).at(-1),
 ): Message {
   const time = newest ? Math.max(clock.now(), Date.parse(newest.created_at) + 1) : clock.now();
   const created_at = new Date(time).toISOString();
-  return { message_id: createId('msg'), external_message_id: null, created_at, ...fields };
+  const message = { message_id: createId('msg'), external_message_id: null, created_at, ...fields };
+  store.messages.put(message);
+  return message;
 }
 
 /** Registers a message for an agent (spec §4.3), or finds the one with the same external id in the session. */
@@ -60,13 +65,11 @@ export function registerMessage(
   { source_id, reply_capable }: ChatSource,
   { session_id, text, external_message_id }: Omit<v.InferOutput<typeof messageBody>, 'source_id'>,
 ): { message: Message; created: boolean } {
-  const { messages } = service.store;
-  const earlier = messages.in(source_id, session_id);
+  const earlier = service.store.messages.in(source_id, session_id);
   const existing = earlier.find((each) => each.external_message_id === external_message_id);
   if (existing) return { message: existing, created: false };
   const own = { source_id, session_id, role: 'user', text, external_message_id } as const;
-  const message = createMessage(service, earlier.at(-1), own);
-  messages.put(message);
+  const message = addMessage(service, own, earlier.at(-1));
   if (reply_capable) planRepliesTo(service, message);
   return { message, created: true };
 }
@@ -85,27 +88,8 @@ function planRepliesTo(service: Service, { source_id, session_id, text }: Messag
 export function scheduleReply(service: Service, { due_at, ...reply }: PlannedReply): void {
   const { store, clock } = service;
   clock.schedule(due_at, () => {
-    const newest = store.messages.in(reply.source_id, reply.session_id).at(-1);
-    const message = createMessage(service, newest, { ...reply, role: 'assistant' });
     store.replies.remove(reply.message_id);
-    store.messages.put(message);
-    deliverMessage(service, message);
-  });
-}
-
-/** Adds messages to a session without a reaction of the agent. */
-export function addMessages(
-  service: Service,
-  place: Pick<Message, 'source_id' | 'session_id' | 'role'>,
-  texts: readonly string[],
-): Message[] {
-  const { messages } = service.store;
-  let newest = messages.in(place.source_id, place.session_id).at(-1);
-  return texts.map((text) => {
-    const message = createMessage(service, newest, { ...place, text });
-    newest = message;
-    messages.put(message);
-    return message;
+    deliverMessage(service, addMessage(service, { ...reply, role: 'assistant' }));
   });
 }
 

@@ -11,7 +11,7 @@ import { Clock } from './clock.ts';
 import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { checkOption } from './input.ts';
-import { type ScriptInput, scriptSchema } from './script.ts';
+import { scriptSchema } from './script.ts';
 import type { Service } from './service.ts';
 import { openStore, type Secrets, type Store } from './store.ts';
 import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
@@ -23,7 +23,7 @@ export interface SandboxOptions {
   readonly dataDir?: string | undefined;
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
-  readonly script?: ScriptInput | undefined;
+  readonly script?: v.InferInput<typeof scriptSchema> | undefined;
   /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   /** Milliseconds since the epoch; the machine's clock by default. */
@@ -58,7 +58,6 @@ async function listen(server: Server, port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** Creates the key of the admin API and the first token. */
 function createSecrets(store: Store): Secrets {
   const adminKey = `sbadm_${randomBytes(24).toString('base64url')}`;
   const { token } = issueToken(store, v.parse(newTokenSchema, {}));

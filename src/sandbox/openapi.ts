@@ -57,7 +57,6 @@ function describeOperation(operation: Operation): object {
   };
 }
 
-/** Creates the OpenAPI 3.1 document. @param origin without a trailing slash */
 function createDocument(origin: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of OPERATIONS) {

@@ -27,9 +27,6 @@ const ruleSchema = v.strictObject({
 /** How agents reply: by the first rule that matches the message; without a match they echo it. */
 export const scriptSchema = v.array(ruleSchema);
 
-/** A script as a caller writes it: fields with defaults are optional. */
-export type ScriptInput = v.InferInput<typeof scriptSchema>;
-
 export type Script = v.InferOutput<typeof scriptSchema>;
 
 /** Parses a script in YAML or JSON. @throws Error that names what is wrong and where */

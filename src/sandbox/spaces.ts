@@ -4,7 +4,6 @@ import { listQuery, pageOf, pageSchema } from './pages.ts';
 import type { Operation, Service, ServiceContext } from './service.ts';
 import { createId, settingsOf } from './store.ts';
 
-/** The approved agent templates. */
 const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
 
 const routingMode = oneOf('agent_inbox', 'session_workflow');

@@ -36,7 +36,7 @@ async function measure(content: AsyncIterable<Uint8Array>): Promise<Pick<Upload,
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** Receives a form with one file, in the field `file`, in constant memory. @throws Problem 400, 415, or 422 */
+/** Receives a form with a file in the field `file`, in constant memory. @throws Problem 400, 415, or 422 */
 async function receiveFile(incoming: IncomingMessage): Promise<ReceivedFile> {
   const type = incoming.headers['content-type'] ?? '';
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
@@ -47,15 +47,10 @@ async function receiveFile(incoming: IncomingMessage): Promise<ReceivedFile> {
     const parser = new Busboy({
       headers: { 'content-type': type },
       preservePath: true,
-      isPartAFile: (_name, _type, filename) => filename !== undefined,
+      isPartAFile: (name, _type, filename) => name === 'file' && filename !== undefined,
       limits: { files: 1 },
     });
-    const refuse = (path: string, message: string): void => {
-      parser.destroy(invalidInput([{ path, message }]));
-    };
-    parser.on('filesLimit', () => refuse('file', 'must appear only once'));
-    parser.on('file', (...[name, content, filename, , content_type]) => {
-      if (name !== 'file') refuse(name, 'must not be a file: it must be in file');
+    parser.on('file', (...[, content, filename, , content_type]) => {
       receiving = measure(content).then((measured) => ({ filename, content_type, ...measured }));
       receiving.catch((error) => parser.destroy(error));
     });
@@ -68,7 +63,6 @@ async function receiveFile(incoming: IncomingMessage): Promise<ReceivedFile> {
   } catch (error) {
     // Stop reading, so that the error response can be sent before the body is complete.
     incoming.unpipe();
-    if (error instanceof Problem) throw error;
     throw new Problem(400, 'malformed_multipart', `The body cannot be received as multipart/form-data: ${error}.`);
   }
   throw invalidInput([{ path: 'file', message: 'is required, as a file' }]);
