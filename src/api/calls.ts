@@ -19,7 +19,7 @@ import type { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { type ItemReader, listAll, listItems } from './list.ts';
+import { listAll, listItems } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /*
@@ -31,17 +31,14 @@ import type { StreamedBody } from './streamed-body.ts';
 /** The limits of a call that must happen once. */
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
-const SPACES: ItemReader<ListedSpace> = { read: readSpace, idOf: ({ space_id }) => space_id };
-const AGENTS: ItemReader<ListedAgent> = { read: readAgent, idOf: ({ agent_id }) => agent_id };
-
 /** Lists the spaces that the token can access (endpoint 1). */
 export function listSpaces(http: Http): Paged<ListedSpace> {
-  return listAll(http, OPERATIONS.listSpaces, SPACES);
+  return listAll(http, OPERATIONS.listSpaces, readSpace);
 }
 
 /** Lists the agents of a space (endpoint 3). Reading it throws NotFoundError if the service does not know the space. */
 export function listAgents(http: Http, space_id: string): Paged<ListedAgent> {
-  return listAll(http, OPERATIONS.listAgents, AGENTS, { values: { space_id } });
+  return listAll(http, OPERATIONS.listAgents, readAgent, { values: { space_id } });
 }
 
 /** Lists the scheduled jobs that the token can access, as the service describes them. */

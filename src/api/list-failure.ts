@@ -1,5 +1,3 @@
-import type { Operation } from '../contract/operations.ts';
-import { describeFix, UnknownShape } from '../contract/unknown-shape.ts';
 import {
   EmptyResponseError,
   InterruptedError,
@@ -8,7 +6,6 @@ import {
   PartnerctlError,
   RunFailure,
   ServiceError,
-  ShapeError,
 } from '../errors.ts';
 
 /** The token may not read the list, or there is none. */
@@ -52,22 +49,4 @@ export function nameListFailure(error: unknown, name: string, hint: string): unk
   const { message, info } = error;
   const named = message.includes(name) ? message : `Cannot read ${name}: ${message}`;
   return new RunFailure(named, error, { hint: [info.hint, hint].filter(Boolean).join('\n') });
-}
-
-/** Returns the error for an item of a list that cannot be read. */
-export function itemError({ seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
-  return new ShapeError(message, {
-    why: `The service responded to ${operation.leaf} with a list, and an item of it is ${seen}.`,
-    ...(fix && { hint: describeFix(fix) }),
-    details: { operation: operation.name, ...(fix && { leaf: fix.leaf }), seen },
-  });
-}
-
-/** Runs a reader from `contract` on items of a list. @throws ShapeError in place of the reader's UnknownShape */
-export function readItem<Value>(operation: Operation, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof UnknownShape ? itemError(error, operation) : error;
-  }
 }

@@ -2,44 +2,35 @@ import type { Contract } from '../contract/contract.ts';
 import { RESOURCE_OF } from '../contract/field-names.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
+import type { Operation } from '../contract/operations.ts';
+import { describeFix, UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { readItem } from './list-failure.ts';
 import { type ListOperation, type Page, readPages } from './pages.ts';
 
-/** How the items of a list are read. */
-export interface ItemReader<Item> {
-  /** @throws UnknownShape */
-  readonly read: (item: JsonObject, contract: Contract) => Item;
-  /** What tells items apart. */
-  readonly idOf: (item: Item) => string;
+/**
+ * Lists every item as the service sends it, even if only its id can be read. Holds two pages in memory at most. Reading it
+ * throws ShapeError for a list that cannot be read to its end; no page is yielded before it is known how the list continues.
+ */
+export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
+  const { leaf } = operation;
+  const idOf = (item: JsonObject) =>
+    readItem(operation, () => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
+    jsonText(item);
+  const list = { operation, extent: 'list', options: () => options, idOf } as const;
+  return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items })));
 }
 
-/**
- * Lists every item, and holds two pages in memory at most. Reading it throws ShapeError for a list that cannot be read to
- * its end; no page is yielded before it is known how the list continues.
- */
+/** Lists every item as `listItems`, decoded. @param read throws UnknownShape, which becomes a ShapeError */
 export function listAll<Item>(
   http: Http,
   operation: ListOperation,
-  { read, idOf }: ItemReader<Item>,
-  options: CallOptions = {},
+  read: (item: JsonObject, contract: Contract) => Item,
+  options?: CallOptions,
 ): Paged<Item> {
-  const readAll = (items: readonly JsonObject[]) =>
-    readItem(operation, () => items.map((item) => read(item, http.contract)));
-  return new Paged(
-    itemsOf(readPages(http, { operation, extent: 'list', options: () => options, read: readAll, idOf })),
-  );
-}
-
-/** Lists every item as the service sends it, even if only its id can be read. Reading it throws as `listAll`. */
-export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
-  const { leaf } = operation;
-  const read = (item: JsonObject) => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`);
-  const idOf = (item: JsonObject) => readItem(operation, () => read(item)) ?? jsonText(item);
-  return listAll(http, operation, { read: (item) => item, idOf }, options);
+  return listItems(http, operation, options).map((item) => readItem(operation, () => read(item, http.contract)));
 }
 
 /** Yields the items of a page when it is known how the list continues after it. */
@@ -56,4 +47,22 @@ async function* itemsOf<Item>(pages: AsyncIterable<Page<Item>>): AsyncGenerator<
     throw error;
   }
   if (held !== undefined) yield held;
+}
+
+/** Returns the error for an item of a list that cannot be read. */
+export function itemError({ seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
+  return new ShapeError(message, {
+    why: `The service responded to ${operation.leaf} with a list, and an item of it is ${seen}.`,
+    ...(fix && { hint: describeFix(fix) }),
+    details: { operation: operation.name, ...(fix && { leaf: fix.leaf }), seen },
+  });
+}
+
+/** Runs a reader from `contract` on items of a list. @throws ShapeError in place of the reader's UnknownShape */
+export function readItem<Value>(operation: Operation, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof UnknownShape ? itemError(error, operation) : error;
+  }
 }

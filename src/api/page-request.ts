@@ -32,20 +32,11 @@ export function rejectedStatus(error: unknown, others: readonly number[] = []): 
   return isRejected && !(error instanceof ShapeError) ? status : undefined;
 }
 
-type Base = Pick<Http, 'baseUrl' | 'basePath'>;
-
-/** Returns the path and query of a request with other query parameters. */
-export function pathWith({ baseUrl }: Base, path: string, parameters: Readonly<Record<string, string>>): string {
-  const url = new URL(path, baseUrl);
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  return url.pathname + url.search;
-}
-
 /**
  * Returns the path and query of a link to the next page, without its origin: the request always goes to the configured one.
  * Undefined for a link outside the base path, which would send the token to another application on that host.
  */
-export function pathOfLink({ baseUrl, basePath }: Base, current: string, link: string): string | undefined {
+export function pathOfLink({ baseUrl, basePath }: Http, current: string, link: string): string | undefined {
   const from = new URL(current, baseUrl);
   if (!URL.canParse(link, from.href)) return undefined;
   const target = new URL(link, from);

@@ -17,7 +17,7 @@ import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { pathOfLink, pathWith, readNextLink, rejectedStatus } from './page-request.ts';
+import { pathOfLink, readNextLink, rejectedStatus } from './page-request.ts';
 
 /** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
@@ -64,6 +64,8 @@ interface SentPage<Item> {
 
 type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
 
+const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
+
 /** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
 export function pagingFixes(leaf: string, next = 'page:<parameter>'): string {
   return `If you know how the next page is requested, run:
@@ -83,31 +85,23 @@ class PageReader<Item> {
   private readonly http: Http;
   private readonly list: PagedList<Item>;
   private readonly rule: PagingRule;
-  private readonly isGet: boolean;
   private readonly isList: boolean;
   /** Ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile these. */
   private readonly seen = { first: new Set<string>(), last: new Set<string>() };
   private first: ApiResponse | undefined;
 
   constructor(http: Http, list: PagedList<Item>) {
-    const { contract } = http;
     const { leaf } = list.operation;
+    const takesCursor = http.contract.parameter('messages.history.after_message_id') !== undefined;
     this.http = http;
     this.list = list;
-    this.isGet = contract.operation(leaf)?.method === 'GET';
     this.isList = list.extent === 'list';
-    this.rule = {
-      next: contract.next(leaf),
-      extent: list.extent,
-      takesMessage:
-        leaf === 'messages.history' && contract.parameter('messages.history.after_message_id') !== undefined,
-    };
+    this.rule = { next: http.contract.next(leaf), extent: list.extent, takesMessage: !this.isList && takesCursor };
   }
 
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(undefined, this.list.options());
-    this.first = page.response;
     for (;;) {
       const { items, fresh, step, paging } = page;
       progress = {
@@ -137,13 +131,13 @@ class PageReader<Item> {
   /** @throws as a failed call; ShapeError for a response that is no list */
   private async fetch(step: PageStep | undefined, options: CallOptions): Promise<SentPage<Item>> {
     const { operation, extent, read, idOf } = this.list;
+    const { leaf } = operation;
     const response = await this.http.call(operation, options);
     const { headers, status } = response;
-    const isRest = extent === 'rest of a session';
     // Behind the last page, a service may have no content.
-    const isEmpty = status === 204 && (isRest || options.link !== undefined || options.more !== undefined);
+    const isEmpty = status === 204 && (extent === 'rest of a session' || this.first !== undefined);
+    this.first ??= response;
     const body = isEmpty ? undefined : response.json();
-    const { leaf } = operation;
     const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
@@ -176,19 +170,19 @@ class PageReader<Item> {
   private requestOf(step: PageStep, page: SentPage<Item>): CallOptions {
     const { http, list } = this;
     if (step.kind === 'message') return list.options(step.value);
-    if (step.kind === 'link') {
-      const link = pathOfLink(http, page.response.path, step.value);
-      if (link !== undefined) return { ...list.options(), link };
-      throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
-    }
-    const parameters = { [step.parameter]: String(step.value) };
-    const request = this.isGet ? { link: this.pathWith(parameters) } : { more: parameters };
-    return { ...list.options(), ...request };
+    if (step.kind !== 'link') return this.requestWith({ [step.parameter]: String(step.value) });
+    const link = pathOfLink(http, page.response.path, step.value);
+    if (link !== undefined) return { ...list.options(), link };
+    throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
   }
 
-  /** The path of the first request, with further parameters. */
-  private pathWith(parameters: Readonly<Record<string, string>>): string {
-    return pathWith(this.http, this.first?.path ?? '', parameters);
+  /** Returns the first request with further parameters, where this operation has its parameters. */
+  private requestWith(parameters: Readonly<Record<string, string>>): CallOptions {
+    const { http, list, first } = this;
+    if (first?.call.wire.method !== 'GET') return { ...list.options(), more: parameters };
+    const { pathname, searchParams } = new URL(first.path, http.baseUrl);
+    for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);
+    return { ...list.options(), link: `${pathname}?${searchParams}` };
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
@@ -208,11 +202,10 @@ class PageReader<Item> {
   /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
   private async askOnceMore(page: SentPage<Item>): Promise<void> {
     const { length } = page.items;
-    if (!this.isGet) return this.warn(length);
     this.remember(page);
-    const link = this.pathWith({ offset: `${length}`, skip: `${length}`, page: '2' });
     try {
-      const { fresh } = await this.fetch(undefined, { ...this.list.options(), link });
+      const request = this.requestWith({ offset: `${length}`, skip: `${length}`, page: '2' });
+      const { fresh } = await this.fetch(undefined, request);
       if (fresh.length === 0) return;
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
@@ -271,5 +264,3 @@ class PageReader<Item> {
     });
   }
 }
-
-const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
