@@ -9,7 +9,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { readAgent, readSpace } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, ServiceError } from '../errors.ts';
-import { HistoryReader, missingIn404, probeSession } from './history.ts';
+import { missingIn404, probeSession, readHistory } from './history.ts';
 import type { Http } from './http.ts';
 import { listItems } from './list.ts';
 
@@ -134,7 +134,7 @@ function addFailure(findings: Findings, list: ListLeaf, error: PartnerctlError):
 /** Checks the history of a session, and that of one that does not exist, which must not have the same messages. */
 async function checkHistory(findings: Findings, http: Http, session: CheckedSession): Promise<void> {
   async function* pages() {
-    for await (const { messages } of new HistoryReader(http).readAfter({ ...session, after_message_id: undefined }))
+    for await (const { messages } of readHistory(http, { ...session, after_message_id: undefined }))
       yield messages.map(({ raw }) => raw);
   }
   const entries = (await checkList(findings, http, 'messages.history', pages())) ?? [];

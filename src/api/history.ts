@@ -3,7 +3,8 @@ import { isJsonObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { entriesOfSession, type Message, readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { InterruptedError, type NotFoundError, PartnerctlError, ShapeError } from '../errors.ts';
+import type { Verdict } from '../contract/paging.ts';
+import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
@@ -38,110 +39,103 @@ const MAX_COMPARED = 1_000;
 /** With fewer messages, the newest may be first by accident. */
 const MIN_ORDERED = 3;
 
+const CURSOR = 'messages.history.after_message_id';
+const SESSION = 'messages.history.session_id';
+
 /** What was read of a history, and not yet yielded. */
 interface ReadPages {
   messages: Message[];
   pages: number;
   direction: ReturnType<typeof directionOf>;
-  last: Page<Message> | undefined;
+  verdict: Verdict | undefined;
 }
 
-/** Reads the histories of one service (spec §4.4). */
-export class HistoryReader {
-  private readonly http: Http;
-  private hasWarned = false;
-
-  constructor(http: Http) {
-    this.http = http;
+/**
+ * Reads a history (spec §4.4) from its oldest message to its newest, and requests each page only when it is needed. Pages
+ * that lead from the newest message back are held, and become one. So do those after a message, which the service may
+ * ignore.
+ * @param limits called before each page is requested
+ * @throws PartnerctlError; ShapeError for messages of another session
+ */
+export async function* readHistory(
+  http: Http,
+  position: HistoryPosition,
+  limits: () => PageLimits = () => ({}),
+): AsyncGenerator<HistoryPage, void, void> {
+  const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
+  const read: ReadPages = { messages: [], pages: 0, direction: undefined, verdict: undefined };
+  let isFound = false;
+  for await (const { items, verdict } of requestPages(http, position, limits)) {
+    read.messages.push(...items);
+    isFound ||= items.some(({ message_id }) => message_id === after);
+    read.pages += 1;
+    read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
+    read.verdict = verdict;
+    const isEnough = after === undefined ? read.messages.length >= newest : isFound;
+    if (read.direction === 'newest first' && isEnough) break;
+    const isHeld = after !== undefined || read.direction !== 'oldest first';
+    if (verdict.kind === 'next' && !isHeld) yield takePage(http, read, position);
   }
-
-  /**
-   * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead
-   * from the newest message back are held, and become one. So do those after a message, which the service may ignore.
-   * @param limits called before each page is requested
-   * @throws PartnerctlError; ShapeError for messages of another session
-   */
-  async *readAfter(
-    position: HistoryPosition,
-    limits: () => PageLimits = () => ({}),
-  ): AsyncGenerator<HistoryPage, void, void> {
-    const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
-    const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
-    let isFound = false;
-    for await (const page of this.requestPages(position, limits)) {
-      read.messages.push(...page.items);
-      isFound ||= page.items.some(({ message_id }) => message_id === after);
-      read.pages += 1;
-      read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
-      read.last = page;
-      const isEnough = after === undefined ? read.messages.length >= newest : isFound;
-      if (read.direction === 'newest first' && isEnough) break;
-      const isHeld = after !== undefined || read.direction !== 'oldest first';
-      if (page.verdict.kind === 'next' && !isHeld) yield this.take(read, position);
-    }
-    yield { ...this.take(read, position), hasMore: false };
-  }
-
-  /** Takes what was read so far as one page, oldest first. */
-  private take(read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
-    const { messages, pages, direction, last } = read;
-    read.messages = [];
-    if (direction === undefined && messages.length > 1) this.warnAboutOrder();
-    const isNewestFirst = direction === 'newest first';
-    const verdict = last?.verdict;
-    const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
-    return {
-      messages: after === undefined ? sortOldestFirst(messages) : this.following(messages, after, isNewestFirst),
-      hasMore: true,
-      unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
-      mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
-    };
-  }
-
-  /**
-   * Returns what comes after a message. A service that heeds it may repeat messages around it, which the caller knows.
-   * @throws ShapeError if the service has only whole histories, and this one does not have the message
-   */
-  private following(messages: readonly Message[], after: string, isNewestFirst: boolean): readonly Message[] {
-    const at = messages.findIndex(({ message_id }) => message_id === after);
-    if (isNewestFirst && at !== -1) return sortOldestFirst(messages.slice(0, at));
-    if (this.takesCursor()) return sortOldestFirst(messages);
-    const leaf = 'messages.history.after_message_id';
-    if (at === -1) {
-      throw new ShapeError('The history does not have the message to read after.', {
-        hint: `Check the id of the message. If histories can be read from a message on, say how it is named, such as: partnerctl contract set ${leaf} query:after`,
-        details: { operation: 'readHistory', leaf },
-      });
-    }
-    return sortOldestFirst(messages.slice(at + 1));
-  }
-
-  private takesCursor(): boolean {
-    return this.http.contract.parameter('messages.history.after_message_id') !== undefined;
-  }
-
-  private requestPages(position: HistoryPosition, limits: () => PageLimits): AsyncGenerator<Page<Message>, void, void> {
-    const { source_id, session_id, after_message_id } = position;
-    const { contract } = this.http;
-    const isRest = after_message_id !== undefined && this.takesCursor();
-    const values = { source_id, session_id };
-    return readPages(this.http, {
-      operation: OPERATIONS.readHistory,
-      extent: isRest ? 'rest of a session' : 'session',
-      options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
-      read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
-      idOf: ({ message_id }) => message_id,
-    });
-  }
-
-  private warnAboutOrder(): void {
-    if (this.hasWarned) return;
-    this.hasWarned = true;
-    this.http.warn(
-      "The order of the messages is not known: neither their times nor their ids tell. To say where the times are, run: partnerctl contract set message.created_at '<path>'",
-    );
-  }
+  yield { ...takePage(http, read, position), hasMore: false };
 }
+
+function requestPages(
+  http: Http,
+  position: HistoryPosition,
+  limits: () => PageLimits,
+): AsyncGenerator<Page<Message>, void, void> {
+  const { source_id, session_id, after_message_id } = position;
+  const { contract } = http;
+  const isRest = after_message_id !== undefined && contract.parameter(CURSOR) !== undefined;
+  return readPages(http, {
+    operation: OPERATIONS.readHistory,
+    extent: isRest ? 'rest of a session' : 'session',
+    options: (after = after_message_id) => ({
+      ...limits(),
+      values: { source_id, session_id, after_message_id: after },
+    }),
+    read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
+    idOf: ({ message_id }) => message_id,
+  });
+}
+
+/** Takes what was read so far as one page, oldest first. */
+function takePage(http: Http, read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
+  const { messages, pages, direction, verdict } = read;
+  read.messages = [];
+  if (direction === undefined && messages.length > 1) http.warn(UNKNOWN_ORDER);
+  const isNewestFirst = direction === 'newest first';
+  const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
+  return {
+    messages: sortOldestFirst(after === undefined ? messages : following(http, messages, after, isNewestFirst)),
+    hasMore: true,
+    unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
+    mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
+  };
+}
+
+/**
+ * Returns what comes after a message. A service that heeds it may repeat messages around it, which the caller knows.
+ * @throws ShapeError if the service has only whole histories, and this one does not have the message
+ */
+function following(
+  http: Http,
+  messages: readonly Message[],
+  after: string,
+  isNewestFirst: boolean,
+): readonly Message[] {
+  const at = messages.findIndex(({ message_id }) => message_id === after);
+  if (isNewestFirst && at !== -1) return messages.slice(0, at);
+  if (http.contract.parameter(CURSOR) !== undefined) return messages;
+  if (at !== -1) return messages.slice(at + 1);
+  throw new ShapeError('The history does not have the message to read after.', {
+    hint: `Check the id of the message. If histories can be read from a message on, say how it is named, such as: partnerctl contract set ${CURSOR} query:after`,
+    details: { operation: 'readHistory', leaf: CURSOR },
+  });
+}
+
+const UNKNOWN_ORDER =
+  "The order of the messages is not known: neither their times nor their ids tell. To say where the times are, run: partnerctl contract set message.created_at '<path>'";
 
 /** Returns what a 404 says that was not found; undefined if it names neither, as where there is no such path. */
 export function missingIn404({ info: { code, why } }: NotFoundError): 'session' | 'source' | undefined {
@@ -149,9 +143,6 @@ export function missingIn404({ info: { code, why } }: NotFoundError): 'session' 
   if (/session|conversation|thread|message/i.test(text)) return 'session';
   return /source/i.test(text) ? 'source' : undefined;
 }
-
-/** Refusals that say nothing of the session: they may be about any request. */
-const OF_ANY_REQUEST = new Set([401, 403, 408, 429]);
 
 const PROBE_LIMITS = { retries: 0, timeoutMs: 5_000 };
 
@@ -166,18 +157,16 @@ export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 export async function probeSession(http: Http, source_id: string): Promise<SessionProbe> {
   const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
   try {
-    const pages = new HistoryReader(http).readAfter(position, () => PROBE_LIMITS);
-    const page = await pages.next();
+    const page = await readHistory(http, position, () => PROBE_LIMITS).next();
     // A service may greet in each session.
     return (page.value?.messages.length ?? 0) > 1 ? 'ignored' : 'heeded';
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    const { status = 0, details, fromGateway } = error.info;
-    const isOfSession = isJsonObject(details) && details.leaf === 'messages.history.session_id';
+    const { details, fromGateway } = error.info;
     // Messages that name another session are those of any session.
-    if (error instanceof ShapeError) return isOfSession ? 'ignored' : 'unknown';
+    if (error instanceof ShapeError) return isJsonObject(details) && details.leaf === SESSION ? 'ignored' : 'unknown';
     // A session that does not exist may be refused.
-    const isAnswer = status >= 400 && status < 500 && !OF_ANY_REQUEST.has(status) && !fromGateway;
-    return isAnswer && http.contract.parameter('messages.history.session_id') !== undefined ? 'heeded' : 'unknown';
+    const isRefused = error instanceof NotFoundError || error instanceof RefusedError;
+    return isRefused && !fromGateway && http.contract.parameter(SESSION) !== undefined ? 'heeded' : 'unknown';
   }
 }

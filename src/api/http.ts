@@ -55,6 +55,7 @@ export class Http {
   private readonly options: HttpOptions;
   private pausedUntil = 0;
   private requests = 0;
+  private readonly warned = new Set<string>();
 
   constructor(options: HttpOptions) {
     this.options = options;
@@ -90,9 +91,10 @@ export class Http {
     return await this.run(this.prepare(operation, { ...options, link: withTrailingSlash(response.path, slash) }));
   }
 
-  /** Warns the user. */
+  /** Warns the user, once. */
   warn(text: string): void {
-    this.options.onWarning?.(text);
+    if (!this.warned.has(text)) this.options.onWarning?.(text);
+    this.warned.add(text);
   }
 
   /** Returns how long a call that starts now may take, in milliseconds. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
-import { type HistoryPage, HistoryReader, missingIn404 } from '../api/history.ts';
+import { type HistoryPage, missingIn404, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError } from '../errors.ts';
@@ -63,7 +63,6 @@ export class Follower {
   readonly context: ChatContext;
   readonly http: Http;
   readonly options: FollowOptions;
-  readonly reader: HistoryReader;
   /** Aborts at an interrupt, and when following ends. */
   readonly signal: AbortSignal;
   private readonly stopping = new AbortController();
@@ -74,7 +73,6 @@ export class Follower {
     this.context = context;
     this.http = http;
     this.options = options;
-    this.reader = new HistoryReader(http);
     this.health = new Health(context.clock, maxOutageMs);
     this.startedAt = context.clock.now();
     this.signal = AbortSignal.any([context.signals.interrupt, this.stopping.signal]);
@@ -182,12 +180,12 @@ class FollowedSession {
 
   /** @returns how many messages are new */
   private async readPages({ cursor }: Poll): Promise<number> {
-    const { reader, limit, health, signal, options } = this.follower;
+    const { http, limit, health, signal, options } = this.follower;
     const { ref, clock, wanted } = this;
     const isBacklog = !this.isCaughtUp;
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: wanted }) };
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
-    const pages = reader.readAfter(position, () => ({ retries: 0, timeoutMs: timeoutMs(), signal }));
+    const pages = readHistory(http, position, () => ({ retries: 0, timeoutMs: timeoutMs(), signal }));
     let fresh = 0;
     for (let hasMore = true; hasMore; ) {
       const { value: page } = await limit(() => pages.next());
