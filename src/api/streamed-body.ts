@@ -3,16 +3,16 @@ export interface StreamedBody {
   readonly contentType: string;
   /** The total length of the chunks. */
   readonly bytes: number;
-  /** The number of bytes at the end that only close the form. The service has the whole content without them. */
+  /** The number of bytes at the end that only close the form. */
   readonly closingBytes: number;
   /** @param attemptEnded aborts once the attempt is over @throws errors of the body's source, which end the call */
   chunks(attemptEnded: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** One attempt to send a body. Until its last byte goes to the connection, the service cannot have acted on it. */
+/** One attempt to send a body. Until all content goes to the connection, the service cannot have acted on it. */
 export class BodyInFlight {
-  /** How much of the body may have left this machine; `content` is everything but the bytes that close the form. */
-  sent: 'part' | 'content' | 'all' = 'part';
+  /** Whether all content may have left this machine. Some services respond before the bytes that close the form. */
+  sent: 'part' | 'all' = 'part';
   /** The error that the body's source threw. */
   failure: unknown;
   private readonly body: StreamedBody;
@@ -37,8 +37,7 @@ export class BodyInFlight {
     try {
       for await (const chunk of this.body.chunks(this.ended.signal)) {
         sent += chunk.length;
-        if (sent >= this.body.bytes) this.sent = 'all';
-        else if (sent >= this.body.bytes - this.body.closingBytes) this.sent = 'content';
+        if (sent >= this.body.bytes - this.body.closingBytes) this.sent = 'all';
         yield chunk;
         this.onChunk();
       }

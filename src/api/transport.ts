@@ -30,11 +30,8 @@ export interface HttpResponse {
   readonly body: string;
   /** The same body undecoded. Empty if the body of an unsuccessful response could not be read. */
   readonly bytes: Uint8Array;
-  /**
-   * How much of the request may have been sent before the response; `content` is all but the bytes that close a form.
-   * Unless this is `all`, the service cannot have acted on it.
-   */
-  readonly sent: 'part' | 'content' | 'all';
+  /** How much of the request may have been sent before the response. Unless it is all, the service cannot have acted on it. */
+  readonly sent: 'part' | 'all';
 }
 
 export interface TransportFailure {
@@ -97,57 +94,37 @@ export class Transport {
   }
 
   private async exchange(request: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {
-    const { body, signal } = request;
+    const { method, path, headers, body, headersTimeoutMs, signal } = request;
     const stream = body instanceof BodyInFlight ? body : undefined;
-    let sent: HttpResponse['sent'] = 'all';
-    let isAccepted = false;
-    const reader = new ResponseReader(request.maySend, ({ status }) => {
-      sent = stream?.sent ?? 'all';
-      isAccepted = status < 300 && sent !== 'part';
-      // Ending an accepted body early would close the connection before the id in the response arrives. Ending any other
-      // at once would, too, before the body that came along with the headers is read.
-      if (!isAccepted) queueMicrotask(() => stream?.end());
-    });
+    const reader = new ResponseReader(request.maySend, stream);
     const cancel = (): void => reader.cancel(signal.reason);
     signal.addEventListener('abort', cancel, { once: true });
+    const options: Dispatcher.DispatchOptions = {
+      ...{ origin: this.origin, path, method, headers },
+      ...{ headersTimeout: headersTimeoutMs, bodyTimeout: BODY_TIMEOUT_MS },
+      // @ts-expect-error undici accepts any async iterable, but its types do not say so.
+      body: stream?.chunks() ?? body ?? null,
+    };
     try {
       if (signal.aborted) cancel();
-      else dispatcher.dispatch(this.dispatchOptions(request), reader);
-      const response = await readResponse(reader);
-      return { kind: 'response', sent, ...response };
+      else dispatcher.dispatch(options, reader);
+      return { kind: 'response', ...(await readResponse(reader)) };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
+      const left = reader.hasLeft ? (stream?.sent ?? 'all') : 'nothing';
       const status = reader.head?.status;
-      const mayHaveAll = stream ? stream.sent === 'all' || isAccepted : reader.hasLeft;
-      const left = mayHaveAll ? 'all' : reader.hasLeft ? 'part' : 'nothing';
       return signal.aborted ? abortedFailure(signal, left, status) : toFailure(error, left, status);
     } finally {
       stream?.end();
       signal.removeEventListener('abort', cancel);
     }
   }
-
-  private dispatchOptions(request: HttpRequest): Dispatcher.DispatchOptions {
-    const { method, path, headers, body, headersTimeoutMs } = request;
-    return {
-      origin: this.origin,
-      path,
-      method,
-      headers,
-      // @ts-expect-error undici accepts any async iterable, but its types do not say so.
-      body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
-      headersTimeout: headersTimeoutMs,
-      bodyTimeout: BODY_TIMEOUT_MS,
-    };
-  }
 }
 
 type Controller = Dispatcher.DispatchController;
 
-/** The status and the headers of a response. */
-type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>;
+type ResponseHead = Pick<HttpResponse, 'status' | 'headers' | 'sent'>;
 
-/** The limit of a body. */
 const MAX_RESPONSE_MIB = 64;
 
 /** Drops a byte order mark. */
@@ -165,7 +142,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
   private readonly maySend: HttpRequest['maySend'];
-  private readonly onHead: (head: ResponseHead) => void;
+  private readonly stream: BodyInFlight | undefined;
   private readonly chunks: Buffer[] = [];
   private size = 0;
   private controller: Controller | undefined;
@@ -173,9 +150,9 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   private complete: (body: Buffer) => void = () => undefined;
   private fail: (error: unknown) => void = () => undefined;
 
-  constructor(maySend: HttpRequest['maySend'], onHead: (head: ResponseHead) => void) {
+  constructor(maySend: HttpRequest['maySend'], stream: BodyInFlight | undefined) {
     this.maySend = maySend;
-    this.onHead = onHead;
+    this.stream = stream;
     this.body = new Promise((resolve, reject) => {
       this.complete = resolve;
       this.fail = reject;
@@ -200,8 +177,11 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     const isInformational = status < 200;
     if (isInformational) return;
-    this.head = { status, headers: flattenHeaders(headers) };
-    this.onHead(this.head);
+    const sent = this.stream?.sent ?? 'all';
+    this.head = { status, headers: flattenHeaders(headers), sent };
+    // Ending an accepted body early would close the connection before the id in the response arrives. Ending any other at
+    // once would, too, before the body that came along with the headers is read.
+    if (status >= 300 || sent === 'part') queueMicrotask(() => this.stream?.end());
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
@@ -221,7 +201,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 }
 
 /** Waits for the whole response. Of an unsuccessful one, the status is enough. @throws what ended the exchange */
-async function readResponse(reader: ResponseReader): Promise<ResponseHead & Pick<HttpResponse, 'body' | 'bytes'>> {
+async function readResponse(reader: ResponseReader): Promise<Omit<HttpResponse, 'kind'>> {
   try {
     const bytes = await reader.body;
     if (!reader.head) throw new Error('A response ended before it began.');
