@@ -23,8 +23,6 @@ interface LeafFinding {
 
 export type LeafCheck = Leaf & LeafFinding;
 
-type Findings = Map<LeafName, LeafFinding>;
-
 /** The session whose history is read. */
 export interface CheckedSession {
   readonly source_id: string;
@@ -41,110 +39,6 @@ const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Cont
   cron_job: readCronJob,
 };
 
-/** Adds what the items of a list say of their fields. */
-function checkFields(
-  findings: Findings,
-  [first, ...others]: readonly JsonObject[],
-  resource: ListedResource,
-  contract: Contract,
-): void {
-  if (first === undefined) return;
-  const items = [first, ...others];
-  for (const leaf of fieldsOfResource(resource)) {
-    const isSent = (item: JsonObject) =>
-      fieldsOf(item, resource, contract)
-        .all(leaf)
-        .some(({ value }) => value !== null);
-    const count = items.filter(isSent).length;
-    const isExpected = ESSENTIAL.has(leaf) || contract.isChosen(leaf);
-    const none = `in none of ${items.length}; the first is ${describeFields(first)}`;
-    if (count > 0) findings.set(leaf, { result: 'confirmed', detail: `in ${count} of ${items.length}` });
-    else findings.set(leaf, { result: isExpected ? 'contradicted' : 'unobservable', detail: none });
-  }
-  for (const item of items) {
-    try {
-      READERS[resource](item, contract);
-    } catch (error) {
-      if (!(error instanceof UnknownShape)) throw error;
-      const detail = `${error.message} It is ${error.seen}.`;
-      findings.set(error.fix?.leaf ?? `${resource}.id`, { result: 'contradicted', detail });
-    }
-  }
-}
-
-/** Whether an error says nothing of the contract: every call would get it, or it is an interruption. */
-function saysNothing(error: PartnerctlError): boolean {
-  const isOfEveryCall = [401, 402, 429].includes(error.info.status ?? 0);
-  return isOfEveryCall || error instanceof InterruptedError || error instanceof ServiceError;
-}
-
-/**
- * Reads a list, and adds what it says of its operation, its items, and its pages.
- * @returns its items; undefined if it cannot be read @throws errors that say nothing of the contract
- */
-async function checkList(
-  findings: Findings,
-  { contract }: Http,
-  list: ListLeaf,
-  read: AsyncIterable<readonly JsonObject[]>,
-): Promise<readonly JsonObject[] | undefined> {
-  const items: JsonObject[] = [];
-  let pages = 0;
-  let failure: PartnerctlError | undefined;
-  try {
-    for await (const page of read) {
-      pages += 1;
-      items.push(...page.slice(0, MAX_ITEMS - items.length));
-      if (items.length >= MAX_ITEMS) break;
-    }
-  } catch (error) {
-    if (!(error instanceof PartnerctlError) || saysNothing(error)) throw error;
-    failure = error;
-  }
-  checkFields(findings, items, RESOURCE_OF[list], contract);
-  if (failure) {
-    addFailure(findings, list, failure);
-    return undefined;
-  }
-  const confirmed = { result: 'confirmed', detail: `read ${items.length} items in ${pages} pages` } as const;
-  const unseen = { ...confirmed, result: 'unobservable' } as const;
-  findings.set(list, confirmed);
-  findings.set('paths.trailing_slash', confirmed);
-  findings.set(`${list}.items`, items.length > 0 ? confirmed : unseen);
-  findings.set(`${list}.next`, pages > 1 && contract.next(list).kind !== 'none' ? confirmed : unseen);
-  return items;
-}
-
-/** Adds what a list that could not be read says of the leaf that the failure is about. */
-function addFailure(findings: Findings, list: ListLeaf, error: PartnerctlError): void {
-  const { message, info } = error;
-  const { status = 200, why = '', details } = info;
-  const detail = `${message} ${why.replaceAll('\n', ' ')}`.trim();
-  const leaf = isJsonObject(details) ? details.leaf : undefined;
-  if (status < 300 && typeof leaf === 'string' && isLeafName(leaf)) {
-    findings.set(list, { result: 'confirmed', detail: `it answered with ${status}` });
-    findings.set(leaf, { result: 'contradicted', detail });
-    return;
-  }
-  // The history of an unknown source or session is not found, either.
-  const isOfSession = list === 'messages.history' && error instanceof NotFoundError && missingIn404(error);
-  findings.set(list, { result: status === 403 || isOfSession ? 'unobservable' : 'contradicted', detail });
-}
-
-/** Checks the history of a session, and that of one that does not exist, which must not have the same messages. */
-async function checkHistory(findings: Findings, http: Http, session: CheckedSession): Promise<void> {
-  async function* pages() {
-    for await (const { messages } of readHistory(http, { ...session, after_message_id: undefined }))
-      yield messages.map(({ raw }) => raw);
-  }
-  const entries = (await checkList(findings, http, 'messages.history', pages())) ?? [];
-  const leaf = 'messages.history.session_id';
-  if (entries.length === 0 || http.contract.parameter(leaf) === undefined) return;
-  const probed = await probeSession(http, session.source_id);
-  const result = { heeded: 'confirmed', ignored: 'contradicted', unknown: 'unobservable' } as const;
-  findings.set(leaf, { result: result[probed], detail: `with a session that does not exist, it is ${probed}` });
-}
-
 /**
  * Compares the contract with the service, by reads only: the spaces, the agents of one space, the scheduled jobs, and the
  * history of a session if one is given.
@@ -152,20 +46,116 @@ async function checkHistory(findings: Findings, http: Http, session: CheckedSess
  */
 export async function checkContract(http: Http, session: CheckedSession | undefined): Promise<readonly LeafCheck[]> {
   const { contract } = http;
-  const findings: Findings = new Map();
-  const [space] = (await checkList(findings, http, 'spaces.list', listItems(http, OPERATIONS.listSpaces).pages)) ?? [];
-  const isReadable = space && findings.get('space.id')?.result !== 'contradicted';
+  const check = new ContractCheck(http);
+  const [space] = await check.readList('spaces.list', listItems(http, OPERATIONS.listSpaces).pages);
+  const isReadable = space && check.findings.get('space.id')?.result !== 'contradicted';
   const space_id = isReadable ? fieldsOf(space, 'space', contract).id('space.id') : undefined;
   if (space_id !== undefined)
-    await checkList(
-      findings,
-      http,
-      'agents.list',
-      listItems(http, OPERATIONS.listAgents, { values: { space_id } }).pages,
-    );
+    await check.readList('agents.list', listItems(http, OPERATIONS.listAgents, { values: { space_id } }).pages);
   if (contract.operation('cron_jobs.list') !== undefined)
-    await checkList(findings, http, 'cron_jobs.list', listItems(http, OPERATIONS.listCronJobs).pages);
-  if (session) await checkHistory(findings, http, session);
+    await check.readList('cron_jobs.list', listItems(http, OPERATIONS.listCronJobs).pages);
+  if (session) await check.readHistory(session);
   const unseen = { result: 'unobservable', detail: 'nothing that was read shows it' } as const;
-  return contract.leaves().map((leaf) => ({ ...leaf, ...(findings.get(leaf.name) ?? unseen) }));
+  return contract.leaves().map((leaf) => ({ ...leaf, ...(check.findings.get(leaf.name) ?? unseen) }));
+}
+
+/** What the responses of a service say of its contract. */
+class ContractCheck {
+  readonly findings = new Map<LeafName, LeafFinding>();
+  private readonly http: Http;
+
+  constructor(http: Http) {
+    this.http = http;
+  }
+
+  /**
+   * Reads a list, and adds what it says of its operation, its items, and its pages.
+   * @returns its items; none if it cannot be read @throws errors that say nothing of the contract
+   */
+  async readList(list: ListLeaf, read: AsyncIterable<readonly JsonObject[]>): Promise<readonly JsonObject[]> {
+    const items: JsonObject[] = [];
+    let pages = 0;
+    try {
+      for await (const page of read) {
+        pages += 1;
+        items.push(...page.slice(0, MAX_ITEMS - items.length));
+        if (items.length >= MAX_ITEMS) break;
+      }
+    } catch (error) {
+      if (!(error instanceof PartnerctlError) || saysNothing(error)) throw error;
+      this.addFailure(list, error);
+      return [];
+    }
+    this.addFields(items, RESOURCE_OF[list]);
+    const isPaged = pages > 1 && this.http.contract.next(list).kind !== 'none';
+    const detail = `read ${items.length} items in ${pages} pages`;
+    this.add(list, 'confirmed', detail);
+    this.add('paths.trailing_slash', 'confirmed', detail);
+    this.add(`${list}.items`, items.length > 0 ? 'confirmed' : 'unobservable', detail);
+    this.add(`${list}.next`, isPaged ? 'confirmed' : 'unobservable', detail);
+    return items;
+  }
+
+  /** Reads the history of a session, and that of one that does not exist, which must not have the same messages. */
+  async readHistory(session: CheckedSession): Promise<void> {
+    const { http } = this;
+    async function* pages() {
+      for await (const { messages } of readHistory(http, { ...session, after_message_id: undefined }))
+        yield messages.map(({ raw }) => raw);
+    }
+    const entries = await this.readList('messages.history', pages());
+    const leaf = 'messages.history.session_id';
+    if (entries.length === 0 || http.contract.parameter(leaf) === undefined) return;
+    const probed = await probeSession(http, session.source_id);
+    const result = { heeded: 'confirmed', ignored: 'contradicted', unknown: 'unobservable' } as const;
+    this.add(leaf, result[probed], `with a session that does not exist, it is ${probed}`);
+  }
+
+  private add(leaf: LeafName, result: LeafFinding['result'], detail: string): void {
+    this.findings.set(leaf, { result, detail });
+  }
+
+  private addFields([first, ...others]: readonly JsonObject[], resource: ListedResource): void {
+    if (first === undefined) return;
+    const { contract } = this.http;
+    const items = [first, ...others];
+    for (const leaf of fieldsOfResource(resource)) {
+      const valuesOf = (item: JsonObject) => fieldsOf(item, resource, contract).all(leaf);
+      const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
+      const isExpected = ESSENTIAL.has(leaf) || contract.isChosen(leaf);
+      const none = `in none of ${items.length}; the first is ${describeFields(first)}`;
+      if (count > 0) this.add(leaf, 'confirmed', `in ${count} of ${items.length}`);
+      else this.add(leaf, isExpected ? 'contradicted' : 'unobservable', none);
+    }
+    for (const item of items) {
+      try {
+        READERS[resource](item, contract);
+      } catch (error) {
+        if (!(error instanceof UnknownShape)) throw error;
+        this.add(error.fix?.leaf ?? `${resource}.id`, 'contradicted', `${error.message} It is ${error.seen}.`);
+      }
+    }
+  }
+
+  /** Adds what a list that could not be read says of the leaf that the failure is about. */
+  private addFailure(list: ListLeaf, error: PartnerctlError): void {
+    const { message, info } = error;
+    const { status = 200, why = '', details } = info;
+    const detail = `${message} ${why.replaceAll('\n', ' ')}`.trim();
+    const leaf = isJsonObject(details) ? details.leaf : undefined;
+    if (status < 300 && typeof leaf === 'string' && isLeafName(leaf)) {
+      this.add(list, 'confirmed', `it answered with ${status}`);
+      this.add(leaf, 'contradicted', detail);
+      return;
+    }
+    // The history of an unknown source or session is not found, either.
+    const isOfSession = list === 'messages.history' && error instanceof NotFoundError && missingIn404(error);
+    this.add(list, status === 403 || isOfSession ? 'unobservable' : 'contradicted', detail);
+  }
+}
+
+/** Whether an error says nothing of the contract: every call would get it, or it is an interruption. */
+function saysNothing(error: PartnerctlError): boolean {
+  const isOfEveryCall = [401, 402, 429].includes(error.info.status ?? 0);
+  return isOfEveryCall || error instanceof InterruptedError || error instanceof ServiceError;
 }
