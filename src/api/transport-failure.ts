@@ -7,15 +7,6 @@ export class TimeLimitReached extends Error {}
 /** The request was not sent, because `maySend` returned false. */
 export class SendRefused extends Error {}
 
-/** The body of a response is too large, and a retry would get the same one. */
-export class BodyTooLarge extends Error {
-  readonly code = 'BODY_TOO_LARGE';
-
-  constructor(limitMib: number) {
-    super(`the response is larger than ${limitMib} MiB`);
-  }
-}
-
 /** Returns the failure of an aborted request, including one aborted before it was sent. */
 export function abortedFailure(
   { reason }: AbortSignal,
@@ -28,7 +19,7 @@ export function abortedFailure(
 
 /** Failures that no retry can fix: of certificates, handshakes, and proxies, and a body that is too large. */
 const PERMANENT_CODE =
-  /^(BODY_TOO_LARGE|PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+  /^(UND_ERR_RES_EXCEEDED|PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
 /** Extracts the reason from an OpenSSL message, which also contains source locations. */
 const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
@@ -42,6 +33,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no response came in time',
   UND_ERR_BODY_TIMEOUT: 'the response stopped before its end',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the response is larger than 64 MiB',
   UND_ERR_SOCKET: 'the connection was closed before the response was complete',
 };
 

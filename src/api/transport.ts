@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
 import { BodyInFlight } from './streamed-body.ts';
-import { abortedFailure, BodyTooLarge, SendRefused, toFailure } from './transport-failure.ts';
+import { abortedFailure, SendRefused, toFailure } from './transport-failure.ts';
 import type { HttpsProxy } from './undici.ts';
 
 /** One HTTP request, ready to send. */
@@ -125,8 +125,6 @@ type Controller = Dispatcher.DispatchController;
 
 type ResponseHead = Pick<HttpResponse, 'status' | 'headers' | 'sent'>;
 
-const MAX_RESPONSE_MIB = 64;
-
 /** Drops a byte order mark. */
 const UTF_8 = new TextDecoder();
 
@@ -144,7 +142,6 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   private readonly maySend: HttpRequest['maySend'];
   private readonly stream: BodyInFlight | undefined;
   private readonly chunks: Buffer[] = [];
-  private size = 0;
   private controller: Controller | undefined;
   private canceled: { readonly reason: Error } | undefined;
   private complete: (body: Buffer) => void = () => undefined;
@@ -185,14 +182,12 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
-    this.size += chunk.length;
-    if (this.size > MAX_RESPONSE_MIB * 1024 * 1024) this.cancel(new BodyTooLarge(MAX_RESPONSE_MIB));
-    else this.chunks.push(chunk);
+    this.chunks.push(chunk);
   }
 
   onResponseEnd(): void {
     const [first, ...others] = this.chunks;
-    this.complete(first && others.length === 0 ? first : Buffer.concat(this.chunks, this.size));
+    this.complete(first && others.length === 0 ? first : Buffer.concat(this.chunks));
   }
 
   onResponseError(_controller: Controller, error: Error): void {

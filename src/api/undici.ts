@@ -28,18 +28,20 @@ export interface HttpsProxy {
 }
 
 const CONNECT = { timeout: 10_000 };
+const LIMITS = { maxResponseSize: 64 * 1024 * 1024 };
 
 /** Returns what opens private pools of connections to an origin. Without a proxy, all of them share TLS sessions. */
 export function dispatcherOpener(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
   if (proxy) return () => createProxyAgent(proxy);
   const connector = createConnector(CONNECT);
-  return () => new Pool(origin, { connect: connector });
+  return () => new Pool(origin, { ...LIMITS, connect: connector });
 }
 
 function createProxyAgent(proxy: HttpsProxy): Dispatcher {
   const factory = (origin: string | URL, options: Pool.Options): Dispatcher =>
     new Pool(origin, {
       ...options,
+      ...LIMITS,
       connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : CONNECT,
     });
   // If `httpProxy` were missing, the agent would read the proxy from the environment.

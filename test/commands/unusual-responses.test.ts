@@ -45,7 +45,7 @@ it('a response that does not end is aborted when it is larger than any expected 
   });
   const ran = await partnerctl(server.baseUrl, LIST);
   expect(ran.code).toBe(8);
-  expect(ran.error()).toMatchObject({ details: { reason: 'BODY_TOO_LARGE', attempts: 1 } });
+  expect(ran.error()).toMatchObject({ details: { reason: 'UND_ERR_RES_EXCEEDED_MAX_SIZE', attempts: 1 } });
 });
 
 it('a response deeper than 200 levels is refused', async () => {
