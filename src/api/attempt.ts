@@ -51,8 +51,15 @@ export async function runAttempt(
   if (deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
 
   const control = new AbortController();
-  const timer = startTimer(deadline, clock, () => control.abort(new TimeLimitReached()));
-  const body = options.body ? new BodyInFlight(options.body, timer.restart) : prepared.body;
+  let timer: NodeJS.Timeout | undefined;
+  const restartTimer = (): void => {
+    clearTimeout(timer);
+    const limitMs = Math.min(ATTEMPT_TIMEOUT_MS, Math.max(0, deadline - clock.now()));
+    // A chunk that is accepted after the end may start it again.
+    timer = setTimeout(() => control.abort(new TimeLimitReached()), limitMs).unref();
+  };
+  restartTimer();
+  const body = options.body ? new BodyInFlight(options.body, restartTimer) : prepared.body;
   let grace: AbortController | undefined;
   const onInterrupt = (): void => {
     const abort = (): void => control.abort(new InterruptedError('Interrupted.'));
@@ -80,26 +87,9 @@ export async function runAttempt(
     signal?.throwIfAborted();
     return result;
   } finally {
-    timer.stop();
+    clearTimeout(timer);
     interrupt.removeEventListener('abort', onInterrupt);
     signal?.removeEventListener('abort', onCancel);
     grace?.abort();
   }
-}
-
-/** Calls `expire` at the deadline of an attempt, or once its time limit has passed since the last restart. */
-function startTimer(deadline: number, clock: Clock, expire: () => void) {
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  const restart = (): void => {
-    clearTimeout(timer);
-    if (isStopped) return;
-    timer = setTimeout(expire, Math.min(ATTEMPT_TIMEOUT_MS, Math.max(0, deadline - clock.now())));
-  };
-  const stop = (): void => {
-    isStopped = true;
-    clearTimeout(timer);
-  };
-  restart();
-  return { restart, stop };
 }
