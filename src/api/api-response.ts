@@ -45,8 +45,14 @@ export class ApiResponse {
    * @throws ShapeError if it is not JSON in UTF-8, or beyond the limits; for a `once` call, OutcomeUnknownError by that
    */
   json(): unknown {
-    this.parsed ??= { value: this.parse() };
-    return this.parsed.value;
+    try {
+      // Names in other encodings cannot be compared.
+      if (!this.parsed && !isUtf8(this.bytes)) throw new Error('The body is not UTF-8.');
+      this.parsed ??= { value: parseJson(this.text) };
+      return this.parsed.value;
+    } catch (error) {
+      throw toIndeterminate(this.bodyError(error), this.call.operation);
+    }
   }
 
   /** Runs a reader from `contract` on the body. @throws as `json`, also for the reader's UnknownShape */
@@ -64,16 +70,6 @@ export class ApiResponse {
   /** The body without secrets: what it says may end up in the state, which people share. */
   private get text(): string {
     return this.call.redact(this.body);
-  }
-
-  private parse(): unknown {
-    try {
-      // Names in other encodings cannot be compared.
-      if (!isUtf8(this.bytes)) throw new Error('The body is not UTF-8.');
-      return parseJson(this.text);
-    } catch (error) {
-      throw toIndeterminate(this.bodyError(error), this.call.operation);
-    }
   }
 
   /** Returns the error for a body that is not JSON. A gateway may have replaced it, so even its status proves nothing. */

@@ -24,10 +24,16 @@ export interface AttemptDeps {
   /** Aborted by the first Ctrl-C. */
   readonly interrupt: AbortSignal;
   readonly trace: (event: TraceEvent) => void;
+  /** Undefined to send none. */
+  readonly token: string | undefined;
+  readonly userAgent: string;
 }
 
 /** The time limit of one attempt. Each chunk of a streamed body that the connection accepts restarts it. */
 export const ATTEMPT_TIMEOUT_MS = 120_000;
+
+/** The time limit of a read until its response begins. */
+const READ_HEADERS_TIMEOUT_MS = 30_000;
 
 /** How long a `once` call in flight may continue after Ctrl-C. */
 const INTERRUPT_GRACE_MS = 5_000;
@@ -35,15 +41,18 @@ const INTERRUPT_GRACE_MS = 5_000;
 /**
  * Sends one request under the call's deadline, Ctrl-C, and the caller's own signal. A fully sent `once` request gets five
  * more seconds after Ctrl-C, and its result is returned.
- * @param number from 1
+ * @param attempt from 1
  * @throws InterruptedError, or the reason of the caller's signal. For a `once` call, either proves that nothing was done
  */
 export async function runAttempt(
-  { transport, clock, interrupt, trace }: AttemptDeps,
-  { operation: { safety }, options, url, deadline }: Call,
-  prepared: Omit<HttpRequest, 'signal'>,
-  number: number,
+  deps: AttemptDeps,
+  call: Call,
+  requestId: string,
+  attempt: number,
 ): Promise<TransportResult> {
+  const { transport, clock, interrupt, trace } = deps;
+  const { options, url, deadline } = call;
+  const { safety } = call.operation;
   const signal = safety === 'safe' ? options.signal : undefined;
   if (interrupt.aborted) throw new InterruptedError('Interrupted.');
   signal?.throwIfAborted();
@@ -59,15 +68,11 @@ export async function runAttempt(
     timer = setTimeout(() => control.abort(new TimeLimitReached()), limitMs).unref();
   };
   restartTimer();
-  const body = options.body ? new BodyInFlight(options.body, restartTimer) : prepared.body;
+  const stream = options.body && new BodyInFlight(options.body, restartTimer);
   let grace: AbortController | undefined;
-  const onInterrupt = (): void => {
+  const onInterrupt = () => {
     const abort = (): void => control.abort(new InterruptedError('Interrupted.'));
-    const isIncomplete = body instanceof BodyInFlight && body.sent !== 'all';
-    if (safety !== 'once' || isIncomplete) {
-      abort();
-      return;
-    }
+    if (safety !== 'once' || stream?.sent === 'part') return abort();
     trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why: 'at most for the response; Ctrl-C again stops at once' });
     grace = new AbortController();
     clock.sleep(INTERRUPT_GRACE_MS, grace.signal).then(abort, () => undefined);
@@ -76,9 +81,9 @@ export async function runAttempt(
   interrupt.addEventListener('abort', onInterrupt, { once: true });
   signal?.addEventListener('abort', onCancel, { once: true });
 
-  const request: HttpRequest = { ...prepared, body, signal: control.signal };
+  const request = toHttpRequest(deps, call, { requestId, stream, signal: control.signal });
   const started = clock.now();
-  trace({ kind: 'request', attempt: number, request, url });
+  trace({ kind: 'request', attempt, request, url });
   try {
     const result = await transport.send(request);
     trace({ kind: 'result', request, url, result, ms: clock.now() - started });
@@ -92,4 +97,31 @@ export async function runAttempt(
     signal?.removeEventListener('abort', onCancel);
     grace?.abort();
   }
+}
+
+/** Builds a request with the headers that every request has (spec §4). */
+function toHttpRequest(
+  { token, userAgent }: AttemptDeps,
+  { operation: { leaf, safety }, wire, options }: Call,
+  { stream, ...attempt }: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
+): HttpRequest {
+  const { method, path, text } = wire;
+  const { body, maySend } = options;
+  return {
+    ...attempt,
+    ...{ method, path, maySend },
+    body: stream ?? text,
+    // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
+    freshConnection: safety === 'once' && leaf !== 'spaces.provision',
+    headersTimeoutMs: safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      accept: 'application/json',
+      'user-agent': userAgent,
+      'x-request-id': attempt.requestId,
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(body && { 'content-type': body.contentType, 'content-length': String(body.bytes) }),
+      ...wire.headers,
+    },
+  };
 }

@@ -113,11 +113,6 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
   }
 }
 
-/** Whether an Allow header names methods, and not this one. */
-function isMissing(method: string, allow = ''): boolean {
-  return allow !== '' && !allow.toUpperCase().split(/\W+/).includes(method);
-}
-
 function responseInfo(
   { status, headers }: HttpResponse,
   { code, message, fields, fromGateway }: ErrorBody,
@@ -125,13 +120,14 @@ function responseInfo(
   { attempts, requestId, retryAt }: CallEnd,
 ): ErrorInfo {
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
+  // A gateway that fails does not say which methods there are, or names the one that it refuses.
+  const isNamed = !headers.allow || headers.allow.toUpperCase().split(/\W+/).includes(wire.method);
   return {
     why: [message, ...complaints].filter(Boolean).join('\n') || undefined,
     status,
     code,
     requestId: headers['x-request-id'] ?? requestId,
-    // Gateways that fail do not say which methods there are, or name the one that they refuse.
-    fromGateway: status === 405 && isMissing(wire.method, headers.allow) ? undefined : fromGateway,
+    fromGateway: status === 405 && !isNamed ? undefined : fromGateway,
     retryAt,
     details: { operation: operation.name, message: message ?? null, ...(fields.length > 0 && { fields }), attempts },
   };
@@ -156,15 +152,13 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: Call): Par
 }
 
 /** Returns the commands that help if the service takes a call otherwise than the contract says. */
-function contractHint({ operation: { leaf }, baseUrl, url }: Call, status: number): string | undefined {
+function contractHint({ operation: { leaf }, baseUrl, wire }: Call, status: number): string | undefined {
   if (leaf === undefined) return undefined;
-  const slash = new URL(url).pathname.endsWith('/') ? 'never' : 'always';
-  const lines = [
-    `If the service takes this call otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`,
-    `Or set it with: partnerctl contract set ${leaf} '<METHOD> <path>'`,
-    `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
-  ];
-  return (status === 404 || status === 405 ? lines : lines.slice(0, 2)).join('\n');
+  const slash = /\/(\?|$)/.test(wire.path) ? 'never' : 'always';
+  const document = `If the service takes this call otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`;
+  const setting = `Or set it with: partnerctl contract set ${leaf} '<METHOD> <path>'`;
+  if (status !== 404 && status !== 405) return `${document}\n${setting}`;
+  return `${document}\n${setting}\nOr, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`;
 }
 
 /**

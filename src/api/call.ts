@@ -3,9 +3,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { buildRequest, NoOperation, type RequestValues } from '../contract/request.ts';
 import { NoOperationError, UsageError } from '../errors.ts';
-import { ATTEMPT_TIMEOUT_MS } from './attempt.ts';
 import type { StreamedBody } from './streamed-body.ts';
-import type { HttpRequest } from './transport.ts';
 
 /** Where the token comes from, for messages. */
 export interface TokenOrigin {
@@ -29,7 +27,7 @@ export interface CallOptions {
   readonly retries?: number;
   /** The time limit of this call with its waits and retries. The command's deadline still applies. */
   readonly timeoutMs?: number;
-  /** Asked in the tick that writes a request, after its connection stands. False: the call throws `NotSentError`. */
+  /** Asked in the tick that writes a request, after its connection stands. False: the call throws a LocalError. */
   readonly maySend?: () => boolean;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -46,15 +44,12 @@ export interface Call {
   readonly url: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
-  /** The configured base URL. */
   readonly baseUrl: string;
   readonly contract: Contract;
   readonly tokenOrigin: TokenOrigin | undefined;
   /** Removes secrets from a text before any of it is quoted or stored. */
   readonly redact: (text: string) => string;
 }
-
-const READ_HEADERS_TIMEOUT_MS = 30_000;
 
 /** Returns what a call sends. @throws UsageError for a value that cannot be in a path; NoOperationError */
 export function toWire(
@@ -75,34 +70,4 @@ export function toWire(
       details: { operation: operation.name, leaf: operation.leaf },
     });
   }
-}
-
-/** Builds the request for one attempt of a call, with the headers that every request has (spec §4). */
-export function toHttpRequest(
-  { operation, wire, options }: Call,
-  { token, userAgent }: { readonly token: string | undefined; readonly userAgent: string },
-  requestId: string,
-): Omit<HttpRequest, 'signal'> {
-  const { method, path, text } = wire;
-  const limitMs = operation.safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS;
-  return {
-    method,
-    path,
-    requestId,
-    body: text,
-    // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
-    freshConnection: operation.safety === 'once' && operation.leaf !== 'spaces.provision',
-    maySend: options.maySend,
-    // Longer than the limit of an attempt, which comes first.
-    headersTimeoutMs: limitMs + 1_000,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      accept: 'application/json',
-      'user-agent': userAgent,
-      'x-request-id': requestId,
-      ...(text !== undefined && { 'content-type': 'application/json' }),
-      ...(options.body && { 'content-type': options.body.contentType, 'content-length': String(options.body.bytes) }),
-      ...wire.headers,
-    },
-  };
 }

@@ -5,7 +5,7 @@ import { readSlashRedirect, withTrailingSlash } from '../contract/request.ts';
 import { InterruptedError, LocalError, type PartnerctlError, RateLimitError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { type Call, type CallOptions, type TokenOrigin, toHttpRequest, toWire } from './call.ts';
+import { type Call, type CallOptions, type TokenOrigin, toWire } from './call.ts';
 import { type CallEnd, networkError, responseError } from './call-errors.ts';
 import { decideRetry, retryAfterOf } from './retry.ts';
 import type { TransportResult } from './transport.ts';
@@ -15,11 +15,8 @@ import { SendRefused } from './transport-failure.ts';
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
   readonly baseUrl: string;
-  /** Undefined to send none. */
-  readonly token: string | undefined;
   /** Where the token comes from, for messages. */
   readonly tokenOrigin?: TokenOrigin | undefined;
-  readonly userAgent: string;
   readonly random: () => number;
   readonly retries: number;
   /** The command's deadline in milliseconds since the epoch. */
@@ -33,9 +30,6 @@ export interface HttpOptions extends AttemptDeps {
   /** Called with what the user has to know about the answers of the service. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }
-
-/** The caller no longer allowed a request when its connection stood: nothing was sent. */
-export class NotSentError extends LocalError {}
 
 /** How a call ended: with a response, with an error, or with both. */
 export type Outcome =
@@ -68,7 +62,7 @@ export class Http {
 
   /**
    * Calls an operation, and retries it until it succeeds or may not be retried.
-   * @throws PartnerctlError by the status; NotSentError if `maySend` forbids it. A `once` call throws OutcomeUnknownError
+   * @throws PartnerctlError by the status; LocalError if `maySend` forbids it. A `once` call throws OutcomeUnknownError
    * if the service may have processed it; every other class proves that it did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
@@ -131,8 +125,7 @@ export class Http {
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call);
       const requestId = this.newRequestId();
-      const request = toHttpRequest(call, this.options, requestId);
-      const result = await runAttempt(this.options, call, request, attempts);
+      const result = await runAttempt(this.options, call, requestId, attempts);
       const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
       if (response && isSuccess(result)) return { response };
       const next = this.decideNext(result, call, attempts);
@@ -210,7 +203,7 @@ export class Http {
   private toError(result: TransportResult, call: Call, end: CallEnd): PartnerctlError {
     if (result.kind === 'response') return responseError(result, call, end);
     if (!(result.cause instanceof SendRefused)) return networkError(result, call, end);
-    return new NotSentError('The request was not sent: its time limit had passed.', {
+    return new LocalError('The request was not sent: its time limit had passed.', {
       details: { operation: call.operation.name },
       cause: result.cause,
     });

@@ -1,4 +1,4 @@
-import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
+import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
 import type { Http } from './http.ts';
 
 /** In place of the next link in a header that cannot be parsed. It is no address, and so refused. */
@@ -17,19 +17,12 @@ export async function readNextLink(header: string | undefined): Promise<string |
   }
 }
 
-/** Statuses with which a service rejects a parameter that it does not know, or a page that it does not have. */
-const REJECTIONS: readonly number[] = [400, 404, 409, 410, 412, 416, 422, 500, 501];
-
-/**
- * Returns the status with which the service itself rejected a request for a page; undefined for any other error.
- * @param others further statuses that count as a rejection
- */
-export function rejectedStatus(error: unknown, others: readonly number[] = []): number | undefined {
-  if (!(error instanceof PartnerctlError) || error.info.fromGateway) return undefined;
+/** Whether the service itself says that it does not know a parameter, or does not have a page. */
+export function isRejected(error: unknown): error is PartnerctlError {
+  if (!(error instanceof PartnerctlError) || error.info.fromGateway) return false;
   const { status } = error.info;
-  if (error instanceof ErrorInSuccessBody) return status;
-  const isRejected = status !== undefined && [...REJECTIONS, ...others].includes(status);
-  return isRejected && !(error instanceof ShapeError) ? status : undefined;
+  const isRefused = [RefusedError, NotFoundError, ErrorInSuccessBody].some((each) => error instanceof each);
+  return isRefused || status === 500 || status === 501;
 }
 
 /**

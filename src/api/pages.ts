@@ -13,17 +13,17 @@ import {
   type Progress,
   type Verdict,
 } from '../contract/paging.ts';
-import { ShapeError } from '../errors.ts';
+import { CredentialsError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { pathOfLink, readNextLink, rejectedStatus } from './page-request.ts';
+import { isRejected, pathOfLink, readNextLink } from './page-request.ts';
 
 /** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
 
 /** Statuses for a page that does not exist. */
-const MISSING: readonly number[] = [404, 410, 416];
+const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
 /** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
@@ -193,9 +193,8 @@ class PageReader<Item> {
       if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
       return next.fresh.length > 0 ? next : 'repeated';
     } catch (error) {
-      const status = step.kind === 'link' ? undefined : rejectedStatus(error);
-      if (status === undefined) throw error;
-      return MISSING.includes(status) ? 'empty' : 'rejected';
+      if (step.kind === 'link' || !isRejected(error)) throw error;
+      return MISSING.has(error.info.status) ? 'empty' : 'rejected';
     }
   }
 
@@ -209,7 +208,8 @@ class PageReader<Item> {
       if (fresh.length === 0) return;
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
-      if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
+      const isForbidden = error instanceof CredentialsError && !error.info.fromGateway;
+      if (!isForbidden && !isRejected(error)) throw error;
       return this.warn(length);
     }
     const message = `The list has more than the ${length} items of its first page.`;

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createJob, listSpaces, type NewJob } from '../../../src/api/calls.ts';
-import { NotSentError } from '../../../src/api/http.ts';
-import { provesNothingDone } from '../../../src/errors.ts';
+import { LocalError, provesNothingDone } from '../../../src/errors.ts';
 import { json, type Script, startFakeService } from '../../support/fake-service.ts';
 import { listen } from '../../support/tcp-server.ts';
 import { client } from './http-client.ts';
@@ -84,7 +83,7 @@ describe('the question whether a request may be sent', () => {
     const events = recordSending();
     const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
     const error = await failureOf(createJob(http, JOB, { maySend: () => false }));
-    expect(error).toBeInstanceOf(NotSentError);
+    expect(error).toBeInstanceOf(LocalError);
     expect(provesNothingDone(error)).toBe(true);
     await closed;
     expect({ events, received }).toEqual({ events: ['connected'], received: [] });
