@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Call } from './call.ts';
 import { BodyInFlight } from './streamed-body.ts';
 import type { HttpRequest, Transport, TransportResult } from './transport.ts';
-import { abortedFailure, TimeLimitReached } from './transport-failure.ts';
+import { TimeLimitReached, toFailure } from './transport-failure.ts';
 
 /** An event for an observer (-v, --debug, progress). Bodies and headers are not redacted. */
 export type TraceEvent =
@@ -57,7 +57,7 @@ export async function runAttempt(
   if (interrupt.aborted) throw new InterruptedError('Interrupted.');
   signal?.throwIfAborted();
   // A request sent after the deadline could be carried out before the timer fires.
-  if (deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
+  if (deadline <= clock.now()) return toFailure(new TimeLimitReached(), 'nothing');
 
   const control = new AbortController();
   let timer: NodeJS.Timeout | undefined;

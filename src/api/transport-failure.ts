@@ -2,19 +2,13 @@ import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { TransportFailure } from './transport.ts';
 
 /** The abort reason of a request that timed out. */
-export class TimeLimitReached extends Error {}
+export class TimeLimitReached extends Error {
+  override readonly message = 'no complete response came in time';
+}
 
 /** The request was not sent, because `maySend` returned false. */
-export class SendRefused extends Error {}
-
-/** Returns the failure of an aborted request, including one aborted before it was sent. */
-export function abortedFailure(
-  { reason }: AbortSignal,
-  sent: TransportFailure['sent'],
-  status?: number,
-): TransportFailure {
-  const message = reason instanceof TimeLimitReached ? 'no complete response came in time' : 'canceled';
-  return { kind: 'failure', sent, isTransient: true, message, code: undefined, status, cause: reason };
+export class SendRefused extends Error {
+  override readonly message = 'the request was not sent';
 }
 
 /** Failures that no retry can fix: of certificates, handshakes, and proxies, and a body that is too large. */
@@ -38,11 +32,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the failure for what ended an exchange. */
-export function toFailure(
-  thrown: unknown,
-  sent: TransportFailure['sent'],
-  status: number | undefined,
-): TransportFailure {
+export function toFailure(thrown: unknown, sent: TransportFailure['sent'], status?: number): TransportFailure {
   // Node tries every address of a host and throws one AggregateError; the first error is enough.
   const cause: unknown = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
   const found = errorCode(cause);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
 import { BodyInFlight } from './streamed-body.ts';
-import { abortedFailure, SendRefused, toFailure } from './transport-failure.ts';
+import { SendRefused, toFailure } from './transport-failure.ts';
 import type { HttpsProxy } from './undici.ts';
 
 /** One HTTP request, ready to send. */
@@ -96,7 +96,7 @@ export class Transport {
   private async exchange(request: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {
     const { method, path, headers, body, headersTimeoutMs, signal } = request;
     const stream = body instanceof BodyInFlight ? body : undefined;
-    const reader = new ResponseReader(request.maySend, stream);
+    const reader = new ResponseReader(request, stream);
     const cancel = (): void => reader.cancel(signal.reason);
     signal.addEventListener('abort', cancel, { once: true });
     const options: Dispatcher.DispatchOptions = {
@@ -112,8 +112,7 @@ export class Transport {
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
       const left = reader.hasLeft ? (stream?.sent ?? 'all') : 'nothing';
-      const status = reader.head?.status;
-      return signal.aborted ? abortedFailure(signal, left, status) : toFailure(error, left, status);
+      return toFailure(error, left, reader.head?.status);
     } finally {
       stream?.end();
       signal.removeEventListener('abort', cancel);
@@ -139,16 +138,15 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   head: ResponseHead | undefined;
   /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
-  private readonly maySend: HttpRequest['maySend'];
+  private readonly request: HttpRequest;
   private readonly stream: BodyInFlight | undefined;
   private readonly chunks: Buffer[] = [];
   private controller: Controller | undefined;
-  private canceled: { readonly reason: Error } | undefined;
   private complete: (body: Buffer) => void = () => undefined;
   private fail: (error: unknown) => void = () => undefined;
 
-  constructor(maySend: HttpRequest['maySend'], stream: BodyInFlight | undefined) {
-    this.maySend = maySend;
+  constructor(request: HttpRequest, stream: BodyInFlight | undefined) {
+    this.request = request;
     this.stream = stream;
     this.body = new Promise((resolve, reject) => {
       this.complete = resolve;
@@ -158,22 +156,22 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   /** Ends the exchange at once: undici itself does nothing about a request until it is connected. */
   cancel(reason: Error): void {
-    this.canceled ??= { reason };
     this.fail(reason);
     this.controller?.abort(reason);
   }
 
   /** undici calls this in the tick that writes the request, and writes nothing after an abort. */
   onRequestStart(controller: Controller): void {
+    const { signal, maySend } = this.request;
     this.controller = controller;
-    if (this.canceled) controller.abort(this.canceled.reason);
-    else if (this.maySend?.() === false) this.cancel(new SendRefused('the request was not sent'));
+    if (signal.aborted) controller.abort(signal.reason);
+    else if (maySend?.() === false) this.cancel(new SendRefused());
     else this.hasLeft = true;
   }
 
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    const isInformational = status < 200;
-    if (isInformational) return;
+    // Informational responses come before it.
+    if (status < 200) return;
     const sent = this.stream?.sent ?? 'all';
     this.head = { status, headers: flattenHeaders(headers), sent };
     // Ending an accepted body early would close the connection before the id in the response arrives. Ending any other at
@@ -209,9 +207,8 @@ async function readResponse(reader: ResponseReader): Promise<Omit<HttpResponse, 
 }
 
 function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
+  const entries = Object.entries(headers);
+  return Object.fromEntries(
+    entries.map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
 }
