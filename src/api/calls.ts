@@ -56,10 +56,10 @@ interface NewSpace {
 /** Creates or reuses a space and installs agents in it (spec §4.1). A `once` call. */
 export async function provisionSpace(
   http: Http,
-  { external_space_id, space, agents }: NewSpace,
+  { space, ...others }: NewSpace,
   limits: OnceLimits,
 ): Promise<ProvisionResponse> {
-  const values = { external_space_id, ...space, agents };
+  const values = { ...others, ...space };
   const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
   return readCreated(response, readProvisionResponse);
 }
@@ -94,8 +94,7 @@ export interface NewMessage {
 
 /** Registers a message; the reply appears later in the history (spec §4.3). @throws ShapeError without a message_id */
 export async function postMessage(http: Http, message: NewMessage): Promise<Acknowledgement> {
-  const { source_id, session_id, text, external_message_id } = message;
-  const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
+  const values = { ...message, response_mode: 'accepted' };
   const response = await http.call(OPERATIONS.registerMessage, { values });
   return readCreated(response, readAcknowledgement);
 }
@@ -118,13 +117,9 @@ export interface NewJob {
 }
 
 /** Creates a scheduled job and returns its id. A `once` call: each request creates another job (spec §4.5). */
-export async function createJob(http: Http, job: NewJob, limits: OnceLimits): Promise<string> {
-  const { agent_id, name, instructions } = job;
-  const { minute, hour, day_of_week, timezone } = job.schedule;
-  const response = await http.call(OPERATIONS.createCronJob, {
-    ...limits,
-    values: { agent_id, name, instructions, type: 'cron', minute, hour, day_of_week, timezone },
-  });
+export async function createJob(http: Http, { schedule, ...job }: NewJob, limits: OnceLimits): Promise<string> {
+  const values = { ...job, ...schedule, type: 'cron' };
+  const response = await http.call(OPERATIONS.createCronJob, { ...limits, values });
   return response.read(readCreatedCronJob);
 }
 

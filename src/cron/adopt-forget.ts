@@ -1,4 +1,4 @@
-import { ListUnavailable, nameListFailure } from '../api/list-failure.ts';
+import { ListUnavailable, nameListFailure } from '../api/list.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
 import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';

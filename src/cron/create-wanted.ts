@@ -1,6 +1,6 @@
 import { createJob } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { ListUnavailable } from '../api/list-failure.ts';
+import type { ListUnavailable } from '../api/list.ts';
 import { RefusedError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';

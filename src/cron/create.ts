@@ -1,4 +1,4 @@
-import { ListUnavailable } from '../api/list-failure.ts';
+import { ListUnavailable } from '../api/list.ts';
 import type { ListedCronJob } from '../contract/cron.ts';
 import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,6 +1,6 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { readItem } from '../api/list-failure.ts';
+import { readItem } from '../api/list.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { comparableAgent } from '../contract/values.ts';

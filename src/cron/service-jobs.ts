@@ -1,7 +1,6 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { readItem } from '../api/list.ts';
-import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
+import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { OPERATIONS } from '../contract/operations.ts';

@@ -1,7 +1,6 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { itemError } from '../api/list.ts';
-import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
+import { itemError, ListUnavailable, nameListFailure, toListFailure } from '../api/list.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';

@@ -1,5 +1,5 @@
 import { listAgents } from '../api/calls.ts';
-import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
+import { ListUnavailable, toListFailure } from '../api/list.ts';
 import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
