@@ -17,7 +17,6 @@ export class ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
-  /** The undecoded body. */
   readonly bytes: Uint8Array;
   readonly body: string;
   private parsed: { readonly value: unknown } | undefined;
@@ -35,7 +34,6 @@ export class ApiResponse {
     if (value) this.parsed = { value };
   }
 
-  /** Path and query of the request. */
   get path(): string {
     return this.call.wire.path;
   }
@@ -88,7 +86,6 @@ export class ApiResponse {
     return new NotJsonError('The response is not JSON.', this.infoOf(seen, hint));
   }
 
-  /** Returns the error for a body that reports one. */
   private reportedError({ message, seen }: ErrorInBody): ShapeError {
     const said = readErrorBody(this.text, 'application/json');
     const info = this.infoOf(seen, DEBUG_HINT);
@@ -96,7 +93,6 @@ export class ApiResponse {
     return new ErrorInSuccessBody(message, { ...info, why, code: said.code });
   }
 
-  /** Returns the error for a body in which a reader does not find what it needs. */
   private shapeError({ message, seen, fix }: UnknownShape, value: unknown): ShapeError {
     const { safety } = this.call.operation;
     const command = fix && describeFix(fix);

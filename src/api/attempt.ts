@@ -99,7 +99,6 @@ export async function runAttempt(
   }
 }
 
-/** Builds a request with the headers that every request has (spec §4). */
 function toHttpRequest(
   { token, userAgent }: AttemptDeps,
   { operation: { leaf, safety }, wire, options }: Call,

@@ -151,7 +151,6 @@ function redirectError(response: HttpResponse, info: ErrorInfo, call: Call): Par
   return isUnknown ? toIndeterminate(error, operation) : error;
 }
 
-/** Returns the commands that help if the service takes a call otherwise than the contract says. */
 function contractHint({ operation: { leaf }, baseUrl, wire }: Call, status: number): string | undefined {
   if (leaf === undefined) return undefined;
   const slash = /\/(\?|$)/.test(wire.path) ? 'never' : 'always';

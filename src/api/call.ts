@@ -5,15 +5,12 @@ import { buildRequest, NoOperation, type RequestValues } from '../contract/reque
 import { NoOperationError, UsageError } from '../errors.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
-/** Where the token comes from, for messages. */
 export interface TokenOrigin {
   /** `PARTNER_TOKEN`, `--token-file token.txt`, `profile "acme"`. */
   readonly from: string;
-  /** How to provide a valid token. */
   readonly replaceHint: string;
 }
 
-/** What a call may be given besides its operation. */
 export interface CallOptions {
   /** Ignored with `link`, save for what goes into a body. */
   readonly values?: RequestValues;
@@ -40,7 +37,6 @@ export interface Call {
   readonly wire: RawOperation['request'];
   /** Its method and path, for messages: `GET /automation/spaces/`. */
   readonly name: string;
-  /** The whole address of the request. */
   readonly url: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;

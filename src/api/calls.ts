@@ -28,7 +28,6 @@ import type { StreamedBody } from './streamed-body.ts';
  * if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
  */
 
-/** The limits of a call that must happen once. */
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
 /** Lists the spaces that the token can access (endpoint 1). */

@@ -23,7 +23,6 @@ interface LeafFinding {
 
 export type LeafCheck = Leaf & LeafFinding;
 
-/** The session whose history is read. */
 export interface CheckedSession {
   readonly source_id: string;
   readonly session_id: string;

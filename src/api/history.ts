@@ -19,7 +19,6 @@ export interface HistoryPosition {
   readonly newest?: number;
 }
 
-/** The limits of the request for a page. */
 type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 
 /** A part of a history. */
@@ -99,7 +98,6 @@ function requestPages(
   });
 }
 
-/** Takes what was read so far as one page, oldest first. */
 function takePage(http: Http, read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
   const { messages, pages, direction, verdict } = read;
   read.messages = [];

@@ -11,7 +11,6 @@ import { decideRetry, retryAfterOf } from './retry.ts';
 import type { TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';
 
-/** What a client is made of. */
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
   readonly baseUrl: string;
@@ -44,7 +43,6 @@ export class Http {
   readonly baseUrl: string;
   /** The path of the base URL, usually `/v1`. */
   readonly basePath: string;
-  /** The service's wire format. */
   readonly contract: Contract;
   private readonly options: HttpOptions;
   private pausedUntil = 0;

@@ -58,7 +58,6 @@ async function* itemsOf<Item>(pages: AsyncIterable<Page<Item>>): AsyncGenerator<
   if (held !== undefined) yield held;
 }
 
-/** Returns the error for an item of a list that cannot be read. */
 export function itemError({ seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
   return new ShapeError(message, {
     why: `The service responded to ${operation.leaf} with a list, and an item of it is ${seen}.`,

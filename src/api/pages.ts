@@ -25,7 +25,6 @@ const MAX_PAGES = 10_000;
 /** Statuses for a page that does not exist. */
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
-/** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
 
 /** A list that the service serves in pages. */
@@ -34,13 +33,12 @@ export interface PagedList<Item> {
   readonly extent: PagingRule['extent'];
   /** Called before each page. @param after the message after which a history is to be read on */
   readonly options: (after?: string) => CallOptions;
-  /** Reads the items of a page. @throws UnknownShape */
+  /** @throws UnknownShape */
   readonly read: (items: readonly JsonObject[]) => readonly Item[];
   /** What tells items apart. */
   readonly idOf: (item: Item) => string;
 }
 
-/** A page of a list. */
 export interface Page<Item> {
   /** Without those of the page before, and of the first page. */
   readonly items: readonly Item[];
@@ -51,7 +49,6 @@ export interface Page<Item> {
   readonly verdict: Verdict;
 }
 
-/** A page as the service sent it. */
 interface SentPage<Item> {
   /** How it was requested; undefined for the first one. */
   readonly step: PageStep | undefined;

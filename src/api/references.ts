@@ -10,7 +10,6 @@ export interface Reference {
   readonly value: string;
 }
 
-/** How the command line names an agent. */
 export interface AgentReference extends Reference {
   readonly by: 'id' | 'name';
 }
@@ -56,7 +55,6 @@ export async function resolveAgent(http: Http, spaceId: string, reference: Agent
   return await findUnique('agent', agents, reference, `partnerctl agents list ${spaceId}`);
 }
 
-/** What a reference may name. */
 interface Named {
   readonly id: string;
   readonly name: string | undefined;

@@ -6,7 +6,6 @@ const BACKOFF_CAP_MS = 20_000;
 /** Caps Retry-After: a longer wait is effectively a refusal, and could exceed the range of dates. */
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000;
 
-/** What decides beside the result of an attempt whether it is repeated. */
 export interface RetryQuestion {
   readonly safety: Safety;
   /** The number of attempts so far, including this one. */
@@ -25,7 +24,6 @@ type RetryDecision =
   /** `final`: a retry is not allowed or pointless; `exhausted`: no retries left; `deadline`: no time left. */
   | { readonly retry: false; readonly why: 'final' | 'exhausted' | 'deadline' };
 
-/** The parts of an attempt's result that decide whether it may be repeated. */
 type AttemptResult =
   | Pick<HttpResponse, 'kind' | 'status' | 'sent'>
   | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;

@@ -13,7 +13,6 @@ export interface StreamedBody {
 export class BodyInFlight {
   /** Whether all content may have left this machine. Some services respond before the bytes that close the form. */
   sent: 'part' | 'all' = 'part';
-  /** The error that the body's source threw. */
   failure: unknown;
   private readonly body: StreamedBody;
   private readonly onChunk: () => void;
@@ -25,7 +24,6 @@ export class BodyInFlight {
     this.onChunk = onChunk;
   }
 
-  /** Ends the attempt and stops the body's source. */
   end(): void {
     // Without a reason, each would cost an exception with its stack.
     this.ended.abort('the attempt is over');

@@ -1,7 +1,6 @@
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { TransportFailure } from './transport.ts';
 
-/** The abort reason of a request that timed out. */
 export class TimeLimitReached extends Error {
   override readonly message = 'no complete response came in time';
 }

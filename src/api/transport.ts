@@ -5,14 +5,12 @@ import { BodyInFlight } from './streamed-body.ts';
 import { SendRefused, toFailure } from './transport-failure.ts';
 import type { HttpsProxy } from './undici.ts';
 
-/** One HTTP request, ready to send. */
 export interface HttpRequest {
   readonly method: HttpMethod;
   /** Path and query, on the transport's origin. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | BodyInFlight | undefined;
-  /** Also in the x-request-id header. */
   readonly requestId: string;
   /** Whether to open a new connection: a kept-alive one may be closed while the request is sent. */
   readonly freshConnection: boolean;
@@ -132,7 +130,6 @@ const UNREADABLE_BODY = 'The rest of the response could not be read.';
 
 /** Reads the response to one request, and tells whether the request may have left. */
 class ResponseReader implements Dispatcher.DispatchHandler {
-  /** Whether a part of the request may have left this machine. */
   hasLeft = false;
   /** Undefined until the response begins. */
   head: ResponseHead | undefined;
