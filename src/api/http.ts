@@ -134,8 +134,7 @@ export class Http {
 
   /** Returns the longest wait that the call's limits still allow, in milliseconds. */
   private longestWaitMs({ deadline }: Call): number {
-    const timeLeft = deadline - this.options.clock.now();
-    return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
+    return Math.min(deadline - this.options.clock.now(), this.remainingMs());
   }
 
   private newRequestId(): string {

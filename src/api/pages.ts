@@ -155,8 +155,7 @@ class PageReader<Item> {
   ): Promise<SentPage<Item> | readonly Failure[]> {
     const failures: Failure[] = [];
     for (const step of steps) {
-      const isSame = step.kind === page.step?.kind && step.value === page.step.value;
-      const next = isSame ? 'repeated' : await this.tryStep(step, this.requestOf(step, page));
+      const next = await this.tryStep(step, page);
       if (typeof next !== 'string') return next;
       failures.push(next);
     }
@@ -183,9 +182,10 @@ class PageReader<Item> {
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async tryStep(step: PageStep, options: CallOptions): Promise<SentPage<Item> | Failure> {
+  private async tryStep(step: PageStep, page: SentPage<Item>): Promise<SentPage<Item> | Failure> {
+    if (step.kind === page.step?.kind && step.value === page.step.value) return 'repeated';
     try {
-      const next = await this.fetch(step, options);
+      const next = await this.fetch(step, this.requestOf(step, page));
       // A filter may be applied after a page was read: the next one has the rest.
       if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
       return next.fresh.length > 0 ? next : 'repeated';
