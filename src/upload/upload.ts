@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { createUpload, type OnceLimits } from '../api/calls.ts';
-import { formBody } from '../api/form-body.ts';
 import type { Http } from '../api/http.ts';
+import { formBody } from '../api/streamed-body.ts';
 import { fileFieldOf, type UploadKind } from '../contract/resources.ts';
 import { stopsRun } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
