@@ -95,14 +95,15 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
       const hint = [`Check the id and the base URL ${baseUrl}.`, more].filter(Boolean).join('\n');
       return new NotFoundError('The service does not know this resource (404).', hinted(hint));
     }
-    case 429:
+    case 429: {
+      // A `once` call is not retried after a 429, however much time there is.
+      const more =
+        operation.safety === 'once' ? '. The call was not processed.' : ', or allow more time with --timeout.';
       return new RateLimitError(
         `The rate limit of the service is reached${afterAttempts(end)} (429).`,
-        // A `once` call is not retried after a 429, however much time there is.
-        hinted(
-          `${later}${operation.safety === 'once' ? '. The call was not processed.' : ', or allow more time with --timeout.'}`,
-        ),
+        hinted(later + more),
       );
+    }
     default: {
       const fix = renamedParameter(call, said);
       const isRead = status === 405 && operation.leaf === 'messages.history' && call.wire.method === 'GET';

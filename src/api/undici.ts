@@ -54,18 +54,6 @@ function createProxyAgent(proxy: HttpsProxy): Dispatcher {
   });
 }
 
-/** The proxy did not open a tunnel, so the request never left this machine. */
-class ProxyError extends Error {
-  /** `PROXY_REFUSED` for a 4xx, which is not worth a retry. */
-  readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
-
-  constructor({ url, from }: HttpsProxy, code: ProxyError['code'], what: string, cause: Error) {
-    const { protocol, host } = new URL(url);
-    super(`The proxy ${protocol}//${host} (from ${from}) ${what}`, { cause });
-    this.code = code;
-  }
-}
-
 /** Codes of failures to reach the proxy. Errors with other codes come from the TLS connection to the service. */
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|UND_ERR_SOCKET)$/;
@@ -83,14 +71,15 @@ function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): 
     });
 }
 
-function toProxyError(error: Error, proxy: HttpsProxy): Error {
+/** Returns the error for a tunnel that was not opened, so that the request never left this machine; any other as it is. */
+function toProxyError(error: Error, { url, from }: HttpsProxy): Error {
   const [, status] = /^Proxy response \((\d+)\)/.exec(error.message) ?? [];
-  if (status !== undefined) {
-    const code = status.startsWith('4') ? 'PROXY_REFUSED' : 'PROXY_FAILED';
-    return new ProxyError(proxy, code, `answered ${status}`, error);
-  }
   const code = String(errorCode(error));
-  if (!UNREACHABLE.test(code)) return error;
+  if (status === undefined && !UNREACHABLE.test(code)) return error;
+  const { protocol, host } = new URL(url);
   const problem = code === 'ECONNREFUSED' ? 'refused the connection' : `cannot be reached (${code})`;
-  return new ProxyError(proxy, 'PROXY_FAILED', problem, error);
+  const what = status === undefined ? problem : `answered ${status}`;
+  const named = new Error(`The proxy ${protocol}//${host} (from ${from}) ${what}`, { cause: error });
+  // A 4xx is not worth a retry.
+  return Object.assign(named, { code: status?.startsWith('4') ? 'PROXY_REFUSED' : 'PROXY_FAILED' });
 }
