@@ -120,8 +120,7 @@ async function take(
 
 /** Returns the id that a delivery shares with its repeats: that of a header, else the SHA-256 of the body. */
 function deliveryIdOf({ headers, body }: SentWebhook, scheme: Scheme | undefined): string {
-  const [header = 'webhook-id'] =
-    scheme?.signedContent.flatMap((part) => (part.kind === 'id' ? part.header : [])) ?? [];
+  const [, header = 'webhook-id'] = /\{id:([^{}]+)\}/.exec(scheme?.signedContent ?? '') ?? [];
   return headerValue(headers, header) ?? `sha256:${hash('sha256', body, 'hex')}`;
 }
 

@@ -5,13 +5,11 @@ import { fieldsOf } from '../contract/fields.ts';
 import { type JsonObject, parseJson } from '../contract/json.ts';
 import { type Message, readMessage } from '../contract/messages.ts';
 
-/** The message of a delivery. */
 interface DeliveredMessage extends Message {
   readonly session_id: string | null;
   readonly source_id: string | null;
 }
 
-/** The decoded body of a delivery. */
 export interface Payload {
   /** The JSON value; the text if it is not JSON; `{"base64": …}` if it is not UTF-8. */
   readonly body: unknown;

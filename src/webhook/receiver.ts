@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { LocalError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { HeaderList, SentWebhook } from './delivery.ts';
@@ -64,8 +65,7 @@ async function listenOn(server: Server, port: number): Promise<number> {
       cause: error,
     });
   }
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
+  return (server.address() as AddressInfo).port;
 }
 
 /**

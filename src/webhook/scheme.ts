@@ -1,12 +1,5 @@
 import { UsageError } from '../errors.ts';
 
-/** A part of the signed content. */
-type SignedPart =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'body' }
-  /** The value of a header. */
-  | { readonly kind: 'timestamp' | 'id'; readonly header: string };
-
 /** How a sender signs: an HMAC over parts of the delivery. Only the user chooses it, never a delivery. */
 export interface Scheme {
   /** The header with one or more signatures. */
@@ -15,7 +8,8 @@ export interface Scheme {
   readonly prefix: string;
   readonly encoding: 'hex' | 'base64';
   readonly algorithm: 'sha256' | 'sha1' | 'sha512';
-  readonly signedContent: readonly SignedPart[];
+  /** A template of what is signed: `{id}.{timestamp}.{body}`. */
+  readonly signedContent: string;
   /** Whether secrets are keys in base64, with or without the prefix `whsec_`. */
   readonly hasEncodedKeys: boolean;
 }
@@ -30,23 +24,21 @@ export interface SchemeOptions extends Partial<Pick<Scheme, 'encoding' | 'algori
 }
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const PLACEHOLDER = /^(?:body|(?:timestamp|id)(?::[\w!#$%&'*+.^`|~-]+)?)$/;
 
-/**
- * Parses a template such as `{timestamp}.{body}`.
- * @throws UsageError for an unknown placeholder, or if the body is not part of what is signed
- */
-function parseSignedContent(template: string): readonly SignedPart[] {
-  const parts = template.split(/(\{[^{}]*\})/).filter((text) => text !== '');
-  const parsed = parts.map((text): SignedPart => {
-    if (text === '{body}') return { kind: 'body' };
-    const [, kind, header = `webhook-${kind}`] = /^\{(timestamp|id)(?::([^{}]+))?\}$/.exec(text) ?? [];
-    if ((kind === 'timestamp' || kind === 'id') && HEADER_NAME.test(header)) return { kind, header };
-    if (!/[{}]/.test(text)) return { kind: 'literal', text };
-    throw new UsageError(`--signed-content has an unknown placeholder: ${text}`, {
+/** Splits a template: literal texts and, at odd positions, what placeholders have between their braces. */
+export function partsOf(template: string): readonly string[] {
+  return template.split(/\{([^{}]*)\}/);
+}
+
+/** @throws UsageError for an unknown placeholder, or if the body is not part of what is signed */
+function checkSignedContent(template: string): string {
+  if (!partsOf(template).every((part, at) => (at % 2 === 0 ? !/[{}]/.test(part) : PLACEHOLDER.test(part)))) {
+    throw new UsageError(`--signed-content has an unknown placeholder: ${template}`, {
       hint: 'Use {body}, {timestamp}, {id}, {timestamp:<header>}, and {id:<header>}, as in {timestamp}.{body}',
     });
-  });
-  if (parsed.some(({ kind }) => kind === 'body')) return parsed;
+  }
+  if (template.includes('{body}')) return template;
   throw new UsageError('--signed-content has no {body}, so the signature would prove nothing.');
 }
 
@@ -56,7 +48,7 @@ export const STANDARD_WEBHOOKS: Scheme = {
   prefix: 'v1,',
   encoding: 'base64',
   algorithm: 'sha256',
-  signedContent: parseSignedContent('{id}.{timestamp}.{body}'),
+  signedContent: '{id}.{timestamp}.{body}',
   hasEncodedKeys: true,
 };
 
@@ -67,8 +59,8 @@ export function parseScheme({ verify, secretFile, ...ofHmac }: SchemeOptions): S
     if (header === undefined || !HEADER_NAME.test(header)) {
       throw new UsageError('--verify hmac needs --header: the name of the header with the signature.');
     }
-    const parts = parseSignedContent(signedContent);
-    return { header, prefix, encoding, algorithm, signedContent: parts, hasEncodedKeys: false };
+    const content = checkSignedContent(signedContent);
+    return { header, prefix, encoding, algorithm, signedContent: content, hasEncodedKeys: false };
   }
   if (Object.values(ofHmac).some((value) => value !== undefined)) {
     throw new UsageError('--header, --prefix, --encoding, --algorithm, and --signed-content need --verify hmac.');

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { UsageError } from '../errors.ts';
 import { headerValue, type SentWebhook, type Verdict } from './delivery.ts';
-import type { Scheme } from './scheme.ts';
+import { partsOf, type Scheme } from './scheme.ts';
 
 /** Verifies a delivery. @param now milliseconds since the epoch */
 export type Verifier = (sent: SentWebhook, now: number) => Verdict;
@@ -27,14 +27,15 @@ const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 /** Returns the signed content, or a clause that says what is missing or which timestamp is wrong. */
 function signedContentOf(scheme: Scheme, { headers, body }: SentWebhook, now: number): Buffer | string {
   const content: Buffer[] = [];
-  for (const part of scheme.signedContent) {
-    if (part.kind === 'body') content.push(body);
-    else if (part.kind === 'literal') content.push(Buffer.from(part.text));
+  for (const [at, part] of partsOf(scheme.signedContent).entries()) {
+    const [kind, header = `webhook-${kind}`] = part.split(':');
+    if (at % 2 === 0) content.push(Buffer.from(part));
+    else if (kind === 'body') content.push(body);
     else {
-      const isTime = part.kind === 'timestamp';
+      const isTime = kind === 'timestamp';
       const beside = isTime ? TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1] : undefined;
-      const found = headerValue(headers, part.header) ?? beside;
-      if (found === undefined) return `it has no ${part.header} header`;
+      const found = headerValue(headers, header) ?? beside;
+      if (found === undefined) return `it has no ${header} header`;
       const problem = isTime ? findTimeProblem(found, now) : undefined;
       if (problem !== undefined) return problem;
       content.push(Buffer.from(found, 'latin1'));
