@@ -94,6 +94,8 @@ const OTHERS =
 interface Accepted {
   readonly leaf: FieldLeaf;
   readonly rank: number;
+  /** Such a path begins at the top, and not in any object that holds fields. */
+  readonly isChosen: boolean;
 }
 
 function normalizePath(path: readonly string[]): string {
@@ -104,10 +106,10 @@ function parentsOf(path: string): readonly string[] {
   return path.split('.').map((_, depth, steps) => steps.slice(0, depth).join('.'));
 }
 
-/** The accepted names of the fields of one resource, and the suspicious ones. Paths are normalized, from the top. */
+/** The accepted names of the fields of one resource, and the suspicious ones. All paths are normalized. */
 export class FieldNames {
   readonly resource: Resource;
-  readonly fields: ReadonlyMap<string, readonly Accepted[]>;
+  private readonly fields: ReadonlyMap<string, readonly Accepted[]>;
   /** The objects that fields are in. */
   readonly parents: ReadonlySet<string>;
   /** The objects that may have every field. */
@@ -123,22 +125,26 @@ export class FieldNames {
     const chosen = leaves.filter((leaf) => contract.isChosen(leaf));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
     const taken = new Set(chosen.flatMap((leaf) => contract.field(leaf).flat()).map(normalizePath));
-    const accepted = leaves.flatMap((leaf) => {
-      const isChosen = chosen.includes(leaf);
-      const prefixes = isChosen ? [''] : ['', ...[...this.holders].map((holder) => `${holder}.`)];
-      return contract.field(leaf).flatMap((paths, rank) => {
-        const names = paths.map(normalizePath).filter((name) => isChosen || !taken.has(name));
-        return names.flatMap((name) => prefixes.map((prefix) => ({ path: prefix + name, leaf, rank })));
-      });
-    });
-    this.parents = new Set(accepted.flatMap(({ path }) => parentsOf(path)));
     const fields = new Map<string, readonly Accepted[]>();
-    for (const { path, leaf, rank } of accepted) fields.set(path, [...(fields.get(path) ?? []), { leaf, rank }]);
+    for (const leaf of leaves) {
+      const isChosen = chosen.includes(leaf);
+      for (const [rank, paths] of contract.field(leaf).entries())
+        for (const path of paths.map(normalizePath).filter((each) => isChosen || !taken.has(each)))
+          fields.set(path, [...(fields.get(path) ?? []), { leaf, rank, isChosen }]);
+    }
     this.fields = fields;
+    this.parents = new Set([...fields.keys(), ...this.holders].flatMap(parentsOf));
     const own = ownNames(resource).join('|');
     const patternOf = (leaf: FieldLeaf) =>
       SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
     this.suspects = new Map(leaves.map((leaf) => [leaf, new RegExp(`^(?:${patternOf(leaf)})$`)]));
+  }
+
+  /** Returns the fields at a path from the top, which may also be one from an object that holds fields. */
+  at([top = '', held]: readonly string[]): readonly Accepted[] {
+    const own = this.fields.get(top) ?? [];
+    if (held === undefined) return own;
+    return [...own, ...(this.fields.get(held) ?? []).filter(({ isChosen }) => !isChosen)];
   }
 
   /** Whether a key that no field accepts probably holds this one. */

@@ -47,20 +47,20 @@ export class Fields {
   /** Collects the values of all fields. @returns the objects that hold fields */
   private collect(): readonly Place[] {
     const { names, object, found } = this;
-    const places = [{ path: '', name: '', object }];
-    const holders: Place[] = [{ path: '', object }];
+    // A place has a name from the top and, in a holder, also one from there.
+    const places = [{ path: '', object, from: [''] }];
     for (const place of places) {
       for (const key of Object.keys(place.object)) {
-        const name = join(place.name, normalizeName(key));
         const [path, value] = [join(place.path, key), plain(place.object[key])];
-        for (const { leaf, rank } of names.fields.get(name) ?? [])
-          found.push({ leaf, rank, path, value, holder: place.object });
-        if (!isJsonObject(value) || !names.parents.has(name)) continue;
-        places.push({ path, name, object: value });
-        if (names.holders.has(name)) holders.push({ path, object: value });
+        const from = place.from.map((name) => join(name, normalizeName(key)));
+        for (const { leaf, rank } of names.at(from)) found.push({ leaf, rank, path, value, holder: place.object });
+        if (!isJsonObject(value)) continue;
+        const [top = ''] = from;
+        if (names.holders.has(top)) places.push({ path, object: value, from: [top, ''] });
+        else if (from.some((name) => names.parents.has(name))) places.push({ path, object: value, from });
       }
     }
-    return holders;
+    return places.filter(({ from }) => from.at(-1) === '');
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -143,8 +143,7 @@ export class Fields {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
-    const accepted = (key: string) =>
-      names.fields.get(normalizeName(key))?.some((field) => field.leaf === leaf) === true;
+    const accepted = (key: string) => names.at([normalizeName(key)]).some((field) => field.leaf === leaf);
     const suspected = (key: string) => names.isSuspect(leaf, key);
     const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
     if (held !== undefined) return { leaf, value: held, other };
