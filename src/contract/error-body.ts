@@ -1,5 +1,5 @@
 import { byNormalName } from './field-names.ts';
-import { isJsonObject, type JsonObject, parseJson } from './json.ts';
+import { isJsonObject, type JsonObject, jsonOrText } from './json.ts';
 
 export interface ErrorBody {
   readonly code?: string | undefined;
@@ -97,16 +97,8 @@ export function readErrorBody(body: string, contentType: string | undefined): Er
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(text)) {
     return { message: titleOf(text), fields: [], fromGateway: true };
   }
-  const parsed = parsedOrText(text);
+  const parsed = jsonOrText(text);
   if (isJsonObject(parsed)) return readObject(parsed);
   if (Array.isArray(parsed)) return { fields: readFieldErrors(parsed) };
   return { message: textOf(parsed), fields: [], fromGateway: true };
-}
-
-function parsedOrText(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }

@@ -107,6 +107,15 @@ export function parseJson(text: string): unknown {
   );
 }
 
+/** Returns the value of a text that is JSON; any other text as it is. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Converts a JSON value to text. Unlike `String`, does not fail for an object with a key `toString`. */
 export function jsonText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);

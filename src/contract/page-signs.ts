@@ -1,4 +1,4 @@
-import { descend, isJsonObject, type JsonObject, nextLinkIn, urlOf } from './json.ts';
+import { descend, isJsonObject, type JsonObject, jsonOrText, nextLinkIn, urlOf } from './json.ts';
 
 /** The parts of a response that may speak of pages. */
 export interface PageResponse {
@@ -124,12 +124,8 @@ function signsOfHeader(header: string, text: string): readonly Sign[] {
   const path = `header.${header}`;
   const [, key] = HEADER.exec(header) ?? [];
   if (key === undefined) return [];
-  try {
-    const object: unknown = text.startsWith('{') ? JSON.parse(text) : undefined;
-    if (isJsonObject(object)) return signsIn(object, `${path}.`);
-  } catch {
-    // It is a text, then.
-  }
+  const object = jsonOrText(text);
+  if (isJsonObject(object)) return signsIn(object, `${path}.`);
   return signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
 }
 
@@ -141,7 +137,8 @@ function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
 
 /** The value that a text spells; anything else as it is. */
 function spelledOut(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
+  // A number would round it.
+  if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'string') return value;
   if (/^(true|false)$/i.test(value)) return /^true$/i.test(value);
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;

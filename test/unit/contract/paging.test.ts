@@ -37,6 +37,10 @@ describe('a page', () => {
     expect(read(body)).toEqual(steps);
   });
 
+  it('that announces an integer beyond those of JavaScript is followed exactly', () => {
+    expect(read({ next_cursor: 9_007_199_254_740_993n })).toContain('token:next_cursor:cursor=9007199254740993');
+  });
+
   it.each([
     [{ has_more: true }, ['has_more']],
     [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 read']],
