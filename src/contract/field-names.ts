@@ -103,7 +103,7 @@ function normalizePath(path: readonly string[]): string {
 }
 
 function parentsOf(path: string): readonly string[] {
-  return path.split('.').map((_, depth, steps) => steps.slice(0, depth).join('.'));
+  return [...path.matchAll(/\./g)].map(({ index }) => path.slice(0, index));
 }
 
 /** The accepted names of the fields of one resource, and the suspicious ones. All paths are normalized. */

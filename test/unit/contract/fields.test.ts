@@ -63,7 +63,7 @@ it('an object that holds the fields is named by the error, and read for all of t
 
 describe('a field', () => {
   it('is the first that is not null, at the top or under the name of its resource, and a number is a text', () => {
-    expect(idOf('space.id', { space_id: '', id: 's1', metadata: { id: 'x' } })).toBe('s1');
+    expect(idOf('space.id', { space_id: '', id: 's1', metadata: { id: 'x' }, _: { space_id: 'x' } })).toBe('s1');
     expect(textOf('agent.name', { name: null, agent: { name: 'below' } })).toBe('below');
     expect(textOf('agent.name', { title: 'Dr.', name: 5 })).toBe('5');
     expect(fieldsFor('agent.name', { name: null }).value('agent.name')).toBeNull();
