@@ -76,7 +76,8 @@ export function decideNext(page: PageResponse, progress: Progress, rule: PagingR
 }
 
 function decideBySigns(page: PageResponse, progress: Progress, rule: PagingRule, lastId: string | undefined): Verdict {
-  const [signs, { itemCount }] = [readSigns(page), page];
+  const { itemCount } = page;
+  const signs = readSigns(page);
   const { open, isStated } = weigh(signs, progress, rule.extent);
   const links = ofKind(signs, 'link').slice(0, 1);
   const announced = links.length > 0 ? links : open.length > 0 || !isStated ? ofKind(signs, 'token') : [];
@@ -84,8 +85,7 @@ function decideBySigns(page: PageResponse, progress: Progress, rule: PagingRule,
   const mayFollow = !isStated && ofKind(signs, 'pages').some(({ value }) => Number(value) > progress.pages);
   const isNumbered = announced.length === 0 && itemCount > 0 && (open.length > 0 || mayFollow);
   const found = isNumbered ? numberSteps(signs, progress, itemCount) : announcedSteps(announced, progress);
-  const hasMore = found.length > 0 || open.length > 0;
-  if (!hasMore) {
+  if (found.length === 0 && open.length === 0) {
     const isFull = ROUND.has(itemCount) || ofKind(signs, 'size').some(({ value }) => value === itemCount);
     const mayContinue = isFull && itemCount > 0 && !isStated && progress.step === undefined;
     return { kind: 'whole', isStated, mayContinue };
