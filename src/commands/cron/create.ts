@@ -7,8 +7,7 @@ import type { WantedJob } from '../../cron/create.ts';
 import type { CronResult } from '../../cron/create-wanted.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
-import { batchResult, failureOfBatch } from '../../output/batch-result.ts';
-import { type CommandResult, objectResult } from '../../output/command-result.ts';
+import { batchResult } from '../../output/batch-result.ts';
 
 /** Reads the job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
@@ -40,16 +39,6 @@ async function* createAll(
     context.progress.update(`Creating jobs: ${count} of ${wanted.length}`);
     yield result;
   }
-}
-
-/** The result of one job: an object. @throws the error of a job that was not sent */
-async function toOneResult(results: AsyncIterable<CronResult>, { signals }: Context): Promise<CommandResult> {
-  const { JOB_COLUMNS, JOBS } = await import('./shared/job-batch.ts');
-  let result: CronResult | undefined;
-  for await (const each of results) result = each;
-  const failure = result && failureOfBatch([result], JOBS, signals.interrupt);
-  if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
-  return { ...objectResult(result, JOB_COLUMNS), json: JOBS.json(result), failure };
 }
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
@@ -104,7 +93,7 @@ export const create = () =>
           ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
           : [await readJob(context, instructions, options)];
         const results = createAll(context, wanted, { ensure, dryRun });
-        const { JOBS } = await import('./shared/job-batch.ts');
-        return isBatch ? batchResult(results, JOBS, context.signals) : await toOneResult(results, context);
+        const { JOBS, toOneResult } = await import('./shared/job-batch.ts');
+        return isBatch ? batchResult(results, JOBS, context.signals) : await toOneResult(results, context.signals);
       }),
     );

@@ -3,7 +3,7 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobReservation } from '../../cron/job.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
-import { toWireSchedule } from '../../cron/schedule.ts';
+import type { CronSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -25,11 +25,11 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 
-function resultJson({ reservation, ...result }: Reconciled): object {
+function resultJson({ reservation, ...result }: Reconciled, toWire: (schedule: CronSchedule) => object): object {
   const { key, at: reserved_at } = reservation;
   const { agent_id, name, schedule } = reservation.data;
   const note = describeResult({ reservation, ...result });
-  return { ...result, agent_id, name, schedule: schedule && toWireSchedule(schedule), key, reserved_at, note };
+  return { ...result, agent_id, name, schedule: schedule && toWire(schedule), key, reserved_at, note };
 }
 
 function adoptOrForget({ command }: Context): string {
@@ -65,6 +65,7 @@ export const reconcile = () =>
     .action(
       run(async (context, { assumeNotCreated = false }) => {
         const { reconcileJobs } = await import('../../cron/reconcile.ts');
+        const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/service-jobs.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
@@ -82,7 +83,7 @@ export const reconcile = () =>
         const results = await reconcileJobs(deps);
         return listResult(results, COLUMNS, {
           empty: 'There is nothing to reconcile.',
-          json: resultJson,
+          json: (result) => resultJson(result, toWireSchedule),
           failure: () => openOutcomesError(results, context),
         });
       }),

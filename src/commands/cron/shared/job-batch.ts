@@ -1,7 +1,7 @@
 import type { CronResult } from '../../../cron/create-wanted.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
-import { type Batch, countByStatus } from '../../../output/batch-result.ts';
-import type { Column } from '../../../output/command-result.ts';
+import { type Batch, countByStatus, failureOfBatch } from '../../../output/batch-result.ts';
+import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
 import { errorJson } from '../../../output/error-text.ts';
 
 /** A result as `cron create -o json` prints it. */
@@ -42,7 +42,7 @@ function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): strin
   return hasRuns ? next_runs.join(', ') : '';
 }
 
-export const JOB_COLUMNS: readonly Column<CronResult>[] = [
+const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
@@ -54,7 +54,7 @@ export const JOB_COLUMNS: readonly Column<CronResult>[] = [
 
 /** Jobs as `cron create` shows them. */
 export const JOBS: Batch<CronResult> = {
-  columns: JOB_COLUMNS,
+  columns: COLUMNS,
   noun: 'jobs',
   again: 'Run it again with --ensure: existing jobs are left as they are.',
   item: ({ source, job: { name }, status, cron_job_id: id, error }) => {
@@ -63,3 +63,15 @@ export const JOBS: Batch<CronResult> = {
   json: cronResultJson,
   counts: (results) => countByStatus(results, TONES),
 };
+
+/** The result of one job: an object. @throws the error of a job that was not sent */
+export async function toOneResult(
+  results: AsyncIterable<CronResult>,
+  { interrupt }: { readonly interrupt: AbortSignal },
+): Promise<CommandResult> {
+  let result: CronResult | undefined;
+  for await (const each of results) result = each;
+  const failure = result && failureOfBatch([result], JOBS, interrupt);
+  if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
+  return { ...objectResult(result, COLUMNS), json: cronResultJson(result), failure };
+}
