@@ -86,17 +86,20 @@ function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batc
  * Builds the result of a command that processes several items. Streaming formats show rows in order of completion;
  * documents and tables show them in input order.
  * @param results the results; `index` is the position in the input
+ * @param onResult called after each of them, with their number so far
  */
 export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result> | Iterable<Result>,
   batch: Batch<Result>,
   { interrupt }: { readonly interrupt: AbortSignal },
+  onResult?: (done: number) => void,
 ): ListResult {
   const { noun, columns = [], item, json, exitCode, document, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
       completed.push(result);
+      onResult?.(completed.length);
       yield result;
     }
   }

@@ -20,13 +20,12 @@ function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeErro
 
 /** What needs action first; what no read shows is counted. */
 function toLines(checks: readonly LeafCheck[], hasSession: boolean): readonly ReportLine[] {
-  const lines = (['contradicted', 'confirmed'] as const).flatMap((result) =>
-    withResult(checks, result).map(({ name, detail }): ReportLine => {
-      const tone = result === 'confirmed' ? 'good' : 'bad';
-      return { indent: 0, marker: result.padEnd(12), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
-    }),
-  );
-  const count = withResult(checks, 'unobservable').length;
+  const seen = [...withResult(checks, 'contradicted'), ...withResult(checks, 'confirmed')];
+  const lines = seen.map(({ name, result, detail }): ReportLine => {
+    const tone = result === 'confirmed' ? 'good' : 'bad';
+    return { indent: 0, marker: result.padEnd(12), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
+  });
+  const count = checks.length - seen.length;
   const more = hasSession ? '' : ' --source and --session also check the history of a session.';
   return [...lines, { indent: 0, text: `${count} not shown by any read (-o json lists them).${more}`, tone: 'dim' }];
 }

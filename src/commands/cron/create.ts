@@ -4,7 +4,6 @@ import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
-import type { CronResult } from '../../cron/create-wanted.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
@@ -22,23 +21,6 @@ async function readJob(context: Context, instructions: string, options: JobOptio
   }
   const agent_id = await findAgent(context, { agent, space });
   return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
-}
-
-/** Creates the jobs, and yields the results as they come. */
-async function* createAll(
-  context: Context,
-  wanted: readonly WantedJob[],
-  options: { readonly ensure: boolean; readonly dryRun: boolean },
-): AsyncGenerator<CronResult> {
-  const { openJobs } = await import('../../cron/create-wanted.ts');
-  context.progress.start('Creating jobs');
-  const jobs = openJobs(context, await context.http(), await context.log(), options);
-  let count = 0;
-  for await (const result of jobs.create(wanted)) {
-    count += 1;
-    context.progress.update(`Creating jobs: ${count} of ${wanted.length}`);
-    yield result;
-  }
 }
 
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
@@ -92,8 +74,13 @@ export const create = () =>
         const wanted = isBatch
           ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
           : [await readJob(context, instructions, options)];
-        const results = createAll(context, wanted, { ensure, dryRun });
+        const { openJobs } = await import('../../cron/create-wanted.ts');
         const { JOBS, toOneResult } = await import('./shared/job-batch.ts');
-        return isBatch ? batchResult(results, JOBS, context.signals) : await toOneResult(results, context.signals);
+        const { progress, signals } = context;
+        progress.start('Creating jobs');
+        const jobs = openJobs(context, await context.http(), await context.log(), { ensure, dryRun });
+        const results = jobs.create(wanted);
+        const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
+        return isBatch ? batchResult(results, JOBS, signals, onResult) : await toOneResult(results, signals);
       }),
     );

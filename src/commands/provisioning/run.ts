@@ -11,7 +11,6 @@ import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
 import { Observer } from '../../provision/observe.ts';
-import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, type ProvisionDeps, planManifests } from '../../provision/plan-manifests.ts';
 import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
@@ -110,15 +109,9 @@ export async function provisionDocuments(
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { ...options, isPlan: false });
   await deps.observer.prepare();
-  async function* counted(): AsyncGenerator<SpacePlan> {
-    let count = 0;
-    for await (const plan of applyManifests(deps, documents, { failFast })) {
-      count += 1;
-      context.progress.update(`Provisioning: ${count} of ${documents.length}`);
-      yield plan;
-    }
-  }
-  return batchResult(counted(), documentBatch('created'), context.signals);
+  const plans = applyManifests(deps, documents, { failFast });
+  const onResult = (done: number) => context.progress.update(`Provisioning: ${done} of ${documents.length}`);
+  return batchResult(plans, documentBatch('created'), context.signals, onResult);
 }
 
 /** Shows the documents as valid, without calling the service. */
