@@ -35,8 +35,6 @@ export interface FollowOptions {
   readonly intervalMs?: number | undefined;
   /** How long to follow without --timeout, in milliseconds. Without a limit by default. */
   readonly limitMs?: number;
-  /** How long the history may lack the message to start after, in milliseconds. */
-  readonly lagMs?: number;
 }
 
 /** Resolves when the consumer of the events wants more. */
@@ -50,6 +48,8 @@ interface Poll {
 
 const MAX_CONCURRENT_POLLS = 6;
 const POLL_TIMEOUT_MS = 15_000;
+/** How long the history may lack the message to start after, which may have been registered just now. */
+const REGISTRATION_LAG_MS = 10_000;
 /** Reading what exists may not wait for ever. */
 const READ_OUTAGE_MS = 30_000;
 /** With fewer messages, a response is hardly a page that was cut short. */
@@ -103,11 +103,6 @@ export class Follower {
     return flags.timeout === undefined ? this.startedAt + limitMs - clock.now() : this.http.remainingMs();
   }
 
-  /** Whether the history may still lack the message to start after. */
-  mayLag(): boolean {
-    return this.context.clock.now() < this.startedAt + (this.options.lagMs ?? 0);
-  }
-
   isOver(): boolean {
     return this.signal.aborted || this.remainingMs() <= 0;
   }
@@ -137,6 +132,7 @@ class FollowedSession {
   private readonly shown: Shown;
   /** How many messages of the backlog are wanted. */
   private readonly wanted: number;
+  private readonly startedAt: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
@@ -156,7 +152,8 @@ class FollowedSession {
     this.ref = ref;
     this.emit = emit;
     this.key = sessionKey(ref);
-    this.shown = new Shown(start, clock.now());
+    this.startedAt = clock.now();
+    this.shown = new Shown(start, this.startedAt);
     this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
   }
@@ -223,7 +220,7 @@ class FollowedSession {
     this.isDraining = true;
     if (error instanceof NotFoundError && !error.info.fromGateway && !this.wasRead) {
       if (poll.cursor === undefined) return await this.treatAsEmpty(poll, error);
-      if (follower.mayLag()) return await this.pause();
+      if (clock.now() < this.startedAt + REGISTRATION_LAG_MS) return await this.pause();
     }
     // A service may refuse a cursor that is not the newest message.
     if (isFatal(error, this.wasRead || poll.cursor !== this.shown.newest)) throw error;

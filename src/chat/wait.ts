@@ -16,8 +16,6 @@ export interface ReplyCriteria {
 /** The message to wait for replies to. */
 export interface ReplyTarget extends SessionRef {
   readonly after_message_id: string;
-  /** Whether it was just registered, so that the history may not have it yet. */
-  readonly isJustRegistered: boolean;
   readonly criteria: ReplyCriteria;
   /** Added to the details of an error. */
   readonly ids: object;
@@ -30,8 +28,6 @@ interface Waited {
 }
 
 const DEFAULT_WAIT_MS = 120_000;
-/** How long the history may lack a message that was just registered. */
-const REGISTRATION_LAG_MS = 10_000;
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -104,9 +100,8 @@ export async function awaitReplies(
   onNotice: (event: SessionEvent) => Promise<void>,
 ): Promise<Waited> {
   const { clock, signals, progress } = context;
-  const { source_id, session_id, after_message_id: message_id, isJustRegistered, criteria } = target;
-  const lagMs = isJustRegistered ? REGISTRATION_LAG_MS : 0;
-  const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS, lagMs });
+  const { source_id, session_id, after_message_id: message_id, criteria } = target;
+  const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
   const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now() };
   const { replies } = received;
   progress.start('Waiting for the reply', follower.remainingMs());

@@ -35,7 +35,7 @@ export const wait = () =>
         const http = await context.http();
         const source_id = await findSource(http, source, context.command);
         const ids = { source_id, session_id, after_message_id };
-        const target = { ...ids, criteria: { replies, settle }, isJustRegistered: false, ids };
+        const target = { ...ids, criteria: { replies, settle }, ids };
         return await showReplies(context, http, target, ids);
       }),
     );

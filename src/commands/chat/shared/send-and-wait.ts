@@ -52,7 +52,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const ids = { ...names, message_id };
   const json = { ...ids, created: created ?? null, reply: null };
   if (!isWaiting) return recordResult({ message_id, external_message_id, created }, json);
-  const target = { source_id, session_id, after_message_id: message_id, isJustRegistered: true, criteria, ids };
+  const target = { source_id, session_id, after_message_id: message_id, criteria, ids };
   return await showReplies(context, http, target, json);
 }
 
