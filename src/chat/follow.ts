@@ -112,7 +112,6 @@ export class Follower {
     for (const pace of this.paces) pace.wake();
   }
 
-  /** Ends following. */
   stop(): void {
     this.stopping.abort();
   }
@@ -130,7 +129,6 @@ class FollowedSession {
   private readonly emit: Emit<SessionEvent>;
   private readonly key: string;
   private readonly shown: Shown;
-  /** How many messages of the backlog are wanted. */
   private readonly wanted: number;
   private readonly startedAt: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
@@ -139,7 +137,6 @@ class FollowedSession {
   /** Whether more may follow the last response, so that the next poll starts at the newest message, and at once. */
   private isDraining = false;
   private wasRead = false;
-  /** What is reported only once. */
   private readonly reported = new Set<SessionEvent['kind']>();
 
   constructor(follower: Follower, ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>) {
@@ -241,7 +238,6 @@ class FollowedSession {
     await this.complete(poll, 0);
   }
 
-  /** Handles what a complete response means for the session. */
   private async complete({ cursor, startedAt }: Poll, fresh: number): Promise<void> {
     const { ref } = this;
     if (fresh > 0) this.pace.touch();

@@ -30,7 +30,6 @@ interface OpenParts {
 const HELP =
   '/quit leaves, like Ctrl-D. Alt+Enter starts a new line. To send a message that starts with /, type two: //';
 
-/** How many earlier messages a conversation shows at first. */
 const EARLIER_MESSAGES = 10;
 
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
@@ -42,7 +41,6 @@ class OpenChat {
   private sending: Promise<void> = Promise.resolve();
   /** Messages that are not known to be registered, with the error of those that failed. */
   private readonly unsent = new Map<NewMessage, unknown>();
-  /** What ended the conversation. */
   private failure: unknown;
 
   constructor(parts: OpenParts) {
@@ -50,7 +48,6 @@ class OpenChat {
     this.follower = new Follower(parts.context, parts.http);
   }
 
-  /** @throws what ended the conversation, or kept messages from being sent */
   async run(): Promise<void> {
     const { prompt, context } = this.parts;
     const { abortSignal } = context;
@@ -87,7 +84,7 @@ class OpenChat {
     throw withHint(error, { hint: `To send what is not confirmed, without duplicates:\n${commands}` });
   }
 
-  /** Handles what the person enters: a message, which keeps its white space, or a command that starts with a slash. */
+  /** A message keeps its white space. */
   private handle(entry: string): void {
     if (entry.startsWith('//')) this.send(entry.slice(1));
     else if (entry.startsWith('/help')) this.parts.prompt.say(HELP);
@@ -121,8 +118,8 @@ class OpenChat {
   private async follow(): Promise<void> {
     const { prompt, places, session } = this.parts;
     try {
-      const start = { from: 'last', count: EARLIER_MESSAGES } as const;
       const { follower } = this;
+      const start = { from: 'last', count: EARLIER_MESSAGES } as const;
       for await (const event of follower.events<SessionEvent>((emit) => follower.follow(session, start, emit))) {
         if (!this.isOnScreen(event)) prompt.show(event);
         if (event.kind === 'message') await places.remember(event.ref);

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { ChatContext } from './session.ts';
 
 /** The shortest pause: a reply is on the screen well within a second. */
 const ACTIVE_MS = 600;
@@ -13,9 +13,7 @@ const MAX_RETRY_MS = 30_000;
 /** Pauses are extended by up to this fraction, so that many clients spread out. */
 const JITTER = 0.2;
 
-interface PaceDeps {
-  readonly clock: Clock;
-  readonly random: () => number;
+interface PaceDeps extends Pick<ChatContext, 'clock' | 'random'> {
   /** A fixed pause; undefined: adaptive. */
   readonly intervalMs: number | undefined;
   /** How many sessions the command follows. */

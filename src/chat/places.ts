@@ -11,23 +11,21 @@ import type { ChatContext, SessionRef } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;
+const SENT_LOG = 'sent.log';
 
-/** A session of the service with this base URL, and the last messages that a tail showed, oldest first. */
-interface Place extends SessionRef {
-  readonly origin: string;
-  readonly ids: readonly string[];
-}
-
-/** Reads a place from the first line of a file, and from each further line an id. The last line may be torn. */
-function decodePlace(text: string): Place | undefined {
+/**
+ * Reads the file of a session: in its first line the base URL of the service, the session, and the last messages that a
+ * tail showed, oldest first; in each further line one more of them. The last line may be torn.
+ */
+function decodePlace(text: string) {
   const [place, ...appended] = text.split('\n').map((line) => {
     const parsed = parseJsonText(line);
     return 'value' in parsed ? parsed.value : undefined;
   });
   if (!isJsonObject(place) || !Array.isArray(place.ids)) return undefined;
+  const ref: SessionRef = { source_id: String(place.source_id), session_id: String(place.session_id) };
   const ids = [...place.ids, ...appended].filter((id) => typeof id === 'string').slice(-MAX_IDS);
-  const { origin, source_id, session_id } = place;
-  return { origin: String(origin), source_id: String(source_id), session_id: String(session_id), ids };
+  return { origin: place.origin, ref, ids };
 }
 
 /** Reads what may not exist. @throws LocalError */
@@ -51,7 +49,6 @@ function readText(path: string): string {
 export class Places {
   private readonly context: Pick<ChatContext, 'redact' | 'warn'>;
   private readonly directory: string;
-  private readonly sentPath: string;
   private readonly origin: string;
   /** The files that this object has written. A tail appends to one for each message. */
   private readonly written = new Set<string>();
@@ -62,7 +59,6 @@ export class Places {
   constructor(context: Pick<ChatContext, 'redact' | 'warn'>, directory: string, origin: string) {
     this.context = context;
     this.directory = join(directory, 'chat');
-    this.sentPath = join(this.directory, 'sent.log');
     this.origin = origin;
   }
 
@@ -74,11 +70,10 @@ export class Places {
   /** Returns every session. @throws LocalError if they cannot be read */
   list(): readonly SessionRef[] {
     const names = readIfExists(this.directory, (path) => readdirSync(path)) ?? [];
-    const files = names.filter((name) => name.endsWith('.json')).sort();
-    const places = files.flatMap((name) => decodePlace(readText(join(this.directory, name))) ?? []);
-    return places
-      .filter(({ origin }) => origin === this.origin)
-      .map(({ source_id, session_id }) => ({ source_id, session_id }));
+    return names.sort().flatMap((name) => {
+      const place = name.endsWith('.json') ? decodePlace(readText(join(this.directory, name))) : undefined;
+      return place?.origin === this.origin ? [place.ref] : [];
+    });
   }
 
   /** Records that the session exists. */
@@ -98,8 +93,8 @@ export class Places {
         return;
       }
       const { source_id, session_id } = ref;
+      const place = { origin: this.origin, source_id, session_id, ids: [...this.read(ref), ...ids] };
       const temporary = `${path}.${randomUUID()}.tmp`;
-      const place: Place = { origin: this.origin, source_id, session_id, ids: [...this.read(ref), ...ids] };
       mkdirSync(this.directory, { recursive: true, mode: 0o700 });
       this.append(temporary, `${JSON.stringify(place)}\n`);
       renameSync(temporary, path);
@@ -113,7 +108,7 @@ export class Places {
    * @throws LocalError if the log cannot be read
    */
   findSent(message: NewMessage): string | undefined {
-    const lines = () => readText(this.sentPath).matchAll(/^([\da-f]{24}) (.+)$/gm);
+    const lines = () => readText(join(this.directory, SENT_LOG)).matchAll(/^([\da-f]{24}) (.+)$/gm);
     this.sent ??= new Map(Array.from(lines(), ([, key = '', id = '']) => [key, id]));
     return this.sent.get(this.keyOf(message));
   }
@@ -124,7 +119,7 @@ export class Places {
     this.sent?.set(key, messageId);
     await this.remember(message);
     // The newline comes first, too, so that a torn line before it does not spoil this one.
-    await this.attempt(() => this.append(this.sentPath, `\n${key} ${messageId}\n`));
+    await this.attempt(() => this.append(join(this.directory, SENT_LOG), `\n${key} ${messageId}\n`));
   }
 
   /** Refuses a session before anything is sent to it. @throws InputError if an id contains a secret */

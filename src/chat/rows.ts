@@ -12,7 +12,6 @@ export interface RowDefaults {
   readonly session_id: string | undefined;
 }
 
-/** A row of a file, as the message to send. */
 export interface Row extends NewMessage {
   /** From 1. */
   readonly line: number;

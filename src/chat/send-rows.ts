@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { EXIT, InterruptedError, LocalError, PartnerctlError } from '../errors.ts';
+import { InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
@@ -44,11 +44,6 @@ function resultOf({ text: _, ...row }: Row, status: RowResult['status'], more: P
   return { ...row, index: row.line, message_id: null, created: null, error: undefined, status, ...more };
 }
 
-/** Whether all further messages would fail the same way: 401, 402, and 403. */
-function stopsSending(error: unknown): boolean {
-  return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
-}
-
 /** What the sessions of a run share. */
 interface RowsRun {
   readonly http: Http;
@@ -88,7 +83,7 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
   for (const row of rows) {
     const result = await sendRow(run, row, failedAt);
     if (result.status === 'failed' || result.status === 'unknown') failedAt = row.line;
-    if (stopsSending(result.error)) run.stoppedAt ??= row.line;
+    if (stopsRun(result.error)) run.stoppedAt ??= row.line;
     emit(result);
   }
 }

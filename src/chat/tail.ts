@@ -48,16 +48,6 @@ export function checkInterrupt({ interrupt: { reason } }: ChatContext['signals']
   if (reason instanceof InterruptedError && !isCtrlC(reason)) throw reason;
 }
 
-/** The error of a complete read whose service says that it has more than it sent. */
-function incompleteError({ session_id }: SessionRef, evidence: string): ShapeError {
-  const leaf = 'messages.history.next';
-  return new ShapeError(`The history of ${session_id} could not be read completely.`, {
-    why: evidence,
-    hint: `The messages shown may not be all. ${pagingFixes(leaf)}`,
-    details: { session_id, leaf, seen: evidence },
-  });
-}
-
 /**
  * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message
  * is recorded when the next event is requested: the consumer has written it by then.
@@ -78,9 +68,9 @@ export async function* tail(
   );
   let unread = sessions.length;
   let wasRead = false;
-  let incomplete: ShapeError | undefined;
+  let gap: Extract<SessionEvent, { kind: 'gap' }> | undefined;
   for await (const event of events) {
-    if (once && event.kind === 'gap' && event.isCertain) incomplete ??= incompleteError(event.ref, event.evidence);
+    if (once && event.kind === 'gap' && event.isCertain) gap ??= event;
     else yield event;
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
@@ -93,5 +83,11 @@ export async function* tail(
   // Following that could read ends well at the time limit; a complete read does not.
   const { lastError = new ServiceError('The time limit was reached before all messages were read.') } = follower.health;
   if (once ? unread > 0 : !wasRead) throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
-  if (incomplete) throw incomplete;
+  if (!gap) return;
+  const leaf = 'messages.history.next';
+  throw new ShapeError(`The history of ${gap.ref.session_id} could not be read completely.`, {
+    why: gap.evidence,
+    hint: `The messages shown may not be all. ${pagingFixes(leaf)}`,
+    details: { session_id: gap.ref.session_id, leaf, seen: gap.evidence },
+  });
 }

@@ -50,7 +50,6 @@ function withContinuation(
   return withHint(failure, { hint: `To keep waiting: ${command(words)}`, details });
 }
 
-/** What came so far. */
 interface Received {
   readonly replies: Message[];
   /** The first message that may be a reply, but whose author is not recognized. */

@@ -25,18 +25,15 @@ interface SourceNames {
   readonly agent: string | undefined;
 }
 
-/** A watched session. */
 export interface Conversation extends Standing, SourceNames {}
 
 export type WatchEvent =
   | SessionEvent
   /** The session is not watched anymore. */
   | { readonly kind: 'unreadable'; readonly ref: SessionRef; readonly error: PartnerctlError }
-  | { readonly kind: 'named'; readonly source_id: string; readonly names: SourceNames }
   /** A second has passed. */
   | { readonly kind: 'tick' };
 
-/** The options of `chat watch`, as typed. */
 interface WatchOptions extends SourceOptions {
   readonly follow: boolean;
   readonly interval?: number | undefined;
@@ -62,13 +59,12 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
 }
 
 /** Looks for the names of sources in the lists of spaces and agents, until none is missing. */
-async function findNames(http: Http, missing: Set<string>, emit: Emit<WatchEvent>): Promise<void> {
+async function findNames(http: Http, missing: Set<string>, names: Map<string, SourceNames>): Promise<void> {
   try {
     for await (const { space_id, name } of listSpaces(http)) {
       for await (const agent of listAgents(http, space_id)) {
-        const source_id = agent.source_id ?? undefined;
-        if (source_id === undefined || !missing.delete(source_id)) continue;
-        await emit({ kind: 'named', source_id, names: { space: name, agent: agent.name } });
+        const source_id = agent.source_id ?? '';
+        if (missing.delete(source_id)) names.set(source_id, { space: name, agent: agent.name });
       }
       if (missing.size === 0) return;
     }
@@ -136,7 +132,7 @@ export class Watch {
 
   /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
   async *events(): AsyncGenerator<WatchEvent, void, void> {
-    const { context, options } = this;
+    const { context, options, names } = this;
     const { clock, signals } = context;
     const http = await context.http();
     const places = await openPlaces(context, http);
@@ -151,7 +147,7 @@ export class Watch {
       const found = places.list().filter(isNew);
       if (found.length === 0) return [];
       for (const ref of found) watched.add(sessionKey(ref));
-      const naming = findNames(http, new Set(found.map(({ source_id }) => source_id)), emit);
+      const naming = findNames(http, new Set(found.map(({ source_id }) => source_id)), names);
       const all = [naming, ...found.map((ref) => watchSession(follower, ref, emit))];
       return all.map((each) =>
         each.catch((error: unknown) => {
@@ -186,7 +182,6 @@ export class Watch {
   }
 
   private apply(event: WatchEvent): void {
-    if (event.kind === 'named') this.names.set(event.source_id, event.names);
     if (event.kind !== 'message' && event.kind !== 'caught-up' && event.kind !== 'unreadable') return;
     const { source_id, session_id } = event.ref;
     const status = event.kind === 'unreadable' ? 'cannot_be_read' : 'empty';

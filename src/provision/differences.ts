@@ -1,4 +1,4 @@
-import { type ChatSetup, chatDifferences } from '../chat/chat-fields.ts';
+import type { ChatSetup } from '../chat/chat-fields.ts';
 import type { ChatSource, ListedAgent } from '../contract/resources.ts';
 import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
@@ -48,16 +48,14 @@ export function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Part
   return chat && { ...(api_chat_routing_mode && { routing_mode: api_chat_routing_mode }), ...chat };
 }
 
-/** The differences between the source of a chat and what is asked of it. @param agent the name of its agent */
+/** The differences of a source, which the service leaves as it is (spec §4.2), from what is asked of it. */
 export function sourceDifferences(
   agent: string,
   source: Pick<ChatSource, keyof ChatSetup>,
   asked: Partial<ChatSetup>,
 ): Difference[] {
-  const subject = { resource: 'chat', name: agent } as const;
-  return chatDifferences(source, asked).map(({ field, service, asked: manifest }) => {
-    return { ...subject, field, service, manifest };
-  });
+  const fields = ['name', 'reply_capable', 'routing_mode'] as const;
+  return fields.flatMap((field) => differing({ resource: 'chat', name: agent }, field, source[field], asked[field]));
 }
 
 /** The differences of an existing agent and its chat. One that the state recorded may have another name by now. */
