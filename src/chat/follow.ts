@@ -66,7 +66,7 @@ export class Follower {
   /** Aborts at an interrupt, and when following ends. */
   readonly signal: AbortSignal;
   private readonly stopping = new AbortController();
-  private readonly startedAt: number;
+  readonly startedAt: number;
 
   constructor(context: ChatContext, http: Http, options: FollowOptions = {}) {
     const { once, maxOutageMs = once ? READ_OUTAGE_MS : Number.POSITIVE_INFINITY } = options;
@@ -130,7 +130,6 @@ class FollowedSession {
   private readonly key: string;
   private readonly shown: Shown;
   private readonly wanted: number;
-  private readonly startedAt: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
@@ -149,8 +148,7 @@ class FollowedSession {
     this.ref = ref;
     this.emit = emit;
     this.key = sessionKey(ref);
-    this.startedAt = clock.now();
-    this.shown = new Shown(start, this.startedAt);
+    this.shown = new Shown(start, clock.now());
     this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
   }
@@ -217,7 +215,7 @@ class FollowedSession {
     this.isDraining = true;
     if (error instanceof NotFoundError && !error.info.fromGateway && !this.wasRead) {
       if (poll.cursor === undefined) return await this.treatAsEmpty(poll, error);
-      if (clock.now() < this.startedAt + REGISTRATION_LAG_MS) return await this.pause();
+      if (clock.now() < follower.startedAt + REGISTRATION_LAG_MS) return await this.pause();
     }
     // A service may refuse a cursor that is not the newest message.
     if (isFatal(error, this.wasRead || poll.cursor !== this.shown.newest)) throw error;

@@ -66,8 +66,7 @@ export async function* tail(
   const events = follower.events<SessionEvent>((emit) =>
     Promise.all(sessions.map((ref) => follower.follow(ref, startOf(ref), emit))),
   );
-  let unread = sessions.length;
-  let wasRead = false;
+  let caughtUp = 0;
   let gap: Extract<SessionEvent, { kind: 'gap' }> | undefined;
   for await (const event of events) {
     if (once && event.kind === 'gap' && event.isCertain) gap ??= event;
@@ -75,14 +74,13 @@ export async function* tail(
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
     if (isWhole) await places.add(event.ref, [event.message.message_id]);
-    if (event.kind === 'caught-up') unread -= 1;
-    wasRead ||= event.kind !== 'outage';
+    if (event.kind === 'caught-up') caughtUp += 1;
   }
   checkInterrupt(context.signals);
   if (context.signals.interrupt.aborted) return;
-  // Following that could read ends well at the time limit; a complete read does not.
+  // Following ends well at the time limit if it read what existed in a session; a complete read does not.
   const { lastError = new ServiceError('The time limit was reached before all messages were read.') } = follower.health;
-  if (once ? unread > 0 : !wasRead) throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
+  if (caughtUp < (once ? sessions.length : 1)) throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
   if (!gap) return;
   const leaf = 'messages.history.next';
   throw new ShapeError(`The history of ${gap.ref.session_id} could not be read completely.`, {
