@@ -11,7 +11,7 @@ interface Emission<Value> {
  */
 export async function* emitted<Value>(
   act: (emit: (value: Value) => Promise<void>) => Promise<unknown>,
-  stop = (): void => undefined,
+  stop: () => unknown = () => undefined,
 ): AsyncGenerator<Value, void, void> {
   const emissions: Emission<Value>[] = [];
   let batch: Emission<Value>[] = [];

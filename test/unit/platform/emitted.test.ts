@@ -34,3 +34,18 @@ test('What was emitted before a failure comes before it, even to a consumer that
   expect((await values.next()).value).toBe(2);
   await expect(values.next()).rejects.toThrow('lost');
 });
+
+test('Who emits can wait until the consumer wants more, or has stopped.', async () => {
+  const steps: string[] = [];
+  const act = async (emit: (value: string) => Promise<void>): Promise<void> => {
+    for (const value of ['a', 'b', 'c']) {
+      await emit(value);
+      steps.push(`${value} is taken`);
+    }
+  };
+  for await (const value of emitted(act, () => steps.push('stop'))) {
+    steps.push(`got ${value}`);
+    if (value === 'b') break;
+  }
+  expect(steps).toEqual(['got a', 'a is taken', 'got b', 'stop', 'b is taken', 'c is taken']);
+});
