@@ -7,10 +7,7 @@ import { ProblemList, problemsError, type Range } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 
 /** The values for rows without their own. */
-export interface RowDefaults {
-  readonly source_id: string | undefined;
-  readonly session_id: string | undefined;
-}
+type RowDefaults = Readonly<Record<'source_id' | 'session_id', string | undefined>>;
 
 export interface Row extends NewMessage {
   /** From 1. */

@@ -1,11 +1,10 @@
 import pLimit from 'p-limit';
 import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
+import { InterruptedError, LocalError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
-import { hintAtSource } from './send.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
@@ -60,8 +59,7 @@ async function post({ http, places }: RowsRun, row: Row): Promise<RowResult> {
     await places.addSent(row, message_id);
     return resultOf(row, 'sent', { message_id, created });
   } catch (error) {
-    if (error instanceof InterruptedError) return resultOf(row, 'unknown', { error });
-    return resultOf(row, 'failed', { error: error instanceof PartnerctlError ? hintAtSource(error) : error });
+    return resultOf(row, error instanceof InterruptedError ? 'unknown' : 'failed', { error });
   }
 }
 

@@ -1,7 +1,7 @@
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Acknowledgement } from '../contract/messages.ts';
-import { NotFoundError, PartnerctlError, withHint } from '../errors.ts';
+import { PartnerctlError, withHint } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
 import { openPlaces } from './places.ts';
 import type { ChatContext } from './session.ts';
@@ -32,12 +32,6 @@ export function resendCommand(
   return `${toCommand(words, ['-'])}\n(with the same text on standard input)`;
 }
 
-/** Adds what to do if the service does not know the source of a message. */
-export function hintAtSource(error: PartnerctlError): PartnerctlError {
-  const hint = 'Get the source_id of an agent with: partnerctl chat setup <space> <agent> --query source_id';
-  return error instanceof NotFoundError ? withHint(error, { hint }) : error;
-}
-
 /**
  * Sends one message, and records its session, so that `chat watch` knows it.
  * @param origin where the text came from
@@ -62,6 +56,6 @@ export async function sendMessage(
     const { text: _, ...details } = message;
     const again = resendCommand(context.command, message, origin, more);
     const hint = `To send it again without duplicating it: ${again}`;
-    throw withHint(hintAtSource(error), { hint, details });
+    throw withHint(error, { hint, details });
   }
 }
