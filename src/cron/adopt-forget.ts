@@ -9,8 +9,6 @@ import { findAgent, type NamedJob } from './job-flags.ts';
 import { completeSchedule } from './schedule.ts';
 import { JOB_LIST, JobLists, listNamedJobs } from './service-jobs.ts';
 
-export type ForgetContext = Omit<CronContext, 'env' | 'io' | 'warn'>;
-
 const NOTHING_CHANGED = 'Nothing was changed.';
 
 /**
@@ -20,7 +18,7 @@ const NOTHING_CHANGED = 'Nothing was changed.';
  * @throws UsageError if the user declines or cannot be asked
  */
 async function confirmChange(
-  context: ForgetContext,
+  context: CronContext,
   { open }: JobStanding,
   { yes, skipUnknown, question }: { readonly yes: boolean; readonly skipUnknown: boolean; readonly question: string },
 ): Promise<void> {
@@ -34,15 +32,15 @@ async function confirmChange(
   throw new UsageError(`Not confirmed. ${NOTHING_CHANGED}`, { hint: 'To answer in advance, add --yes.' });
 }
 
-function showHint({ command }: ForgetContext): string {
+function showHint({ command }: CronContext): string {
   return `To see what the state has: ${command(['state', 'show'])}`;
 }
 
-function unnamedError(context: ForgetContext): UsageError {
+function unnamedError(context: CronContext): UsageError {
   return new UsageError('No job is named.', { hint: `Give --agent and --name. ${showHint(context)}` });
 }
 
-function unknownJobError(context: ForgetContext, named: string): NotFoundError {
+function unknownJobError(context: CronContext, named: string): NotFoundError {
   return new NotFoundError(`The state knows no job ${named}.`, { hint: showHint(context) });
 }
 
@@ -51,7 +49,7 @@ function unknownJobError(context: ForgetContext, named: string): NotFoundError {
  * an agent by name.
  */
 async function findSelected(
-  context: ForgetContext,
+  context: CronContext,
   all: ReadonlyMap<string, JobStanding>,
   selection: NamedJob | string,
 ): Promise<JobIdentity> {
@@ -114,7 +112,7 @@ export async function adopt(
  * @throws InputError if it is another job; UsageError if the user does not confirm; LocalError for the state
  */
 export async function adoptJob(
-  context: ForgetContext,
+  context: CronContext,
   cron_job_id: string,
   job: JobIdentity,
   { yes, listed }: { readonly yes: boolean; readonly listed: ListedCronJob | undefined },
@@ -146,7 +144,7 @@ export async function adoptJob(
  * @param selection the job, or its key or id
  * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError for the state
  */
-export async function forget(context: ForgetContext, selection: NamedJob | string | undefined, yes: boolean) {
+export async function forget(context: CronContext, selection: NamedJob | string | undefined, yes: boolean) {
   if (!selection) throw unnamedError(context);
   const log = await context.log();
   const all = standings(await log.read(), JOBS);

@@ -61,13 +61,11 @@ export function parseJobOptions(options: JobOptions): NamedJob & { readonly sche
   return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
 }
 
-type FinderContext = Pick<CronContext, 'http' | 'progress'>;
-
 /**
  * The id of an agent. Calls the service only to look it up by name.
  * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
  */
-export async function findAgent(context: FinderContext, { agent, space = '' }: AgentInput): Promise<string> {
+export async function findAgent(context: CronContext, { agent, space = '' }: AgentInput): Promise<string> {
   if (agent.by === 'id') return agent.value;
   const http = await context.http();
   context.progress.start('Looking up the agent');
@@ -79,7 +77,7 @@ export async function findAgent(context: FinderContext, { agent, space = '' }: A
  * @throws UsageError for invalid values; NotFoundError as `findAgent`
  */
 export async function findOwnerAgents(
-  context: FinderContext,
+  context: CronContext,
   { agent, space }: Options<'agent' | 'space'>,
 ): Promise<ReadonlySet<string> | undefined> {
   if (agent !== undefined) return new Set([comparableAgent(await findAgent(context, parseJobAgent({ agent, space })))]);

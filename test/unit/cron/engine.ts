@@ -1,5 +1,6 @@
 import type { ListedCronJob } from '../../../src/contract/cron.ts';
-import { adoptJob, type ForgetContext, forget } from '../../../src/cron/adopt-forget.ts';
+import { adoptJob, forget } from '../../../src/cron/adopt-forget.ts';
+import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, cronKey, findDifferences, JOBS, type JobStanding } from '../../../src/cron/job.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
@@ -163,23 +164,15 @@ export class Engine {
     return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal, command };
   }
 
-  private asking(ask: () => Promise<void>): ForgetContext {
+  private asking(ask: () => Promise<void>): CronContext {
     const { clock, signal: abortSignal, command } = this.base();
     const none = () => undefined;
     const progress = { start: none, countdown: none, stop: none };
     const confirm = () => ask().then(() => true);
     const http = () => Promise.reject(new Error('The service is not called.'));
     const service = { http, baseUrl: async () => ORIGIN };
-    return {
-      clock,
-      abortSignal,
-      command,
-      progress,
-      isInteractive: true,
-      confirm,
-      log: async () => this.log,
-      ...service,
-    };
+    const rest = { env: {}, io: { stdin: process.stdin }, warn: async () => undefined, log: async () => this.log };
+    return { clock, abortSignal, command, progress, isInteractive: true, confirm, ...rest, ...service };
   }
 
   private lists(): JobLists {
