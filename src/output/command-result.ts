@@ -54,7 +54,6 @@ export interface CiItem {
   readonly lines?: readonly ReportLine[] | undefined;
 }
 
-/** An item of a list. */
 export interface Row {
   readonly json: unknown;
   /** One for each column of the list. */
@@ -128,7 +127,7 @@ export interface ObjectResult {
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
   /** What people see instead of the cells. */
-  readonly report?: readonly ReportLine[];
+  readonly report?: () => readonly ReportLine[];
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError | undefined;
 }
@@ -224,7 +223,7 @@ export function recordResult(data: Readonly<Record<string, Cell>>, json: unknown
 
 /** Builds an object that people see as lines. */
 export function reportResult(json: unknown, report: readonly ReportLine[]): ObjectResult {
-  return { ...objectResult(json, []), report };
+  return { ...objectResult(json, []), report: () => report };
 }
 
 /** Builds an object. Tables show a labeled line for each column. */

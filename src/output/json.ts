@@ -53,10 +53,8 @@ export async function toJsonForm(result: ListResult | ObjectResult): Promise<unk
   return result.document ? result.document() : items;
 }
 
-/** The number of characters to buffer before the first write, so that a short list that fails midway writes nothing. */
+/** How many characters to buffer before the first write: a short list that fails midway writes nothing. */
 const FIRST_WRITE = 4 * 1024 * 1024;
-
-/** The number of characters to buffer before each later write. */
 const NEXT_WRITE = 64 * 1024;
 
 /**

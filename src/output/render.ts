@@ -51,9 +51,8 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   const width = layoutWidth(stdout);
   if (result.report) {
     if (result.kind === 'list') for await (const _ of result.rows);
-    const lines = typeof result.report === 'function' ? result.report() : result.report;
     const { formatReport } = await import('./report.ts');
-    const text = await formatReport(lines, { width, color, redact });
+    const text = await formatReport(result.report(), { width, color, redact });
     return text === '' ? undefined : page(text);
   }
   const { formatObject, formatTable } = await import('./table.ts');

@@ -9,7 +9,6 @@ export interface LayoutOptions {
   /** The maximum width of a line, or Infinity to shorten and wrap nothing. */
   readonly width: number;
   readonly color: boolean;
-  /** Whether columns that are only for --wide are shown. */
   readonly isWide?: boolean | undefined;
   /** The current time, in milliseconds since the epoch. Lists show times relative to it. */
   readonly now?: number | undefined;
@@ -28,7 +27,7 @@ interface ShownColumn extends ColumnLayout {
 
 const GAP = '  ';
 
-/** A shortened value that is narrower says nothing. */
+/** A value that is shortened further says nothing. */
 const MIN_SHORTENED = 20;
 
 /** The time that cli-table3 takes grows with the square of the rows. */
@@ -136,7 +135,6 @@ function toText(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Reads all rows of a list, in the order to show. */
 async function readRows({ rows, columns }: Pick<ListResult, 'columns' | 'rows'>, options: LayoutOptions) {
   const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
   for await (const { sortIndex, cells } of rows) read.push({ sortIndex, row: toTextRow(cells, columns, options) });

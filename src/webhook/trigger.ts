@@ -25,7 +25,7 @@ export interface TriggerContext {
   addSecret(text: string): void;
 }
 
-/** The options of `webhook trigger`. Without a source, the message is made up. `to`: delivers only there. */
+/** Without a source, the message is made up. `to`: delivers only there. */
 interface TriggerOptions {
   readonly source?: string | undefined;
   readonly session?: string | undefined;
