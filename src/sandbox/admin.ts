@@ -9,7 +9,7 @@ import type { Service, ServiceApp } from './service.ts';
 import { ensureSpace } from './spaces.ts';
 import { settingsOf, settingsSchema } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
-import { deliverMessage, deliverNow, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
+import { deliverMessage, deliverTo, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
 
 function isDuration(text: string): text is StringValue {
   return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
@@ -128,5 +128,5 @@ async function trigger(service: Service, given: v.InferOutput<typeof deliverySch
   const receiver = url === undefined ? store.webhook.get() : { url, secret };
   if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
   const message = addMessage(service, { source_id, session_id, role: 'assistant', text });
-  return toPublicDelivery(await deliverNow(service, receiver, message));
+  return toPublicDelivery(await deliverTo(service, receiver, message));
 }

@@ -100,15 +100,6 @@ const historyQuery = v.object({
   page_size: pageSize,
 });
 
-/** The index after the cursor. @throws Problem 422 when the cursor is not a message of the session */
-function startAfter(messages: readonly Message[], cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  // Most readers are near the end.
-  const index = messages.findLastIndex(({ message_id }) => message_id === cursor);
-  if (index !== -1) return index + 1;
-  throw invalidInput([{ path: 'after_message_id', message: 'is not a message of this session' }]);
-}
-
 /**
  * A page of a session's messages after the cursor (spec §4.4). Its last message is the cursor of the next page, so new
  * messages do not shift pages. An unknown session is empty.
@@ -119,7 +110,11 @@ function historyPage(service: Service, c: ServiceContext) {
   const { source_id, session_id, after_message_id, page_size: size = settingsOf(store).page_size } = query;
   found(store.sources.get(source_id), 'source', source_id);
   const all = store.messages.in(source_id, session_id);
-  const start = startAfter(all, after_message_id);
+  // Most readers are near the end.
+  const start = all.findLastIndex(({ message_id }) => message_id === after_message_id) + 1;
+  if (start === 0 && after_message_id !== undefined) {
+    throw invalidInput([{ path: 'after_message_id', message: 'is not a message of this session' }]);
+  }
   const messages = visibleRows(service, c, all);
   const results = messages.slice(start, start + size);
   const last = start + size < messages.length ? results.at(-1) : undefined;

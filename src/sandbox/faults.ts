@@ -34,7 +34,6 @@ function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: 
   });
 }
 
-/** What each kind does: see the help topic on the sandbox. */
 const faultSchema = v.variant('kind', [
   ruleSchema('status', { stage, status: errorStatus, retry_after: v.optional(v.union([v.number(), v.string()])) }),
   ruleSchema('reset', { stage, at_bytes: v.optional(count) }),

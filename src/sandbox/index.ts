@@ -13,7 +13,7 @@ import { createInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { checkOption } from './input.ts';
 import { scriptSchema } from './script.ts';
 import type { Service } from './service.ts';
-import { openStore, type Secrets, type Store } from './store.ts';
+import { openStore, type Store } from './store.ts';
 import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
 
 export interface SandboxOptions {
@@ -58,7 +58,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-function createSecrets(store: Store): Secrets {
+function createSecrets(store: Store) {
   const adminKey = `sbadm_${randomBytes(24).toString('base64url')}`;
   const { token } = issueToken(store, v.parse(newTokenSchema, {}));
   store.secrets.put({ adminKey, token });

@@ -2,9 +2,6 @@ import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { OPERATIONS, type Operation, type ServiceApp } from './service.ts';
 
-/** The versioned base, and the alias of the latest version (spec §9). */
-const BASES = ['/v1', '/latest'];
-
 const problemSchema = v.object({
   error: v.object({
     code: v.string(),
@@ -76,11 +73,11 @@ function createDocument(origin: string): object {
   };
 }
 
-/** Adds the document in JSON and YAML, and a list of the operations as text (spec §9). They need no token. */
+/** Adds the documents of spec §9, which need no token: the schema in JSON and YAML, and a list of the operations. */
 export function addDocumentRoutes(app: ServiceApp, origin: string): void {
   const lines = OPERATIONS.map(({ method, path, summary }) => `${method} ${path}\n    ${summary}`);
   const guide = ['Partner Automation API', `Base URL: ${origin}/v1`, 'The whole schema: openapi.json', ...lines];
-  for (const base of BASES) {
+  for (const base of ['/v1', '/latest']) {
     app.get(`${base}/openapi.json`, (c) => c.json(createDocument(origin)));
     app.get(`${base}/openapi.yaml`, async (c) => {
       const { stringify } = await import('yaml');

@@ -30,12 +30,6 @@ export const settingsSchema = v.strictObject({
 
 type Settings = v.InferOutput<typeof settingsSchema>;
 
-/** The key of the admin API, and a token with every scope. */
-export interface Secrets {
-  readonly adminKey: string;
-  readonly token: string;
-}
-
 /** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
 type Change = readonly [table: string, id: string, row?: unknown];
 
@@ -113,8 +107,8 @@ function createTables(record: (change: Change) => void) {
     clock: table<{ readonly frozen_at: number | null; readonly offset_ms: number }>('clock'),
     script: table<{ readonly rules: Script }>('script'),
     webhook: table<Webhook>('webhook'),
-    /** The secrets that the next start is to have, too. */
-    secrets: table<Secrets>('secrets'),
+    /** The key of the admin API, and a token with every scope. The next start has them, too. */
+    secrets: table<{ readonly adminKey: string; readonly token: string }>('secrets'),
   };
 }
 

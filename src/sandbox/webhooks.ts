@@ -63,26 +63,19 @@ interface DeliveryAttempt {
   readonly error: string | null;
 }
 
-function createDelivery(
-  { store, clock }: Service,
-  receiver: Pick<Delivery, 'url' | 'secret'>,
-  message: Message,
-): Delivery {
+/** Delivers a message to one receiver. @returns the delivery after its first attempt */
+export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message) {
+  const { store, clock } = service;
   const due = { status: 'pending', attempts: [], next_attempt_at: clock.timestamp() } as const;
   const delivery = { delivery_id: createId('dlv'), ...receiver, message, ...due };
   store.deliveries.put(delivery);
-  return delivery;
-}
-
-/** Delivers a message to one receiver. @returns the delivery after its first attempt */
-export function deliverNow(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message) {
-  return attemptDelivery(service, createDelivery(service, receiver, message));
+  return attempt(service, delivery);
 }
 
 /** Delivers a message of an assistant to the webhook, if there is one. Stored in the same line as the message. */
 export function deliverMessage(service: Service, message: Message): void {
   const webhook = service.store.webhook.get();
-  if (webhook && message.role === 'assistant') scheduleAttempt(service, createDelivery(service, webhook, message));
+  if (webhook && message.role === 'assistant') void deliverTo(service, webhook, message);
 }
 
 /** A delivery as the admin API shows it. */
@@ -92,12 +85,15 @@ export function toPublicDelivery({ secret: _, message, ...delivery }: Delivery) 
 
 /** Makes the next attempt when it is due, unless the delivery has ended. */
 export function scheduleAttempt(service: Service, delivery: Delivery): void {
-  const { clock, sending } = service;
   if (delivery.next_attempt_at === null) return;
-  clock.schedule(Date.parse(delivery.next_attempt_at), () => {
-    // After a failed write every response is an error, so this failure does not go unnoticed.
-    clock.waitFor(sending(() => attemptDelivery(service, delivery)).catch(() => undefined));
-  });
+  service.clock.schedule(Date.parse(delivery.next_attempt_at), () => void attempt(service, delivery));
+}
+
+function attempt(service: Service, delivery: Delivery): Promise<Delivery> {
+  const attempting = service.sending(() => attemptDelivery(service, delivery));
+  // After a failed write every response is an error, so this failure does not go unnoticed.
+  service.clock.waitFor(attempting.catch(() => undefined));
+  return attempting;
 }
 
 async function attemptDelivery(service: Service, delivery: Delivery): Promise<Delivery> {
