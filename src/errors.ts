@@ -30,7 +30,6 @@ export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 
 export interface ErrorInfo {
   /** The cause, if the message does not state it. May have several lines. */
   readonly why?: string | undefined;
-  /** What to do next. */
   readonly hint?: string | undefined;
   /** The HTTP status of the response that ended the call. */
   readonly status?: number | undefined;
@@ -61,7 +60,6 @@ export abstract class PartnerctlError extends Error {
   }
 }
 
-/** The base class of the errors with a type and an exit code. */
 function errorOf<Type extends string, Code extends ExitCode>(type: Type, exitCode: Code) {
   return class extends PartnerctlError {
     readonly type: Type = type;

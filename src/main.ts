@@ -9,7 +9,6 @@ import { formatError, formatErrorJson } from './output/error-text.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 import { layoutWidth } from './platform/io.ts';
 
-/** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
   const { escapeWorkflowCommands, isGitHubActions } = await import('./cli/ci/annotations.ts');
   const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();

@@ -65,7 +65,6 @@ function reportCrash(error: unknown): void {
   process.stderr.write(`error: partnerctl crashed (${name}). This is a bug.\n${frames.join('\n')}\n`);
 }
 
-/** Runs the program in this process, and exits after all output is written. */
 async function runProcess(): Promise<void> {
   // NO_COLOR wins. Where both are set, Node would say on stderr that it ignores NO_COLOR.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;

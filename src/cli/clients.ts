@@ -12,7 +12,6 @@ import { CredentialsError, LocalError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { createTrace } from './trace.ts';
 
-/** What all clients of a command have in common. */
 function commonOptions(context: Context, { origin, href }: URL) {
   const { env, flags, clock, random, deadline, signals, redact, version, nodeVersion, platform } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });

@@ -8,7 +8,6 @@ export const SHELL_SCRIPTS = {
   powershell: 'partnerctl.ps1',
 } as const;
 
-/** The words that are typed before the cursor. */
 interface Typed {
   readonly before: readonly string[];
   readonly current: string;

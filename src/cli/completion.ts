@@ -45,7 +45,6 @@ function parseWords(
   return child ? parseWords(child, [...rest, ...unknown]) : { command, operands };
 }
 
-/** Offers the values of an option or an argument. @param name as help shows it */
 async function offerValues(name = '', choices: readonly string[] | undefined, find: FindLive): Promise<Offer> {
   if (choices) return choices.map((value) => ({ value, description: '' }));
   const kind = LIVE_KINDS.find((each) => each === name);
@@ -68,7 +67,6 @@ async function offerOperand(command: CommandUnknownOpts, operands: readonly stri
   return argument ? await offerValues(argument.name(), argument.argChoices, find) : [];
 }
 
-/** Offers all that may stand after the words. */
 async function offerAfter(
   program: CommandUnknownOpts,
   before: readonly string[],

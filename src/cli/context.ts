@@ -27,13 +27,11 @@ export interface RuntimeDeps {
   readonly version: string;
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
-  /** The user's home directory. */
   readonly home: string;
   /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];
 }
 
-/** Aborts at --timeout. */
 function startTimeLimit(timeout: number | undefined, closers: (() => unknown)[]): AbortSignal {
   const timeUp = new AbortController();
   if (timeout !== undefined) {

@@ -10,7 +10,6 @@ import { unknownTopic } from './usage-error.ts';
 
 /* What `partnerctl help` shows: text for people, and JSON for programs. */
 
-/** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 
 /** Matches the first line of a code block with marks for the tests after its language: `exit=2`, `not-run="…"`. */
@@ -95,7 +94,6 @@ function describeCommand(command: CommandUnknownOpts) {
   };
 }
 
-/** What applies to the output of every command. */
 const OUTPUT =
   'stdout has the result alone. -o json prints one document, and -o ndjson a line for each item of an array, or any other document on one line. --query \'<JMESPath>\' selects from the JSON. With -o json or ndjson, the last line on stderr is {"error":{…}} if the exit code is not 0.';
 

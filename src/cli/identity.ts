@@ -36,7 +36,6 @@ export async function identify(context: Context) {
     token_from: token?.from ?? null,
     /** `none` if nothing was sent. */
     token_status: status,
-    /** The call that verified the token. */
     verified_by,
   };
   return { identity, error };

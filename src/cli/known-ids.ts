@@ -8,7 +8,6 @@ import type { Context } from './context.ts';
 
 /* What lists have shown, for completion: a file for each profile, service, and kind. */
 
-/** What an id that a list shows is of. */
 type IdKind = Exclude<LiveKind, 'profile'>;
 
 interface KnownId {

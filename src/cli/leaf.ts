@@ -4,11 +4,9 @@ import type { ExitName } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
 
-/** Options of which one is required. */
 interface Requirement {
   /** With their dashes. If all are missing, the error names the first one. */
   readonly oneOf: readonly string[];
-  /** Options that make these unnecessary. */
   readonly unless?: readonly string[];
   readonly hint?: string;
 }
@@ -19,7 +17,6 @@ export interface Meta {
   readonly description?: string;
   /** Complete command lines that work as written, each with what it does: `partnerctl cron list  # all jobs`. */
   readonly examples: readonly string[];
-  /** The exit codes besides those of every command. */
   readonly exits?: readonly ExitName[];
   /** All token scopes that the command may need. */
   readonly scopes?: readonly Scope[];
@@ -34,7 +31,6 @@ export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'b
 /** The exit codes of access to a shared state. */
 export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
 
-/** A command without commands of its own. */
 class Leaf extends Command {
   readonly meta: Meta;
 

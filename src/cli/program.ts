@@ -44,7 +44,6 @@ function addGlobalOptions(program: Program) {
   return withOptions;
 }
 
-/** Applies the settings of the program to a command and to all below it. */
 function applySettings(command: CommandUnknownOpts, program: Program): void {
   command
     .copyInheritedSettings(program)

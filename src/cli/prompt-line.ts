@@ -13,7 +13,6 @@ import type { Context } from './context.ts';
 /** Stands for a line break while the user edits a multi-line message on one line. Nobody types this character. */
 const LINE_BREAK = '\u2b92';
 
-/** In this mode, the terminal marks what is pasted. */
 const BRACKETED_PASTE_ON = '\x1b[?2004h';
 const BRACKETED_PASTE_OFF = '\x1b[?2004l';
 
@@ -76,7 +75,6 @@ export class PromptLine {
     this.redraw();
   }
 
-  /** Restores the terminal. */
   close(): void {
     this.line.close();
   }

@@ -46,7 +46,6 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
   }
 }
 
-/** Opens the report for CI systems, if the command has one and it is wanted. @throws as `openReport` */
 async function openCiReport(
   { command }: Invocation,
   context: Context,

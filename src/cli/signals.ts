@@ -1,9 +1,7 @@
 import { EXIT, InterruptedError } from '../errors.ts';
 
-/** The exit codes of a program that a signal ended. */
 const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
-/** The signals that end a command. */
 type TerminationSignal = keyof typeof SIGNAL_EXIT_CODES;
 
 export interface Signals {
@@ -13,7 +11,6 @@ export interface Signals {
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
 }
 
-/** The part of `process` that delivers signals. */
 interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;

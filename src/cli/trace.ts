@@ -4,7 +4,6 @@ import type { Context } from './context.ts';
 
 const MAX_BODY_LENGTH = 20_000;
 
-/** Headers and body, a line each. */
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
   const text = body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}…` : body;

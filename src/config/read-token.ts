@@ -5,7 +5,6 @@ import type { Io } from '../platform/io.ts';
 import { toSentenceCase } from '../platform/text.ts';
 import type { TokenSource } from './settings.ts';
 
-/** Standard input is opened where it is read. */
 type Stdin = Pick<Io, 'stdin'>;
 
 /** Reads the first line that is not blank, without waiting for the end of the stream. @returns '' if there is none */
@@ -19,7 +18,6 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<st
   return text;
 }
 
-/** Reads the first line of a token file, or of standard input. @throws CredentialsError; the signal's reason */
 async function readTokenFile(
   { value: path, replaceHint }: TokenSource,
   io: Stdin,

@@ -59,7 +59,6 @@ export function failureFindings(error: unknown): readonly Finding[] {
   return mistakes.map((mistake) => ({ ...mistake, file: mistake.source, message: messageOf(mistake) }));
 }
 
-/** Escapes the message of a workflow command. */
 function escapeData(text: string): string {
   return sanitizeText(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -28,12 +28,10 @@ function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environm
   });
 }
 
-/** The lines of a text, which may have several. */
 function textLines(text: string, indent: number): readonly ReportLine[] {
   return text.split('\n').map((line) => ({ indent, text: line }));
 }
 
-/** The lines of an item: its name, the reasons of its failures, and its own lines. */
 function itemLines(item: CiItem): readonly ReportLine[] {
   const failures = itemFindings(item);
   const head = `${failures.length > 0 ? '❌ ' : ''}${item.name}  ${item.detail}`;
@@ -44,29 +42,16 @@ function itemLines(item: CiItem): readonly ReportLine[] {
   ];
 }
 
-/** What a run did. All texts are raw. */
-interface RunSummary {
-  /** The command: `partnerctl plan`. */
-  readonly title: string;
-  /** The number of items by status: `2 created, 1 failed.` */
-  readonly counts: string;
-  /** The failures that are not those of items. */
-  readonly failures: readonly Finding[];
-  readonly items: readonly CiItem[];
+function findingLines({ file, line, message }: Finding): readonly ReportLine[] {
+  return textLines(`${file === undefined ? '' : `${file}:${line}: `}${message}`, 0);
 }
 
-/**
- * Formats the summary of a run as Markdown: the counts, the failures, and the items.
- * @param redact replaces secrets in a text
- */
+/** Formats a summary as Markdown. @param redact replaces secrets in a text */
 export async function formatSummary(
-  { title, counts, failures, items }: RunSummary,
+  title: string,
+  lines: readonly ReportLine[],
   redact: (text: string) => string,
 ): Promise<string> {
-  const reasons = failures.flatMap(({ file, line, message }) =>
-    textLines(`${file === undefined ? '' : `${file}:${line}: `}${message}`, 0),
-  );
-  const lines = [...textLines(counts, 0), ...reasons, ...items.flatMap(itemLines)];
   const text = await formatReport(lines, { color: false, width: Number.POSITIVE_INFINITY, redact });
   // An indented code block, which no text can end.
   return `### ${title}\n\n${text.replace(/^/gm, '    ').trimEnd()}\n\n`;
@@ -120,7 +105,9 @@ export function openReport(
       });
       if (annotations.length > 0) await annotate?.(annotations.join(''));
       if (!file) return;
-      const text = await formatSummary({ title, counts: counts?.() ?? '', failures, items }, redact);
+      const totals = textLines(counts?.() ?? '', 0);
+      const lines = [...totals, ...failures.flatMap(findingLines), ...items.flatMap(itemLines)];
+      const text = await formatSummary(title, lines, redact);
       await writeFile(file.path, text, { flag: file.flag }).catch((failure: unknown) =>
         warn(`The summary ${file.path} cannot be written: ${describeFileError(failure)}`),
       );

@@ -41,14 +41,10 @@ test('annotations escape what would end a property or a line', () => {
   );
 });
 
-const RUN = { title: 'partnerctl plan', failures: [] };
-
 test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', async () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
-  const items = [{ name: outside, detail: outside, failures: [], lines: [{ indent: 4, text: outside }] }];
-  const summary = await formatSummary({ ...RUN, counts: outside, items }, (text) =>
-    text.replaceAll('evil', '[redacted]'),
-  );
+  const lines = [0, 4].map((indent) => ({ indent, text: outside }));
+  const summary = await formatSummary('partnerctl plan', lines, (text) => text.replaceAll('evil', '[redacted]'));
   const html = marked.parse(summary, { async: false });
   const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
   expect([...tags].sort()).toEqual(['code', 'h3', 'pre']);
