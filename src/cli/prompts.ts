@@ -1,19 +1,17 @@
 import { nameProfile } from '../config/profiles.ts';
 import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
-import { shouldUseColor } from '../output/color.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Context } from './context.ts';
 
 const plain = (text: string): string => text;
 
-/** Replaces the colors of the questions where there are none. */
-function themeOf({ flags, env, io }: Context) {
-  if (shouldUseColor(flags.color, env, io.stderr)) return {};
-  const defaultAnswer = (text: string) => `(${text})`;
-  return { prefix: '?', style: { message: plain, answer: plain, help: plain, error: plain, defaultAnswer } };
-}
+/** Questions have no colors, whatever --color says. */
+const theme = {
+  prefix: '?',
+  style: { message: plain, answer: plain, help: plain, error: plain, defaultAnswer: (text: string) => `(${text})` },
+};
 
 interface PromptStreams {
   readonly input: Context['io']['stdin'];
@@ -45,7 +43,7 @@ async function ask<Value>(
 /** Asks for a secret and hides the input. */
 export async function askSecret(context: Context, message: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
-  return ask(context, (streams) => password({ message, mask: true, theme: themeOf(context) }, streams));
+  return ask(context, (streams) => password({ message, mask: true, theme }, streams));
 }
 
 /** Asks for a line of text until it is valid. @param validate returns true, or the message for an invalid text */
@@ -55,14 +53,14 @@ export async function askText(
   validate: (text: string) => string | true = () => true,
 ): Promise<string> {
   const { default: input } = await import('@inquirer/input');
-  const prompt = { message: sanitizeLine(question), validate, theme: themeOf(context) };
+  const prompt = { message: sanitizeLine(question), validate, theme };
   return ask(context, (streams) => input(prompt, streams));
 }
 
 /** Asks a yes/no question; the default is no. */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   const { default: confirm } = await import('@inquirer/confirm');
-  const prompt = { message: sanitizeLine(question), default: false, theme: themeOf(context) };
+  const prompt = { message: sanitizeLine(question), default: false, theme };
   return ask(context, (streams) => confirm(prompt, streams));
 }
 
