@@ -34,10 +34,6 @@ export class ApiResponse {
     if (value) this.parsed = { value };
   }
 
-  get path(): string {
-    return this.call.wire.path;
-  }
-
   /**
    * Returns the body as JSON.
    * @throws ShapeError if it is not JSON in UTF-8, or beyond the limits; for a `once` call, OutcomeUnknownError by that

@@ -2,8 +2,7 @@ import { InterruptedError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Call } from './call.ts';
 import { BodyInFlight } from './streamed-body.ts';
-import type { HttpRequest, Transport, TransportResult } from './transport.ts';
-import { TimeLimitReached, toFailure } from './transport-failure.ts';
+import { type HttpRequest, TimeLimitReached, type Transport, type TransportResult, toFailure } from './transport.ts';
 
 /** An event for an observer (-v, --debug, progress). Bodies and headers are not redacted. */
 export type TraceEvent =

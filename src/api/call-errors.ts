@@ -19,8 +19,7 @@ import {
 import { formatDuration } from '../platform/clock.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Call } from './call.ts';
-import type { HttpResponse, TransportFailure } from './transport.ts';
-import { TimeLimitReached } from './transport-failure.ts';
+import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** How a call ended that failed. */
 export interface CallEnd {

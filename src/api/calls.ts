@@ -1,8 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
-import type { JsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
-import { OPERATIONS } from '../contract/operations.ts';
+import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import {
   type ChatSource,
   type ListedAgent,
@@ -15,6 +15,8 @@ import {
   readUploadId,
   type UploadKind,
 } from '../contract/resources.ts';
+import { rejectErrorInBody } from '../contract/unknown-shape.ts';
+import { PartnerctlError } from '../errors.ts';
 import type { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
@@ -136,4 +138,36 @@ export async function createUpload(
   const operation = kind === 'document' ? OPERATIONS.createDocument : OPERATIONS.createFileAttachment;
   const response = await http.call(operation, { ...limits, body });
   return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
+}
+
+interface TokenCheck {
+  /** `forbidden`: the service knows the token, but allows no read. `unknown`: it cannot be reached, or does not say. */
+  readonly status: 'accepted' | 'rejected' | 'forbidden' | 'unknown';
+  /** The call that decided: `GET https://api.example.com/v1/automation/spaces/`. */
+  readonly verified_by: string;
+  /** Why the status is not `accepted`. */
+  readonly error: PartnerctlError | undefined;
+}
+
+/** Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs. */
+export async function verifyToken(http: Http): Promise<TokenCheck> {
+  const first = await checkToken(http, OPERATIONS.listSpaces);
+  if (first.status !== 'forbidden') return first;
+  const second = await checkToken(http, OPERATIONS.listCronJobs);
+  return second.status === 'accepted' ? second : first;
+}
+
+async function checkToken(http: Http, operation: Operation): Promise<TokenCheck> {
+  const [method, path] = http.contract.leaf(operation.leaf).value.split(' ');
+  const verified_by = `${method} ${http.baseUrl}${path}`;
+  try {
+    const response = await http.call(operation);
+    response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
+    return { status: 'accepted', verified_by, error: undefined };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const { status } = error.info;
+    if (status === 401) return { status: 'rejected', verified_by, error };
+    return { status: status === 403 ? 'forbidden' : 'unknown', verified_by, error };
+  }
 }

@@ -8,8 +8,7 @@ import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type Call, type CallOptions, type TokenOrigin, toWire } from './call.ts';
 import { type CallEnd, networkError, responseError } from './call-errors.ts';
 import { decideRetry, retryAfterOf } from './retry.ts';
-import type { TransportResult } from './transport.ts';
-import { SendRefused } from './transport-failure.ts';
+import { SendRefused, type TransportResult } from './transport.ts';
 
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
@@ -80,7 +79,9 @@ export class Http {
     const mayFollow = operation.safety === 'safe' && operation.leaf !== undefined;
     const slash = mayFollow && response ? readSlashRedirect(response, response.call.url) : undefined;
     if (!response || slash === undefined) return first;
-    return await this.run(this.prepare(operation, { ...options, link: withTrailingSlash(response.path, slash) }));
+    return await this.run(
+      this.prepare(operation, { ...options, link: withTrailingSlash(response.call.wire.path, slash) }),
+    );
   }
 
   /** Warns the user, once. */

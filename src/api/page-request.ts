@@ -1,5 +1,4 @@
 import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
-import type { Http } from './http.ts';
 
 /** In place of the next link in a header that cannot be parsed. It is no address, and so refused. */
 const UNREADABLE = 'unreadable:';
@@ -29,8 +28,8 @@ export function isRejected(error: unknown): error is PartnerctlError {
  * Returns the path and query of a link to the next page, without its origin: the request always goes to the configured one.
  * Undefined for a link outside the base path, which would send the token to another application on that host.
  */
-export function pathOfLink({ baseUrl, basePath }: Http, current: string, link: string): string | undefined {
-  const from = new URL(current, baseUrl);
+export function pathOfLink(basePath: string, current: string, link: string): string | undefined {
+  const from = new URL(current);
   if (!URL.canParse(link, from.href)) return undefined;
   const target = new URL(link, from);
   // Behind a proxy that adds the base path, a service may link the path that it sees itself.

@@ -167,16 +167,16 @@ class PageReader<Item> {
     const { http, list } = this;
     if (step.kind === 'message') return list.options(step.value);
     if (step.kind !== 'link') return this.requestWith({ [step.parameter]: String(step.value) });
-    const link = pathOfLink(http, page.response.path, step.value);
+    const link = pathOfLink(http.basePath, page.response.call.url, step.value);
     if (link !== undefined) return { ...list.options(), link };
     throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
   }
 
   /** Returns the first request with further parameters, where this operation has its parameters. */
   private requestWith(parameters: Readonly<Record<string, string>>): CallOptions {
-    const { http, list, first } = this;
+    const { list, first } = this;
     if (first?.call.wire.method !== 'GET') return { ...list.options(), more: parameters };
-    const { pathname, searchParams } = new URL(first.path, http.baseUrl);
+    const { pathname, searchParams } = new URL(first.call.url);
     for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);
     return { ...list.options(), link: `${pathname}?${searchParams}` };
   }

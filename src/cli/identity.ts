@@ -1,4 +1,4 @@
-import { verifyToken } from '../api/verify-token.ts';
+import { verifyToken } from '../api/calls.ts';
 import { namesServiceAndToken, resolveService } from '../config/settings.ts';
 import { CredentialsError } from '../errors.ts';
 import type { Context } from './context.ts';

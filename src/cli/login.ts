@@ -1,5 +1,5 @@
+import { verifyToken } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { verifyToken } from '../api/verify-token.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { type Profile, type Profiles, tokenKind, withProfile } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
