@@ -59,7 +59,9 @@ async function post({ http, places }: RowsRun, row: Row): Promise<RowResult> {
     await places.addSent(row, message_id);
     return resultOf(row, 'sent', { message_id, created });
   } catch (error) {
-    return resultOf(row, error instanceof InterruptedError ? 'unknown' : 'failed', { error });
+    if (!(error instanceof InterruptedError)) return resultOf(row, 'failed', { error });
+    const message = 'Interrupted. The message may have been sent. A repeat of the command registers it once.';
+    return resultOf(row, 'unknown', { error: new InterruptedError(message, error.exitCode) });
   }
 }
 
