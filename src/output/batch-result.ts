@@ -132,7 +132,10 @@ export function failureOfBatch<Result>(
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const hint = nextSteps(batch.again, failed);
+  const hint = nextSteps(
+    batch.again,
+    items.filter(({ error, isUnfinished }) => error !== undefined && !isUnfinished),
+  );
   if (reason instanceof InterruptedError && items.some((item) => outcomeOf(item) !== 'done')) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }

@@ -211,7 +211,7 @@ test('A source whose id is under another name is refused by that name', async ()
     names: ['POST /automation/spaces/s1/agents/a1/api-chat/', 'source_number (number)'],
     command: 'partnerctl contract set source.id source_number',
   });
-  expect(ran.stdout).toMatch(/^SOURCE: 7$/m);
+  expect(ran.stdout).toMatch(/^SOURCE ID: 7$/m);
 });
 
 test('A form field that a service calls otherwise is named by the error, and the file is sent after the command', async () => {
