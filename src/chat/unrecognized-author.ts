@@ -23,7 +23,7 @@ export function explainUnrecognized({ role, raw }: Message, contract: Contract, 
     };
   }
   const setRole = (leaf: 'message.author.agent' | 'message.author.user') =>
-    set(leaf, [...contract.values(leaf), role].join(', '));
+    set(leaf, `${contract.leaf(leaf).value}, ${role}`);
   const name = JSON.stringify(role);
   return {
     why: `A message came from an author that the tool does not recognize: ${name}. It is ${describeFields(raw)}.`,

@@ -1,4 +1,4 @@
-import { FieldNames, type Resource } from './field-names.ts';
+import { FieldNames, normalizeName, type Resource } from './field-names.ts';
 import {
   type AtLeaf,
   DEFAULTS,
@@ -38,7 +38,7 @@ export interface Leaf {
 export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
-  private readonly names = new Map<ValuesLeaf, readonly string[]>();
+  private readonly names = new Map<ValuesLeaf, ReadonlySet<string>>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
@@ -90,8 +90,8 @@ export class Contract {
     return names;
   }
 
-  /** The values that name one side of a conversation. */
-  values(name: ValuesLeaf): readonly string[] {
+  /** The normalized names of one side of a conversation. */
+  values(name: ValuesLeaf): ReadonlySet<string> {
     const values = this.names.get(name) ?? parseValues(this.leaf(name).value);
     this.names.set(name, values);
     return values;
@@ -194,8 +194,8 @@ function parseField(value: string): FieldValue {
   return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
 }
 
-function parseValues(value: string): readonly string[] {
-  return parseNames(value, ',').map((name) => name.toLowerCase());
+function parseValues(value: string): ReadonlySet<string> {
+  return new Set(parseNames(value, ',').map(normalizeName));
 }
 
 function parseSlash(value: string) {

@@ -3,7 +3,6 @@ import { Contract } from './contract.ts';
 import { byNormalName, normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { ValuesLeaf } from './leaves.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId, isTextOrNumber } from './values.ts';
 
@@ -44,8 +43,8 @@ const KINDS = /(?:^|\.)(?:type|kind)$/i;
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
 function sideOf(name: string, contract: Contract): Side | undefined {
-  const isIn = (leaf: ValuesLeaf) => contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
-  const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
+  const isAgent = contract.values('message.author.agent').has(normalizeName(name));
+  const isUser = contract.values('message.author.user').has(normalizeName(name));
   if (isAgent === isUser) return undefined;
   return isAgent ? 'assistant' : 'user';
 }
