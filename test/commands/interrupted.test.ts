@@ -37,13 +37,13 @@ test('Ctrl-C during cron create says that the job may exist if it was sent', asy
   expect(ran).toMatchObject({ code: 9, stderr: expect.stringMatching(/may (exist|have been created)/) });
 });
 
-test('Ctrl-C during chat send --rows says that the row in flight may have been sent, and that a repeat is safe.', async () => {
+test('Ctrl-C during chat send --rows says that the outcome of the row in flight is unknown, and that a repeat is safe.', async () => {
   const rows = write('rows.jsonl', '{"text":"one"}\n{"text":"two"}\n');
   const send = ['chat', 'send', '--rows', rows, '--source', 's', '--session', 'x'];
   const { ran } = await interruptAt('POST', { 'POST *': stall }, [...send, '-o', 'json']);
   expect(ran.code).toBe(130);
   expect(ran.json()).toMatchObject([
-    { line: 1, status: 'unknown', error: { message: expect.stringContaining('may have been sent') } },
+    { line: 1, status: 'unknown', error: { type: 'interrupted' } },
     { line: 2, status: 'not_sent' },
   ]);
   expect(ran.error().message).toContain('1 unknown');
