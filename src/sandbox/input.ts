@@ -56,7 +56,7 @@ export function integer(min: number, max: number) {
 
 /** One of these texts. */
 export function oneOf<const Options extends readonly string[]>(...options: Options) {
-  return v.picklist(options, `must be one of ${options.join(', ')}`);
+  return v.picklist(options, ({ received }) => `must be one of ${options.join(', ')}, not ${received}`);
 }
 
 /** Refuses what a function throws an error for. */
