@@ -85,7 +85,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
   const openLog = async (address: string | undefined): Promise<Log> => {
     const { openLog } = await import('../state/open-log.ts');
     const location = await stateLocation(address);
-    const log = await openLog({ location, env, clock, random, redact, addSecret, signal: abortSignal });
+    const log = await openLog({ location, env, clock, random, redact, addSecret, warn, signal: abortSignal });
     closers.push(() => log.close());
     return log;
   };

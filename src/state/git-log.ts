@@ -49,19 +49,22 @@ class GitLog implements LogDriver {
     this.deps = deps;
   }
 
-  load(): Promise<readonly string[]> {
+  load(): Promise<readonly string[] | undefined> {
     return this.inTurn(async () => {
       const tip = await this.fetch();
-      if (tip !== NONE) return tip.text.split(/\r?\n/);
-      throw this.unavailable('does not exist', {
-        hint: `Check the address. If there is no state yet, create the branch: partnerctl state init '${this.label}'`,
-      });
+      return tip === NONE ? undefined : tip.text.split(/\r?\n/);
     });
   }
 
   /** Commands read the log before they write. */
   write(lines: readonly string[]): Promise<void> {
-    return this.inTurn(() => this.append(lines));
+    return this.inTurn(async () => {
+      const isNew = this.known === NONE;
+      await this.append(lines);
+      if (!isNew) return;
+      const doubt = 'If the state should already be there, check the address.';
+      await this.deps.warn(`The branch ${this.branch} did not exist, and was created: ${this.label}. ${doubt}`);
+    });
   }
 
   async prepare(): Promise<undefined> {

@@ -13,7 +13,7 @@ import { decode, encode, type LogRecord } from './record.ts';
 export interface LogDriver {
   /** The name in messages: the path of the file, or the address without a password. */
   readonly label: string;
-  /** Returns all lines, in order; undefined if there is no such file yet. @throws LocalError */
+  /** Returns all lines, in order; undefined if there is no such file or branch yet. @throws LocalError */
   load(): Promise<readonly string[] | undefined>;
   /**
    * Resolves once the lines are durable, in this order; others may stand between them. A repeat is harmless.
@@ -38,6 +38,7 @@ export interface StoreDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly addSecret: (text: string) => void;
+  readonly warn: (text: string) => Promise<void>;
   /** Ends every wait. */
   readonly signal: AbortSignal;
 }
@@ -50,7 +51,7 @@ export interface DamagedLine {
 
 /** What a log holds. Line numbers start at 1, as in editors. */
 export interface LogContent {
-  /** False if there is no file yet. */
+  /** False if there is no file or branch yet. */
   readonly exists: boolean;
   /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
   readonly records: readonly { readonly line: number; readonly record: LogRecord; readonly text: string }[];

@@ -23,7 +23,8 @@ const CONNECTION = { max: 1, connect_timeout: 10, prepare: false, fetch_types: f
 /** Encrypted and verified, unless the server is this machine. @throws UsageError */
 function sslOf(sslmode: string | undefined, host: string): false | 'require' | 'verify-full' {
   if (sslmode === 'require' || sslmode === 'verify-full') return sslmode;
-  if (sslmode === undefined) return /^(\/|localhost$|127[.\d]+$)/.test(host) ? false : 'verify-full';
+  const isLocal = /^(\/|localhost$|127[.\d]+$)/.test(host);
+  if (sslmode === undefined || (sslmode === 'disable' && isLocal)) return isLocal ? false : 'verify-full';
   throw new UsageError('The connection to the database of the state must be encrypted.', {
     hint: 'Leave out sslmode, or use sslmode=require if the certificate of the server cannot be verified.',
   });

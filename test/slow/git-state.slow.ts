@@ -121,9 +121,11 @@ describe('A push to a shared state', () => {
 });
 
 describe('A branch with a state', () => {
-  test('that does not exist is refused until it is initialized: a mistyped name would start another state', async () => {
-    const refused = await refusalAt(`git+file://${bareRepository()}#new`);
-    expect(refused).toMatch(/^8 \| .*branch new of the state does not exist.*partnerctl state init/s);
+  test('that does not exist is created with the first record', async () => {
+    const { create, expectJobs } = await openSite(`git+file://${bareRepository()}#new`);
+    const ran = await create('daily');
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('did not exist, and was created') });
+    await expectJobs('daily');
   });
 
   test('that has lost its file is not an empty state', async () => {
@@ -261,8 +263,7 @@ async function startGitSsh(...settings: readonly string[]) {
 describe.skipIf(!existsSync(SSHD))('A state in git over ssh', () => {
   test('is shared by two machines', async () => {
     const { address, variables } = await startGitSsh();
-    const { create, expectJobs, run } = await openSite(address, variables);
-    await run(['state', 'init']);
+    const { create, expectJobs } = await openSite(address, variables);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });

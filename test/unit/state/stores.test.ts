@@ -22,6 +22,7 @@ async function open(address: string, signal = new AbortController().signal) {
     random: Math.random,
     redact: (text) => text,
     addSecret: () => undefined,
+    warn: async () => undefined,
     signal,
   });
   return {
