@@ -20,6 +20,7 @@ export type StoredContract = Required<ContractLayers>;
 export interface ContractContext {
   readonly config: { readonly directory: string };
   contractKey(): Promise<ContractKey>;
+  warn(text: string): Promise<void>;
 }
 
 async function contractPath(directory: string, { profile, baseUrl }: ContractKey): Promise<string> {
@@ -39,31 +40,39 @@ function problemOf(leaf: LeafName, value: string): string | undefined {
   }
 }
 
-/** @throws InputError for an unknown leaf, and for a value that a leaf cannot have */
-function readValues(path: string, layer: unknown): LeafValues {
-  const values = Object.entries(isJsonObject(layer) ? layer : {}).map(
-    ([name, value]) => [name, String(value)] as const,
-  );
-  for (const [name, value] of values) {
-    const problem = isLeafName(name) ? problemOf(name, value) : 'is no leaf of this version';
+/** @param onUnknown called for a leaf that this version does not have @throws InputError for a value that one cannot have */
+function readValues(path: string, layer: unknown, onUnknown: (name: string) => void): LeafValues {
+  const values = new Map<LeafName, string>();
+  for (const [name, value] of Object.entries(isJsonObject(layer) ? layer : {})) {
+    if (!isLeafName(name)) {
+      onUnknown(name);
+      continue;
+    }
+    const problem = problemOf(name, String(value));
     if (problem !== undefined) throw damagedFile(path, `${name} ${problem}.`);
+    values.set(name, String(value));
   }
   return Object.fromEntries(values);
 }
 
 /**
- * Reads the values that a profile has set or imported for a service.
+ * Reads the values that a profile has set or imported for a service. Warns of leaves that this version does not have,
+ * which are ignored.
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readContract(
-  { config: { directory } }: Pick<ContractContext, 'config'>,
+  { config: { directory }, warn }: Pick<ContractContext, 'config' | 'warn'>,
   key: ContractKey,
 ): Promise<StoredContract> {
   // Most users have set nothing, and loading the hash for the path takes long.
   if (!existsSync(join(directory, 'contracts'))) return { override: {}, imported: {} };
   const path = await contractPath(directory, key);
   const { overrides, imported } = readJson(path) ?? {};
-  return { override: readValues(path, overrides), imported: readValues(path, imported) };
+  const unknown: string[] = [];
+  const valuesOf = (layer: unknown) => readValues(path, layer, (name) => unknown.push(name));
+  const contract = { override: valuesOf(overrides), imported: valuesOf(imported) };
+  if (unknown.length > 0) await warn(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
+  return contract;
 }
 
 /** Replaces the values that a profile has set or imported for a service. @throws as `writeJson` */

@@ -51,7 +51,7 @@ export interface Batch<Result> {
   readonly noun: string;
   /** What to do if not all items are done. */
   readonly again: string;
-  /** None if there is a report. */
+  /** Of a table, or only of tsv if there is a report. */
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;
   readonly json: (result: Result) => unknown;

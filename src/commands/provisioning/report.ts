@@ -212,6 +212,14 @@ export function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
 export function documentBatch(tense: Tense): Batch<SpacePlan> {
   const json = (plan: SpacePlan) => documentJson(plan, tense);
   return {
+    // Rows for -o tsv.
+    columns: [
+      { header: 'SOURCE', value: ({ document }) => document.source },
+      { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
+      { header: 'SPACE', value: ({ space_id }) => space_id },
+      { header: 'STATUS', value: (plan) => outcomeOf(plan, tense) },
+      { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
+    ],
     noun: 'documents',
     again: 'Run it again: finished documents are not changed.',
     item(plan) {
