@@ -88,18 +88,20 @@ describe('contract set and unset', () => {
     expect(await overrides()).toEqual([]);
   });
 
-  test('are named where a file is damaged, or this version has no such leaf', async () => {
+  test('are ignored with a warning where this version has no such leaf, and named where a file is damaged', async () => {
     const fake = await startFakeService({ 'GET /workspaces': json([{ space_id: 's1' }]) });
     const { env, contract, stored } = home(fake.baseUrl);
     await contract('set', 'spaces.list', 'GET /workspaces');
-    for (const [content, message] of [
-      ['{"imported":{"spaces.sorting":"query:sort"}}', 'spaces.sorting is no leaf of this version'],
-      ['{"overrides":{"spaces.list":"GET //evil.test/"}}', 'spaces.list must be a method and a path'],
-    ] as const) {
-      writeFileSync(stored(), content);
-      const damaged = await run(['spaces', 'list'], { env });
-      expect(damaged).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
-      expect(damaged.stderr).toContain(stored());
-    }
+    const list = (overrides: object) => {
+      writeFileSync(stored(), JSON.stringify({ overrides }));
+      return run(['spaces', 'list'], { env });
+    };
+    const known = { 'spaces.list': 'GET /workspaces' };
+    const ran = await list({ ...known, 'spaces.sorting': 'query:sort' });
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('s1') });
+    expect(ran.stderr).toContain(`warning: The contract has no spaces.sorting, which ${stored()} sets: ignored.`);
+    const damaged = await list({ 'spaces.list': 'GET //evil.test/' });
+    expect(damaged).toMatchObject({ code: 2, stderr: expect.stringContaining('spaces.list must be a method') });
+    expect(damaged.stderr).toContain(stored());
   });
 });
