@@ -165,7 +165,7 @@ export class Http {
     if (decision.retry) return decision.delayMs;
     return {
       attempts,
-      isOutOfTime: decision.why === 'deadline',
+      isOutOfTime: decision.isOutOfTime,
       timeoutMs: call.deadline === deadline ? timeoutMs : undefined,
       retryAt: retryAfterMs === undefined ? undefined : new Date(now + retryAfterMs).toISOString(),
     };

@@ -21,8 +21,7 @@ export interface RetryQuestion {
 
 type RetryDecision =
   | { readonly retry: true; readonly delayMs: number }
-  /** `final`: a retry is not allowed or pointless; `exhausted`: no retries left; `deadline`: no time left. */
-  | { readonly retry: false; readonly why: 'final' | 'exhausted' | 'deadline' };
+  | { readonly retry: false; readonly isOutOfTime: boolean };
 
 type AttemptResult =
   | Pick<HttpResponse, 'kind' | 'status' | 'sent'>
@@ -42,11 +41,11 @@ export function backoffMs(attempt: number, random: number): number {
 export function decideRetry(result: AttemptResult, question: RetryQuestion): RetryDecision {
   const { safety, attempt, retries, retryAfterMs = 0, timeLeftMs, random } = question;
   const isTransient = result.kind === 'response' ? RETRIED_STATUSES.has(result.status) : result.isTransient;
-  if (!isTransient || (safety === 'once' && result.sent === 'all')) return { retry: false, why: 'final' };
-  if (retryAfterMs > timeLeftMs) return { retry: false, why: 'deadline' };
-  if (attempt > retries) return { retry: false, why: 'exhausted' };
+  if (!isTransient || (safety === 'once' && result.sent === 'all')) return { retry: false, isOutOfTime: false };
+  if (retryAfterMs > timeLeftMs) return { retry: false, isOutOfTime: true };
+  if (attempt > retries) return { retry: false, isOutOfTime: false };
   const jitter = backoffMs(attempt, random);
-  if (retryAfterMs === 0 && jitter > timeLeftMs) return { retry: false, why: 'deadline' };
+  if (retryAfterMs === 0 && jitter > timeLeftMs) return { retry: false, isOutOfTime: true };
   // Add the jitter to Retry-After, so that calls that failed together do not all retry in the same millisecond.
   return { retry: true, delayMs: Math.min(retryAfterMs + jitter, timeLeftMs) };
 }

@@ -23,14 +23,14 @@ describe('decideRetry', () => {
       }
     }
     expect(decideRetry(UNSENT, { ...BASE, safety: 'once' })).toEqual({ retry: true, delayMs: 250 });
-    expect(decideRetry({ ...UNSENT, isTransient: false }, BASE)).toEqual({ retry: false, why: 'final' });
+    expect(decideRetry({ ...UNSENT, isTransient: false }, BASE)).toEqual({ retry: false, isOutOfTime: false });
   });
 
   it('doubles the wait, and ends when the retries are used up or the next would be past the deadline', () => {
     expect([1, 2, 3, 7, 2_000].map((attempt) => backoffMs(attempt, 0.5))).toEqual([250, 500, 1000, 10_000, 10_000]);
-    expect(decideRetry(ANSWERED, { ...BASE, attempt: 4 })).toEqual({ retry: false, why: 'exhausted' });
-    expect(decideRetry(ANSWERED, { ...BASE, timeLeftMs: 249 })).toEqual({ retry: false, why: 'deadline' });
-    expect(decideRetry(ANSWERED, { ...BASE, retryAfterMs: 60_001 })).toEqual({ retry: false, why: 'deadline' });
+    expect(decideRetry(ANSWERED, { ...BASE, attempt: 4 })).toEqual({ retry: false, isOutOfTime: false });
+    expect(decideRetry(ANSWERED, { ...BASE, timeLeftMs: 249 })).toEqual({ retry: false, isOutOfTime: true });
+    expect(decideRetry(ANSWERED, { ...BASE, retryAfterMs: 60_001 })).toEqual({ retry: false, isOutOfTime: true });
   });
 
   it('waits for Retry-After and the jitter, but not past the deadline', () => {
