@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Contract, type ContractLayers, checkLeaf, LeafValueError, type LeafValues } from '../contract/contract.ts';
+import { Contract, type ContractLayers, type LeafValues, problemOf } from '../contract/contract.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
@@ -27,17 +27,6 @@ async function contractPath(directory: string, { profile, baseUrl }: ContractKey
   const { hash } = await import('node:crypto');
   const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24);
   return join(directory, 'contracts', `${name}.json`);
-}
-
-/** What is wrong with a value of a leaf, to follow its name: `must be …`. @returns undefined if nothing is */
-function problemOf(leaf: LeafName, value: string): string | undefined {
-  try {
-    checkLeaf(leaf, value);
-    return undefined;
-  } catch (error) {
-    if (error instanceof LeafValueError) return error.message;
-    throw error;
-  }
 }
 
 /** @param onUnknown called for a leaf that this version does not have @throws InputError for a value that one cannot have */

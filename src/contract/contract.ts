@@ -103,7 +103,7 @@ export class Contract {
 }
 
 /** A value that a leaf cannot have. The message continues the name of the leaf. */
-export class LeafValueError extends Error {}
+class LeafValueError extends Error {}
 
 /** The method and path of an operation. The path is relative to the base URL; `{name}` is a parameter. */
 export interface OperationValue {
@@ -237,12 +237,20 @@ function checkLists(name: LeafName, value: string): void {
     throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
 }
 
-/** Checks that a leaf can have a value: its form, and that the call keeps its meaning. @throws LeafValueError */
-export function checkLeaf(name: LeafName, value: string): void {
-  const kind = kindOf(name);
-  PARSERS[kind](value);
-  if (kind !== 'operation' && kind !== 'parameter') return;
-  if (value === 'none' && !mayBeNone(name))
-    throw new LeafValueError('cannot be none: the call would mean something else without it');
-  if (value !== 'none') (kind === 'operation' ? checkPlaceholders : checkLists)(name, value);
+/**
+ * Checks that a leaf can have a value: its form, and that the call keeps its meaning.
+ * @returns what is wrong, to follow the name of the leaf: `must be …`; undefined if nothing is
+ */
+export function problemOf(leaf: LeafName, value: string): string | undefined {
+  const kind = kindOf(leaf);
+  try {
+    PARSERS[kind](value);
+    if (kind !== 'operation' && kind !== 'parameter') return undefined;
+    if (value !== 'none') (kind === 'operation' ? checkPlaceholders : checkLists)(leaf, value);
+    else if (!mayBeNone(leaf)) return 'cannot be none: the call would mean something else without it';
+    return undefined;
+  } catch (error) {
+    if (error instanceof LeafValueError) return error.message;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { pathOfList, readList } from '../contract/body.ts';
-import { Contract, checkLeaf, LeafValueError } from '../contract/contract.ts';
+import { Contract, problemOf } from '../contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import {
@@ -71,13 +71,9 @@ class Proposer {
 
   private propose(leaf: LeafName, value: string, evidence: string): void {
     if (this.proposals.has(leaf)) return;
-    try {
-      checkLeaf(leaf, value);
-      this.proposals.set(leaf, { leaf, value, evidence });
-    } catch (error) {
-      if (!(error instanceof LeafValueError)) throw error;
-      this.questions.push(`${evidence} says ${JSON.stringify(value)}, but the value ${error.message}`);
-    }
+    const problem = problemOf(leaf, value);
+    if (problem === undefined) this.proposals.set(leaf, { leaf, value, evidence });
+    else this.questions.push(`${evidence} says ${JSON.stringify(value)}, but the value ${problem}`);
   }
 
   private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
