@@ -1,7 +1,7 @@
 import type { Contract, Leaf } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { ESSENTIAL, type ListedResource, RESOURCE_OF } from '../contract/field-names.ts';
-import { fieldsOf } from '../contract/fields.ts';
+import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
 import { readMessage } from '../contract/messages.ts';
@@ -48,7 +48,7 @@ export async function checkContract(http: Http, session: CheckedSession | undefi
   const check = new ContractCheck(http);
   const [space] = await check.readList('spaces.list', listItems(http, OPERATIONS.listSpaces).pages);
   const isReadable = space && check.findings.get('space.id')?.result !== 'contradicted';
-  const space_id = isReadable ? fieldsOf(space, 'space', contract).id('space.id') : undefined;
+  const space_id = isReadable ? new Fields(space, 'space', contract).id('space.id') : undefined;
   if (space_id !== undefined)
     await check.readList('agents.list', listItems(http, OPERATIONS.listAgents, { values: { space_id } }).pages);
   if (contract.operation('cron_jobs.list') !== undefined)
@@ -119,7 +119,7 @@ class ContractCheck {
     const { contract } = this.http;
     const items = [first, ...others];
     for (const leaf of fieldsOfResource(resource)) {
-      const valuesOf = (item: JsonObject) => fieldsOf(item, resource, contract).all(leaf);
+      const valuesOf = (item: JsonObject) => new Fields(item, resource, contract).all(leaf);
       const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
       const isExpected = ESSENTIAL.has(leaf) || contract.isChosen(leaf);
       const none = `in none of ${items.length}; the first is ${describeFields(first)}`;

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts';
 import { RESOURCE_OF } from '../contract/field-names.ts';
-import { fieldsOf } from '../contract/fields.ts';
+import { Fields } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
 import { describeFix, UnknownShape } from '../contract/unknown-shape.ts';
@@ -26,7 +26,7 @@ import { type ListOperation, type Page, readPages } from './pages.ts';
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
   const { leaf } = operation;
   const idOf = (item: JsonObject) =>
-    readItem(operation, () => fieldsOf(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
+    readItem(operation, () => new Fields(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
     jsonText(item);
   const list = { operation, extent: 'list', options: () => options, idOf } as const;
   return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items })));

@@ -9,7 +9,7 @@ import {
   RESOURCE_OF,
   type Resource,
 } from './field-names.ts';
-import { fieldsOf } from './fields.ts';
+import { Fields } from './fields.ts';
 import { descend, describeFields, describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import type { ListLeaf, OperationLeaf } from './leaves.ts';
 import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
@@ -135,7 +135,7 @@ function isOperation(object: JsonObject): boolean {
 /** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
 function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
   const leaf = `${resource}.id` as const;
-  const read = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
+  const read = layers.map((object) => ({ object, fields: new Fields(object, resource, contract) }));
   const withId = (kind: 'ownId' | 'id') =>
     read.flatMap((each) => {
       const id = each.fields[kind](leaf);
@@ -173,7 +173,7 @@ export function readCreated(
   const message = `The response contains no ${resource}_id.`;
   const [outermost] = layers;
   if (outermost === undefined) throw new UnknownShape(message, describeJson(body));
-  throw fieldsOf(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
+  throw new Fields(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readCreated } from './body.ts';
 import type { Contract } from './contract.ts';
 import { byNormalName } from './field-names.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { Fields } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { asId, isTextOrNumber } from './values.ts';
 
@@ -53,7 +53,7 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   if (!isJsonObject(schedule)) return undefined;
   const { type = 'cron', data = schedule } = Object.fromEntries(byNormalName(schedule));
   if (typeof type !== 'string' || !/^cron/i.test(type) || !isJsonObject(data)) return undefined;
-  const own = fieldsOf(schedule, 'cron_job', contract).text('cron_job.timezone')?.trim();
+  const own = new Fields(schedule, 'cron_job', contract).text('cron_job.timezone')?.trim();
   return fromFields(byNormalName(data), own || zone);
 }
 
@@ -70,7 +70,7 @@ function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
  * @throws UnknownShape if the job has no id, or if its name or agent was sent and cannot be read
  */
 export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob {
-  const job = fieldsOf(item, 'cron_job', contract);
+  const job = new Fields(item, 'cron_job', contract);
   const texts = job.all('cron_job.instructions').map(({ value }) => value);
   return {
     cron_job_id: job.readId('cron_job.id'),

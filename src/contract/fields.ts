@@ -187,7 +187,3 @@ function pathsIn({ path, object }: Place, leaf: FieldLeaf, matches: (key: string
     matches(key) && isSent(plain(value)) ? [join(path, key)] : [],
   );
 }
-
-export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
-  return new Fields(object, resource, contract);
-}

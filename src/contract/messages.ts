@@ -1,7 +1,7 @@
 import { readCreated } from './body.ts';
 import { Contract } from './contract.ts';
 import { byNormalName, normalizeName } from './field-names.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { Fields } from './fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId, isTextOrNumber } from './values.ts';
@@ -134,7 +134,7 @@ function timeOf(fields: Fields): string | null {
  * @throws UnknownShape if it has no id, or if its author, text, or time is under a suspicious name
  */
 export function readMessage(entry: JsonObject, contract: Contract): Message {
-  const fields = fieldsOf(entry, 'message', contract);
+  const fields = new Fields(entry, 'message', contract);
   const message_id = fields.readId('message.id');
   const role = roleOf(entry, fields, contract);
   const { text, isStep } = textOf(fields);
@@ -175,7 +175,7 @@ export function entriesOfSession(
 ): readonly JsonObject[] {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
   return entries.filter((entry) => {
-    const fields = fieldsOf(entry, 'message', contract);
+    const fields = new Fields(entry, 'message', contract);
     const isOther = (field: keyof RequestedSession) => {
       const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
       return found !== undefined && canonicalId(String(found.value)) !== canonicalId(requested[field]);

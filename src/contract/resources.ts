@@ -1,7 +1,7 @@
 import { readCreated } from './body.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { Fields } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { UnknownShape } from './unknown-shape.ts';
 import { asId } from './values.ts';
@@ -25,7 +25,7 @@ export interface ListedSpace {
  * @throws UnknownShape if it has no id, or if a field that was sent cannot be read
  */
 export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
-  const fields = fieldsOf(object, 'space', contract);
+  const fields = new Fields(object, 'space', contract);
   const orgWide = fields.value('space.is_org_wide');
   return {
     space_id: fields.readId('space.id'),
@@ -92,12 +92,12 @@ function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick
   const holder = found.find(({ value }) => asId(value) === id)?.holder;
   // The fields beside it at the top are those of the agent.
   const isOwn = holder !== undefined && holder !== agent;
-  return { source_id: id, source: isOwn ? readSettings(fieldsOf(holder, 'source', contract)) : undefined };
+  return { source_id: id, source: isOwn ? readSettings(new Fields(holder, 'source', contract)) : undefined };
 }
 
 /** Reads one agent of a list. @throws UnknownShape if it has no id, or if a field that was sent cannot be read */
 export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
-  const fields = fieldsOf(agent, 'agent', contract);
+  const fields = new Fields(agent, 'agent', contract);
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name') ?? undefined,
@@ -129,7 +129,7 @@ export function readProvisionResponse(body: unknown, contract: Contract): Provis
   const agents: ListedAgent[] = [];
   let unreadable: UnknownShape | undefined;
   for (const agent of (lists.find(Array.isArray) ?? []).filter(isJsonObject)) {
-    const fields = fieldsOf(agent, 'agent', contract);
+    const fields = new Fields(agent, 'agent', contract);
     if (fields.id('agent.id') !== undefined) agents.push(readAgent(agent, contract));
     else unreadable ??= fields.unreadable('agent.id', 'An installed agent has no id.');
   }

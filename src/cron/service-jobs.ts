@@ -2,7 +2,7 @@ import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list.ts';
 import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
-import { fieldsOf } from '../contract/fields.ts';
+import { Fields } from '../contract/fields.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { matchIdentity, toNfc } from './job.ts';
@@ -26,7 +26,7 @@ export async function* listNamedJobs(http: Http): AsyncGenerator<ListedCronJob> 
       const job = readCronJob(item, contract);
       if (job.name !== undefined) return job;
       const message = 'A listed job has no name that can be read.';
-      throw fieldsOf(item, 'cron_job', contract).unreadable('cron_job.name', message);
+      throw new Fields(item, 'cron_job', contract).unreadable('cron_job.name', message);
     });
   }
 }

@@ -1,7 +1,7 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { itemError, ListUnavailable, nameListFailure, toListFailure } from '../api/list.ts';
-import { fieldsOf } from '../contract/fields.ts';
+import { Fields } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
@@ -111,7 +111,7 @@ export class Observer {
       return await this.withoutList(error, 'spaces', isPartlyRead);
     }
     if (withoutId && !hasIds) {
-      const fields = fieldsOf(withoutId, 'space', this.http.contract);
+      const fields = new Fields(withoutId, 'space', this.http.contract);
       const shape = fields.unreadable('space.external_space_id', 'A listed space has no external id.');
       throw itemsError(shape, OPERATIONS.listSpaces);
     }
@@ -130,7 +130,7 @@ export class Observer {
       return await this.withoutList(error, 'agents', agents.length > 0);
     }
     for (const { item } of agents.filter(({ name }) => name === undefined)) {
-      const fields = fieldsOf(item, 'agent', this.http.contract);
+      const fields = new Fields(item, 'agent', this.http.contract);
       if (fields.value('agent.name') === null) continue;
       throw itemsError(fields.unreadable('agent.name', 'A listed agent has no name.'), OPERATIONS.listAgents);
     }

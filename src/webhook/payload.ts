@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { layersOf } from '../contract/body.ts';
 import type { Contract } from '../contract/contract.ts';
-import { fieldsOf } from '../contract/fields.ts';
+import { Fields } from '../contract/fields.ts';
 import { type JsonObject, parseJson } from '../contract/json.ts';
 import { type Message, readMessage } from '../contract/messages.ts';
 
@@ -22,10 +22,10 @@ function readDelivered(layer: JsonObject, layers: readonly JsonObject[], contrac
   const message = readMessage(layer, contract);
   // Other events may have an id and a text, too. A message also has an author, or an id named after messages.
   const isMessage =
-    ['assistant', 'user'].includes(message.role) || fieldsOf(layer, 'message', contract).ownId('message.id');
+    ['assistant', 'user'].includes(message.role) || new Fields(layer, 'message', contract).ownId('message.id');
   if (!isMessage) return undefined;
   const idIn = (leaf: 'message.session_id' | 'message.source_id') =>
-    [layer, ...layers].map((each) => fieldsOf(each, 'message', contract).id(leaf)).find(Boolean) ?? null;
+    [layer, ...layers].map((each) => new Fields(each, 'message', contract).id(leaf)).find(Boolean) ?? null;
   return { ...message, session_id: idIn('message.session_id'), source_id: idIn('message.source_id') };
 }
 

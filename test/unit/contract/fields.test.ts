@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
 import type { Resource } from '../../../src/contract/field-names.ts';
-import { fieldsOf } from '../../../src/contract/fields.ts';
+import { Fields } from '../../../src/contract/fields.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { FieldLeaf } from '../../../src/contract/leaves.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
@@ -18,7 +18,7 @@ const RESOURCES = [
 
 function fieldsFor(leaf: FieldLeaf, object: JsonObject, override: LeafValues = {}) {
   const resource = RESOURCES.find((name) => leaf.startsWith(`${name}.`)) ?? 'file_attachment';
-  return fieldsOf(object, resource, new Contract({ override }));
+  return new Fields(object, resource, new Contract({ override }));
 }
 const idOf = (leaf: FieldLeaf, object: JsonObject, override?: LeafValues) => fieldsFor(leaf, object, override).id(leaf);
 const textOf = (leaf: FieldLeaf, object: JsonObject, override?: LeafValues) =>
