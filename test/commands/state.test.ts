@@ -152,7 +152,7 @@ describe('A state on a branch', () => {
     expect(await copied(address, copy)).toMatchObject({ copied: 4 });
     expect(await recordTypes(copy)).toEqual(await recordTypes(file));
     const mistyped = await run(['state', 'copy', `${address}-mistyped`, copy], { env });
-    expect(mistyped).toMatchObject({ code: 8, stderr: expect.stringMatching(/does not exist.*state init/s) });
+    expect(mistyped).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no state at git+file:') });
     const damaged = write('damaged.jsonl', `${SPACE}\n{"v":1,"type":"cron.created"\n`);
     const ran = await run(['state', 'copy', damaged, copy]);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(`${damaged}:2 cannot be used`) });
