@@ -1,5 +1,4 @@
 import type { Contract } from '../contract/contract.ts';
-import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type Acknowledgement, readAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
@@ -10,10 +9,12 @@ import {
   type ProvisionResponse,
   readAgent,
   readChatSource,
+  readCreatedCronJob,
   readProvisionResponse,
   readSpace,
   readUploadId,
   type UploadKind,
+  type WireSchedule,
 } from '../contract/resources.ts';
 import { rejectErrorInBody } from '../contract/unknown-shape.ts';
 import { PartnerctlError } from '../errors.ts';

@@ -1,12 +1,10 @@
-import type { Contract, Leaf } from '../contract/contract.ts';
-import { readCronJob } from '../contract/cron.ts';
-import { ESSENTIAL, type ListedResource, RESOURCE_OF } from '../contract/field-names.ts';
+import type { Leaf } from '../contract/contract.ts';
+import { RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
-import { readMessage } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { readAgent, readSpace } from '../contract/resources.ts';
+import { READERS } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, ServiceError } from '../errors.ts';
 import { missingIn404, probeSession, readHistory } from './history.ts';
@@ -31,12 +29,11 @@ export interface CheckedSession {
 /** Enough to see every field and to follow pages, without reading a whole service. */
 const MAX_ITEMS = 500;
 
-const READERS: Readonly<Record<ListedResource, (item: JsonObject, contract: Contract) => unknown>> = {
-  space: readSpace,
-  agent: readAgent,
-  message: readMessage,
-  cron_job: readCronJob,
-};
+/** Fields that every resource has. Others may be absent. */
+const ESSENTIAL: ReadonlySet<string> = new Set([
+  ...['space.id', 'space.external_space_id', 'space.name', 'agent.id', 'agent.name'],
+  ...['message.id', 'message.text', 'message.author', 'cron_job.id', 'cron_job.agent_id', 'cron_job.name'],
+]);
 
 /**
  * Compares the contract with the service, by reads only: the spaces, the agents of one space, the scheduled jobs, and the
@@ -85,7 +82,7 @@ class ContractCheck {
       this.addFailure(list, error);
       return [];
     }
-    this.addFields(items, RESOURCE_OF[list]);
+    this.addFields(list, items);
     const isPaged = pages > 1 && this.http.contract.next(list).kind !== 'none';
     const detail = `read ${items.length} items in ${pages} pages`;
     this.add(list, 'confirmed', detail);
@@ -114,10 +111,11 @@ class ContractCheck {
     this.findings.set(leaf, { result, detail });
   }
 
-  private addFields([first, ...others]: readonly JsonObject[], resource: ListedResource): void {
+  private addFields(list: ListLeaf, items: readonly JsonObject[]): void {
+    const [first] = items;
     if (first === undefined) return;
     const { contract } = this.http;
-    const items = [first, ...others];
+    const resource = RESOURCE_OF[list];
     for (const leaf of fieldsOfResource(resource)) {
       const valuesOf = (item: JsonObject) => new Fields(item, resource, contract).all(leaf);
       const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
@@ -128,7 +126,7 @@ class ContractCheck {
     }
     for (const item of items) {
       try {
-        READERS[resource](item, contract);
+        READERS[list](item, contract);
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
         this.add(error.fix?.leaf ?? `${resource}.id`, 'contradicted', `${error.message} It is ${error.seen}.`);

@@ -40,8 +40,6 @@ export const RESOURCE_OF = {
   'cron_jobs.list': 'cron_job',
 } as const satisfies Record<OperationLeaf, Resource>;
 
-export type ListedResource = (typeof RESOURCE_OF)[ListLeaf];
-
 export type CreatedResource = (typeof RESOURCE_OF)[Exclude<OperationLeaf, ListLeaf>];
 
 /** Returns the normalized names under which an object nests a resource. */
@@ -59,12 +57,6 @@ export function listNames(resource: Resource): readonly string[] {
 export function listedName(leaf: ListLeaf): string {
   return `${RESOURCE_OF[leaf]}s`;
 }
-
-/** Fields that every resource has. Others may be absent. */
-export const ESSENTIAL: ReadonlySet<string> = new Set([
-  ...['space.id', 'space.external_space_id', 'space.name', 'agent.id', 'agent.name'],
-  ...['message.id', 'message.text', 'message.author', 'cron_job.id', 'cron_job.agent_id', 'cron_job.name'],
-]);
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is refused. */
 

@@ -1,5 +1,5 @@
 import { ListUnavailable, nameListFailure } from '../api/list.ts';
-import type { ListedCronJob } from '../contract/cron.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import { standingOf, standings } from '../state/standing.ts';

@@ -1,5 +1,5 @@
 import { ListUnavailable } from '../api/list.ts';
-import type { ListedCronJob } from '../contract/cron.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { waitOutLeases } from '../state/lease.ts';

@@ -1,4 +1,4 @@
-import type { ListedCronJob } from '../contract/cron.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import { standingOf } from '../state/standing.ts';
 import { type CronJob, findDifferences, type JobReservation, type JobsInLog, type RecordedJob, toNfc } from './job.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
-import type { ListedCronJob } from '../contract/cron.ts';
 import { isJsonObject } from '../contract/json.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type OnceKind, type RecordedObject, type Reservation, type Standing, standings } from '../state/standing.ts';

@@ -1,8 +1,8 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { readItem } from '../api/list.ts';
-import { readCronJob } from '../contract/cron.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { readCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { CronContext } from './context.ts';

@@ -1,9 +1,9 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, readItem, toListFailure } from '../api/list.ts';
-import { type ListedCronJob, readCronJob } from '../contract/cron.ts';
 import { Fields } from '../contract/fields.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { type ListedCronJob, readCronJob } from '../contract/resources.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { matchIdentity, toNfc } from './job.ts';
 

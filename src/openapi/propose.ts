@@ -1,18 +1,8 @@
 import { pathOfList, readList } from '../contract/body.ts';
 import { Contract, problemOf } from '../contract/contract.ts';
-import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
-import {
-  DEFAULTS,
-  isListLeaf,
-  LEAF_NAMES,
-  type LeafName,
-  type ListLeaf,
-  OPERATION_NAMES,
-  type OperationLeaf,
-} from '../contract/leaves.ts';
-import { readAcknowledgement, readMessage } from '../contract/messages.ts';
-import { readAgent, readChatSource, readProvisionResponse, readSpace, readUploadId } from '../contract/resources.ts';
+import { DEFAULTS, isListLeaf, LEAF_NAMES, type LeafName, type ListLeaf, OPERATION_NAMES } from '../contract/leaves.ts';
+import { READERS } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { type Endpoint, findEndpoint } from './endpoints.ts';
 import { exampleOf } from './example.ts';
@@ -26,20 +16,6 @@ export interface Proposal {
   /** Where it was found: `GET /automation/spaces/, response`. */
   readonly evidence: string;
 }
-
-/** How the response of each operation is read; of a list, each item. */
-const READERS: Readonly<Record<OperationLeaf, (body: JsonObject, contract: Contract) => unknown>> = {
-  'spaces.list': readSpace,
-  'spaces.provision': readProvisionResponse,
-  'agents.list': readAgent,
-  'sources.setup': readChatSource,
-  'messages.send': readAcknowledgement,
-  'messages.history': readMessage,
-  'documents.create': (body, contract) => readUploadId(body, 'document', contract),
-  'file_attachments.create': (body, contract) => readUploadId(body, 'attachment', contract),
-  'cron_jobs.create': readCreatedCronJob,
-  'cron_jobs.list': readCronJob,
-};
 
 /** Every response has fewer fields to set. */
 const MAX_FIXES = 20;

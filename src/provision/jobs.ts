@@ -1,4 +1,4 @@
-import type { ListedCronJob } from '../contract/cron.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { type CronResult, initialCronResult } from '../cron/create-wanted.ts';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
-import { readCronJob } from '../../../src/contract/cron.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
+import { readCronJob } from '../../../src/contract/resources.ts';
 
 const readJob = (item: JsonObject) => readCronJob(item, new Contract());
 

@@ -1,4 +1,4 @@
-import type { ListedCronJob } from '../../../src/contract/cron.ts';
+import type { ListedCronJob } from '../../../src/contract/resources.ts';
 import { adoptJob, forget } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
