@@ -41,7 +41,6 @@ class Leaf extends Command {
   }
 }
 
-/** A command whose arguments are parsed. */
 export interface Invocation {
   readonly command: CommandUnknownOpts;
   readonly run: (context: Context) => Promise<CommandResult>;

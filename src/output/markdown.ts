@@ -6,7 +6,6 @@ import { WORD, wrapText } from './wrap.ts';
 interface MarkdownOptions {
   /** Styles the elements; of level 0, it leaves them plain. */
   readonly chalk: ChalkInstance;
-  /** The width to wrap lines at. */
   readonly width: number;
 }
 

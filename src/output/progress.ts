@@ -5,7 +5,6 @@ import { sanitizeLine } from './sanitize.ts';
 /** The delay before the spinner appears, so that fast commands show none. */
 const SECOND_MS = 1000;
 
-/** Shows what a command is waiting for. */
 export interface Progress {
   /** Shows `text` after one second, or at once in place of another text. @param limitMs counts down next to it */
   start(text: string, limitMs?: number): void;
@@ -13,7 +12,6 @@ export interface Progress {
   update(text: string): void;
   /** Counts down next to the text, from more than a second. @param format receives the time left: `1 min 12 s` */
   countdown(ms: number, format: (left: string) => string): void;
-  /** Removes the text. */
   stop(): void;
   /** Hides the text while `act` uses the terminal. */
   pauseDuring<Result>(act: () => Promise<Result>): Promise<Result>;

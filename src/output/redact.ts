@@ -6,7 +6,6 @@ const MIN_SECRET_LENGTH = 6;
 export interface Redactor {
   /** Replaces every added secret with `[redacted]`. */
   redact(text: string): string;
-  /** Adds a secret. Ignores secrets shorter than 6 characters. */
   add(secret: string): void;
   remove(secret: string): void;
 }

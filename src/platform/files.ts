@@ -2,7 +2,6 @@ import { promises } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
 
-/** Creates a directory, if there is none. */
 async function makeDirectory(path: string): Promise<void> {
   try {
     await promises.mkdir(path, 0o700);

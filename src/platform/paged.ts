@@ -26,7 +26,6 @@ export class Paged<Item> implements AsyncIterable<Item> {
     for await (const page of this.pages) yield* page;
   }
 
-  /** Converts each item. */
   map<Other>(convert: (item: Item) => Other): Paged<Other> {
     return new Paged(mapEach(this.pages, (page) => page.map((item) => convert(item))));
   }

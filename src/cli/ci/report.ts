@@ -7,7 +7,6 @@ import type { Environment } from '../../platform/io.ts';
 import type { Context } from '../context.ts';
 import { type Finding, failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
 
-/** What the options say about the summary. */
 export interface SummaryOptions {
   readonly summary?: boolean;
   readonly summaryFile?: string;
@@ -57,7 +56,6 @@ export async function formatSummary(
   return `### ${title}\n\n${text.replace(/^/gm, '    ').trimEnd()}\n\n`;
 }
 
-/** Reports what a command did to a CI system. */
 export interface CiReport {
   /** Returns the result with rows that are collected as they are read. */
   watch(result: CommandResult): CommandResult;

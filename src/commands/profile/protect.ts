@@ -1,7 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { recordResult } from '../../output/command-result.ts';
 
-/** The action of `profile protect` and `profile unprotect`. */
 const protection = (isProtected: boolean) =>
   run(async ({ config }, name: string) => {
     const { findProfile, withProfile } = await import('../../config/profiles.ts');

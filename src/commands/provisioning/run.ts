@@ -18,8 +18,7 @@ import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
 import { documentBatch, exitCodeOfPlan } from './report.ts';
 
-/** The options that plan and provision share. */
-interface Options {
+interface SharedOptions {
   readonly concurrency: number;
   readonly installRenamed?: boolean | undefined;
 }
@@ -57,7 +56,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 async function openProvisioning(
   context: Context,
   documents: readonly ManifestDocument[],
-  { concurrency, installRenamed = false, isPlan }: Options & { readonly isPlan: boolean },
+  { concurrency, installRenamed = false, isPlan }: SharedOptions & { readonly isPlan: boolean },
 ): Promise<ProvisionDeps & { readonly lists: JobLists }> {
   const { clock, random, flags, signals, progress } = context;
   const http = await context.http();
@@ -90,7 +89,7 @@ async function openProvisioning(
 export async function planDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  options: Options & { readonly detailedExitcode?: boolean | undefined },
+  options: SharedOptions & { readonly detailedExitcode?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
   const plans = await planManifests(deps, documents);
@@ -105,7 +104,7 @@ export async function planDocuments(
 export async function provisionDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  { failFast = false, ...options }: Options & { readonly failFast?: boolean | undefined },
+  { failFast = false, ...options }: SharedOptions & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { ...options, isPlan: false });
   await deps.observer.prepare();

@@ -22,7 +22,6 @@ function jobLine({ name, cron_job_id, description, next, state }: JobRow): Repor
   return { indent: 4, text: named(name, [cron_job_id, description, run, state]) };
 }
 
-/** The lines of a space: its agents, and below each of them its jobs. */
 function toLines({ space, agents, jobs }: SpaceView): readonly ReportLine[] {
   return [
     { indent: 0, text: named(space.name, [space.external_space_id, space.space_id, space.description]) },

@@ -10,7 +10,6 @@ import { type CommandResult, objectResult, recordResult } from '../../../output/
 import type { TextSource } from '../../../platform/input.ts';
 import { readableText, toMessageJson, writeNotice } from './messages.ts';
 
-/** A message as typed. */
 interface TypedMessage extends ReplyCriteria {
   readonly source: SourceInput;
   readonly session_id: string;

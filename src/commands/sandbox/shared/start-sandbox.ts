@@ -22,7 +22,6 @@ export function sandboxVariables({ baseUrl, token, adminUrl, adminKey }: Sandbox
   };
 }
 
-/** A running sandbox. */
 export interface StartedSandbox {
   readonly sandbox: Sandbox;
   /** The secret of its webhook, if the user gave none. Show it. */
