@@ -1,5 +1,20 @@
+import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { CredentialsError } from '../errors.ts';
 import { recordResult } from '../output/command-result.ts';
+
+async function verifyConfiguredToken({ http, progress }: Context) {
+  const { verifyToken } = await import('../api/calls.ts');
+  try {
+    const client = await http();
+    progress.start('Verifying the token');
+    return await verifyToken(client);
+  } catch (error) {
+    // Nothing was sent: there is no token, or it is for another service.
+    if (error instanceof CredentialsError) return { status: 'none', verified_by: null, error };
+    throw error;
+  }
+}
 
 export const whoami = () =>
   leaf('whoami', 'Show the service and the token in use, and whether the service accepts it', {
@@ -13,8 +28,23 @@ export const whoami = () =>
     ],
   }).action(
     run(async (context) => {
-      const { identify } = await import('../cli/identity.ts');
-      const { identity, error } = await identify(context);
+      const { namesServiceAndToken, resolveService } = await import('../config/settings.ts');
+      const { flags, env, config } = context;
+      const profiles = await config.read();
+      const { profile, baseUrl, token } = resolveService(flags, env, profiles);
+      // If both service and token come from elsewhere, no profile is in use.
+      const stored = namesServiceAndToken(flags, env) ? undefined : profiles.profiles[profile.value];
+      const { status, verified_by, error } = await verifyConfiguredToken(context);
+      const identity = {
+        profile: stored ? profile.value : null,
+        profile_from: stored ? profile.from : null,
+        protected: stored?.protected ?? false,
+        base_url: baseUrl.value,
+        base_url_from: baseUrl.from,
+        token_from: token?.from ?? null,
+        token_status: status,
+        verified_by,
+      };
       return { ...recordResult(identity), failure: error };
     }),
   );
