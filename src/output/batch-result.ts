@@ -1,5 +1,4 @@
 import {
-  type ExitCode,
   InterruptedError,
   isBalanceTooLow,
   LocalError,
@@ -59,18 +58,10 @@ export interface Batch<Result> {
   readonly counts: (results: readonly Result[]) => Readonly<Record<string, number>>;
   /** The outcome of all items as text; by default, the counts. */
   readonly summary?: (results: readonly Result[]) => string;
-  /** The exit code if there is no failure. */
-  readonly exitCode?: ((results: readonly Result[]) => ExitCode) | undefined;
-  /** Combines all results, in input order, into one JSON document; an array by default. */
-  readonly document?: (results: readonly Result[]) => unknown;
+  /** The field for the results in a JSON document that also has the counts; by default, the document is an array. */
+  readonly documentField?: string;
   /** What people see instead of a table and the counts. Receives all results in input order. */
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
-}
-
-/** Finished, failed for a reason of its own, or not (wholly) tried. */
-function outcomeOf({ error, isUnfinished }: BatchItem): 'done' | 'failed' | 'skipped' {
-  if (isUnfinished || error instanceof InterruptedError) return 'skipped';
-  return error === undefined ? 'done' : 'failed';
 }
 
 function ciItem({ name, source, status, id, error, lines }: BatchItem): CiItem {
@@ -94,7 +85,7 @@ export function batchResult<Result extends { readonly index: number }>(
   { interrupt }: { readonly interrupt: AbortSignal },
   onResult?: (done: number) => void,
 ): ListResult {
-  const { noun, columns = [], item, json, exitCode, document, report } = batch;
+  const { noun, columns = [], item, json, counts, documentField, report } = batch;
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
     for await (const result of results) {
@@ -109,10 +100,12 @@ export function batchResult<Result extends { readonly index: number }>(
     ci: (result) => ciItem(item(result)),
     json,
     sortIndex: ({ index }) => index,
-    document: () => (document ? document(inOrder()) : inOrder().map(json)),
+    document() {
+      const documents = inOrder().map(json);
+      return documentField === undefined ? documents : { [documentField]: documents, summary: counts(completed) };
+    },
     summary: () => summaryOf(completed, batch),
     failure: () => failureOfBatch(inOrder(), batch, interrupt),
-    ...(exitCode && { exitCode: () => exitCode(completed) }),
     ...(report && { report: () => report(inOrder()) }),
   });
 }
@@ -128,15 +121,15 @@ export function failureOfBatch<Result>(
   { reason }: AbortSignal,
 ): PartnerctlError | undefined {
   const items = results.map(batch.item);
-  const failed = items.filter((item) => outcomeOf(item) === 'failed');
+  const started = items.filter(({ isUnfinished }) => !isUnfinished);
+  const done = started.filter(({ error }) => error === undefined);
+  const withError = started.filter(({ error }) => error !== undefined);
+  const failed = withError.filter(({ error }) => !(error instanceof InterruptedError));
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const hint = nextSteps(
-    batch.again,
-    items.filter(({ error, isUnfinished }) => error !== undefined && !isUnfinished),
-  );
-  if (reason instanceof InterruptedError && items.some((item) => outcomeOf(item) !== 'done')) {
+  const hint = nextSteps(batch.again, withError);
+  if (reason instanceof InterruptedError && done.length < items.length) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }
   if (!first) return undefined;
@@ -145,8 +138,7 @@ export function failureOfBatch<Result>(
   // An unknown outcome needs action even after a top-up of the balance: it comes first.
   const unknown = failed.find(isOutcomeUnknown)?.error;
   const balance = failed.map(({ error }) => error).find(isBalanceTooLow);
-  const isAnyDone = items.some((item) => outcomeOf(item) === 'done');
-  if (isAnyDone && (unknown || !balance)) return new PartialFailure(message, info);
+  if (done.length > 0 && (unknown || !balance)) return new PartialFailure(message, info);
   const decisive = unknown ?? balance ?? first.error;
   const isExpected = decisive instanceof PartnerctlError;
   return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);

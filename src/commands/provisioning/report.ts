@@ -210,7 +210,6 @@ export function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
 
 /** Documents as plan (`planned`) and provision (`created`) show them. */
 export function documentBatch(tense: Tense): Batch<SpacePlan> {
-  const json = (plan: SpacePlan) => documentJson(plan, tense);
   return {
     // Rows for -o tsv.
     columns: [
@@ -229,13 +228,10 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
       const lines = detailLines(plan, tense);
       return { name: manifest.external_space_id, source, status: wordOf(plan, tense), error, isUnfinished, lines };
     },
-    json,
+    json: (plan) => documentJson(plan, tense),
+    documentField: tense === 'planned' ? 'spaces' : 'results',
     counts: (plans) => summaryJson(plans, tense),
     summary: (plans) => totalOf(plans, tense),
-    document(plans) {
-      const [documents, summary] = [plans.map(json), summaryJson(plans, tense)];
-      return tense === 'planned' ? { spaces: documents, summary } : { results: documents, summary };
-    },
     report: (plans) => reportOf(plans, tense),
   };
 }

@@ -96,8 +96,8 @@ export async function planDocuments(
   const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
   const listed = hasAgents ? await deps.lists.recent() : undefined;
   if (listed && 'jobs' in listed) addUnmanagedJobs(plans, listed.jobs.values());
-  const exitCode = options.detailedExitcode ? exitCodeOfPlan : undefined;
-  return batchResult(plans, { ...documentBatch('planned'), exitCode }, context.signals);
+  const result = batchResult(plans, documentBatch('planned'), context.signals);
+  return options.detailedExitcode ? { ...result, exitCode: () => exitCodeOfPlan(plans) } : result;
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `openProvisioning` */
