@@ -12,9 +12,8 @@ import { type Delivery, headerValue, type SentWebhook } from './delivery.ts';
 import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
 import { createDirectory, saveDelivery } from './saved-delivery.ts';
-import { parseScheme, type Scheme, type SchemeOptions } from './scheme.ts';
 import { openTarget, parseTarget, type Target } from './target.ts';
-import { createVerifier, type Verifier } from './verify.ts';
+import { createVerifier, parseScheme, type Scheme, type SchemeOptions, type Verifier } from './verify.ts';
 
 /** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
 export interface ListenContext {

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import type { HeaderList, SentWebhook } from '../../../src/webhook/delivery.ts';
-import { type Scheme, STANDARD_WEBHOOKS } from '../../../src/webhook/scheme.ts';
-import { createVerifier } from '../../../src/webhook/verify.ts';
+import { createVerifier, type Scheme, STANDARD_WEBHOOKS } from '../../../src/webhook/verify.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const MINUTE = 60_000;
