@@ -6,7 +6,7 @@ import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { parseJsonText } from '../yaml/json-text.ts';
+import { parseJsonText } from '../yaml/text.ts';
 import type { ChatContext, SessionRef } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */

@@ -2,9 +2,8 @@ import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { NewMessage } from '../api/calls.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { parseJsonText } from '../yaml/json-text.ts';
 import { ProblemList, problemsError, type Range } from '../yaml/problem.ts';
-import { quoted } from '../yaml/quote.ts';
+import { parseJsonText, quoted } from '../yaml/text.ts';
 
 /** The values for rows without their own. */
 type RowDefaults = Readonly<Record<'source_id' | 'session_id', string | undefined>>;

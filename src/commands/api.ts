@@ -9,7 +9,7 @@ import type { TextSource } from '../platform/input.ts';
 /** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {
   const { readText } = await import('../cli/input.ts');
-  const { parseJsonText } = await import('../yaml/json-text.ts');
+  const { parseJsonText } = await import('../yaml/text.ts');
   const text = await readText(context, data, 'data');
   if (!/json/i.test(type)) return text;
   const parsed = parseJsonText(text.replace(/^\ufeff/, ''));

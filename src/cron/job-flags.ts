@@ -8,7 +8,7 @@ import {
 } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
-import { identifierProblem } from '../yaml/identifier.ts';
+import { identifierProblem } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
 

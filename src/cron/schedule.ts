@@ -1,4 +1,4 @@
-import { quoted } from '../yaml/quote.ts';
+import { quoted } from '../yaml/text.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
 export interface CronFields {

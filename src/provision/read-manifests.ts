@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { YamlDocument } from '../yaml/document.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
-import { quoted } from '../yaml/quote.ts';
+import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
 
 /** A repeated run could not tell two agents of the same template and name apart. */

@@ -3,7 +3,7 @@ import type { Path, YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
 import { loadDocuments } from './load.ts';
 import { type Problem, ProblemList, type YamlSource } from './problem.ts';
-import { quoted } from './quote.ts';
+import { quoted } from './text.ts';
 
 type Issue = v.BaseIssue<unknown>;
 

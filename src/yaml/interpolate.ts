@@ -1,4 +1,4 @@
-import { quoted } from './quote.ts';
+import { quoted } from './text.ts';
 
 export type Lookup = (name: string) => string | undefined;
 

@@ -3,7 +3,7 @@ import { errorMessage } from '../platform/error-code.ts';
 import { type Content, rangeOf, YamlDocument } from './document.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
 import type { ProblemList } from './problem.ts';
-import { printable, quoted } from './quote.ts';
+import { printable, quoted } from './text.ts';
 
 /** How often aliases may repeat values: more only wears out the machine. */
 const MAX_ALIASES = 10_000;

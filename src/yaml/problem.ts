@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { LineCounter } from 'yaml';
 import { InputError } from '../errors.ts';
-import { printable } from './quote.ts';
+import { printable } from './text.ts';
 
 /** A text as it was read. */
 export interface YamlSource {

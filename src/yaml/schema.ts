@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { suggest } from '../platform/text.ts';
-import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier.ts';
-import { quoted } from './quote.ts';
+import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, quoted, TRIMMED_LINE } from './text.ts';
 
 /** A mapping with no keys but these. The message about another key is a hint. */
 export function mapping<const Entries extends v.ObjectEntries>(entries: Entries) {
