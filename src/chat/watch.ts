@@ -9,7 +9,7 @@ import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
 import { checkInterrupt } from './tail.ts';
 
-interface Standing extends SessionRef {
+export interface Conversation extends SessionRef {
   readonly status: (typeof STATUSES)[number];
   readonly last: Message | undefined;
   /**
@@ -17,15 +17,12 @@ interface Standing extends SessionRef {
    * (milliseconds since the epoch).
    */
   readonly unansweredSince: number | undefined;
+  /** The names of the customer and the agent, once they are known. */
+  readonly space?: string | undefined;
+  readonly agent?: string | undefined;
 }
 
-/** The names of the customer and the agent, once they are known. */
-interface SourceNames {
-  readonly space: string | undefined;
-  readonly agent: string | undefined;
-}
-
-export interface Conversation extends Standing, SourceNames {}
+type SourceNames = Pick<Conversation, 'space' | 'agent'>;
 
 export type WatchEvent =
   | SessionEvent
@@ -87,7 +84,7 @@ async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<Watc
 }
 
 /** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
-function addMessage(before: Standing, last: Message, now: number): Standing {
+function addMessage(before: Conversation, last: Message, now: number): Conversation {
   const { unansweredSince, status } = before;
   if (last.isReply) return { ...before, last, unansweredSince: undefined, status: 'answered' };
   if (last.role !== 'user') return { ...before, last, status: status === 'empty' ? 'answered' : status };
@@ -110,7 +107,7 @@ export class Watch {
   private readonly options: WatchOptions;
   /** Watch only this source, or else the sources of a space, or else all. */
   private readonly source: SourceInput | undefined;
-  private readonly standings = new Map<string, Standing>();
+  private readonly sessions = new Map<string, Conversation>();
   private readonly names = new Map<string, SourceNames>();
 
   /** @throws UsageError if the options contradict each other */
@@ -123,11 +120,11 @@ export class Watch {
 
   /** Returns the conversations that were read so far, the most urgent first. */
   conversations(): readonly Conversation[] {
-    return [...this.standings.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
+    return [...this.sessions.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
   }
 
   namesOf({ source_id }: SessionRef): SourceNames {
-    return this.names.get(source_id) ?? { space: undefined, agent: undefined };
+    return this.names.get(source_id) ?? {};
   }
 
   /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
@@ -185,10 +182,10 @@ export class Watch {
     if (event.kind !== 'message' && event.kind !== 'caught-up' && event.kind !== 'unreadable') return;
     const { source_id, session_id } = event.ref;
     const status = event.kind === 'unreadable' ? 'cannot_be_read' : 'empty';
-    const unread: Standing = { source_id, session_id, status, last: undefined, unansweredSince: undefined };
+    const unread: Conversation = { source_id, session_id, status, last: undefined, unansweredSince: undefined };
     const key = sessionKey(event.ref);
-    const before = this.standings.get(key) ?? unread;
+    const before = this.sessions.get(key) ?? unread;
     const isMessage = event.kind === 'message';
-    this.standings.set(key, isMessage ? addMessage(before, event.message, this.context.clock.now()) : before);
+    this.sessions.set(key, isMessage ? addMessage(before, event.message, this.context.clock.now()) : before);
   }
 }
