@@ -7,20 +7,14 @@ import type { Log } from '../state/log.ts';
 import type { SendOptions } from '../state/once.ts';
 import type { CronContext } from './context.ts';
 import { type CreatedJob, type CreateOptions, createJobs, type WantedJob } from './create.ts';
-import { createScheduleDescriber, type DescribeSchedule, type ScheduleTexts } from './describe-schedule.ts';
+import { createScheduleDescriber, type ScheduleTexts } from './describe-schedule.ts';
 import type { CronJob } from './job.ts';
-import { outcome } from './outcomes.ts';
 import { JobLists, listNamedJobs } from './service-jobs.ts';
 
 /** The result of one job of a command. Its agent has no id, and the job no key, until the agent is installed. */
 export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
   readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
   readonly key: string | null;
-}
-
-/** The result of a job before the command acts on it: `skipped`. */
-export async function initialCronResult(job: CronResult['job'], describe: DescribeSchedule): Promise<CronResult> {
-  return { index: 0, source: undefined, key: null, job, ...outcome('skipped'), ...(await describe(job.schedule)) };
 }
 
 function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {

@@ -1,8 +1,9 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
-import { type CronResult, initialCronResult } from '../cron/create-wanted.ts';
+import type { CronResult } from '../cron/create-wanted.ts';
 import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
+import { outcome } from '../cron/outcomes.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
@@ -16,7 +17,9 @@ export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResu
 export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule): Promise<void> {
   for (const step of plan.steps) {
     if (step.op !== 'create_job') continue;
-    setJob(step, await initialCronResult({ ...step.wanted, agent_id: step.agent.agent_id }, describe));
+    const job = { ...step.wanted, agent_id: step.agent.agent_id };
+    const texts = await describe(job.schedule);
+    setJob(step, { index: 0, source: undefined, key: null, job, ...outcome('skipped'), ...texts });
   }
 }
 
