@@ -7,8 +7,8 @@ import type { Log } from '../state/log.ts';
 import type { SendOptions } from '../state/once.ts';
 import type { CronContext } from './context.ts';
 import { type CreatedJob, type CreateOptions, createJobs, type WantedJob } from './create.ts';
-import { createScheduleDescriber, type ScheduleTexts } from './describe-schedule.ts';
 import type { CronJob } from './job.ts';
+import { createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
 import { JobLists, listNamedJobs } from './service-jobs.ts';
 
 /** The result of one job of a command. Its agent has no id, and the job no key, until the agent is installed. */

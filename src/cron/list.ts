@@ -7,9 +7,8 @@ import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { CronContext } from './context.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
-import { createScheduleDescriber } from './describe-schedule.ts';
 import { type JobReservation, jobsInLog, type RecordedJob } from './job.ts';
-import { type CronSchedule, completeSchedule, toWireSchedule } from './schedule.ts';
+import { type CronSchedule, completeSchedule, createScheduleDescriber, toWireSchedule } from './schedule.ts';
 
 export interface JobRow {
   readonly cron_job_id: string | null;

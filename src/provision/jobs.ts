@@ -1,10 +1,9 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
-import type { DescribeSchedule } from '../cron/describe-schedule.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
-import { toWireSchedule } from '../cron/schedule.ts';
+import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep } from './failures.ts';

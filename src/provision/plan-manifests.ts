@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
-import type { DescribeSchedule } from '../cron/describe-schedule.ts';
+import type { DescribeSchedule } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { inStep } from './failures.ts';

@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
 import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
-import { createScheduleDescriber } from '../../cron/describe-schedule.ts';
 import type { CronJob } from '../../cron/job.ts';
+import { createScheduleDescriber } from '../../cron/schedule.ts';
 import type { JobLists } from '../../cron/service-jobs.ts';
 import { UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';

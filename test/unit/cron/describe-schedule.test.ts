@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { describeSchedule, nextRuns } from '../../../src/cron/describe-schedule.ts';
-import { parseExpression } from '../../../src/cron/schedule.ts';
+import { describeSchedule, nextRuns, parseExpression } from '../../../src/cron/schedule.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { writtenSchedule } from './arbitraries.ts';
 

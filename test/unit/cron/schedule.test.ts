@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextRuns } from '../../../src/cron/describe-schedule.ts';
 import { findDifferences } from '../../../src/cron/job.ts';
 import {
   type CronSchedule,
   formatExpression,
+  nextRuns,
   normalizeFields,
   parseExpression,
   parseTimezone,
