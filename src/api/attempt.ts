@@ -23,7 +23,6 @@ export interface AttemptDeps {
   /** Aborted by the first Ctrl-C. */
   readonly interrupt: AbortSignal;
   readonly trace: (event: TraceEvent) => void;
-  /** Undefined to send none. */
   readonly token: string | undefined;
   readonly userAgent: string;
 }

@@ -48,7 +48,6 @@ export function listJobs(http: Http): Paged<JsonObject> {
   return listItems(http, OPERATIONS.listCronJobs);
 }
 
-/** A space to provision (spec §4.1). */
 interface NewSpace {
   readonly external_space_id: string;
   readonly space: { readonly [field: string]: string | boolean | undefined };

@@ -11,7 +11,6 @@ import { missingIn404, probeSession, readHistory } from './history.ts';
 import type { Http } from './http.ts';
 import { listItems } from './list.ts';
 
-/** Whether responses of the service confirm a leaf. */
 interface LeafFinding {
   /** `unobservable` if no read shows it: only writes use it, or there was nothing to read. */
   readonly result: 'confirmed' | 'contradicted' | 'unobservable';
@@ -55,7 +54,6 @@ export async function checkContract(http: Http, session: CheckedSession | undefi
   return contract.leaves().map((leaf) => ({ ...leaf, ...(check.findings.get(leaf.name) ?? unseen) }));
 }
 
-/** What the responses of a service say of its contract. */
 class ContractCheck {
   readonly findings = new Map<LeafName, LeafFinding>();
   private readonly http: Http;
@@ -134,7 +132,6 @@ class ContractCheck {
     }
   }
 
-  /** Adds what a list that could not be read says of the leaf that the failure is about. */
   private addFailure(list: ListLeaf, error: PartnerctlError): void {
     const { message, info } = error;
     const { status = 200, why = '', details } = info;

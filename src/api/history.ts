@@ -25,7 +25,6 @@ type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 export interface HistoryPage {
   /** Oldest first, as far as their times or ids tell. */
   readonly messages: readonly Message[];
-  /** Whether further pages follow. */
   readonly hasMore: boolean;
   /** What announces messages that cannot be requested; undefined if nothing does. */
   readonly unexplained: string | undefined;

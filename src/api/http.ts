@@ -13,7 +13,6 @@ import { SendRefused, type TransportResult } from './transport.ts';
 export interface HttpOptions extends AttemptDeps {
   /** The base URL without a trailing slash. */
   readonly baseUrl: string;
-  /** Where the token comes from, for messages. */
   readonly tokenOrigin?: TokenOrigin | undefined;
   readonly random: () => number;
   readonly retries: number;

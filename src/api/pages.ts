@@ -22,7 +22,6 @@ import { isRejected, pathOfLink, readNextLink } from './page-request.ts';
 /** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
 
-/** Statuses for a page that does not exist. */
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
@@ -53,7 +52,6 @@ interface SentPage<Item> {
   /** How it was requested; undefined for the first one. */
   readonly step: PageStep | undefined;
   readonly items: readonly Item[];
-  /** Those that are new. */
   readonly fresh: readonly Item[];
   readonly response: ApiResponse;
   readonly paging: PageResponse;

@@ -40,7 +40,6 @@ export interface TransportFailure {
   readonly isTransient: boolean;
   /** What went wrong, as a phrase. */
   readonly message: string;
-  /** An error code from the system, undici, or this tool. */
   readonly code: string | undefined;
   /** The status, if the response's headers arrived but its body did not. */
   readonly status: number | undefined;

@@ -172,7 +172,6 @@ export class Fields {
   }
 }
 
-/** Returns the paths of the texts in the value of a field. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))

@@ -54,7 +54,6 @@ export function describeFields(object: JsonObject): string {
 
 /** The names of ids: `id`, `space_id`, `fileId`, `uuid`; not `paid`. */
 const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](?:Id|ID|Uuid|UUID)$/;
-/** Names of what may hold secrets. */
 const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
 
 /**
@@ -83,7 +82,6 @@ const MAX_DEPTH = 200;
 /** JSON that is nested deeper than any expected one. */
 export class JsonLimitError extends Error {}
 
-/** Whether a value has more than `levels` levels. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));

@@ -1,4 +1,3 @@
-/** The fields of a message that ordering needs. */
 interface MessageRef {
   readonly message_id: string;
   /** ISO 8601; null if the service does not send it. */

@@ -11,12 +11,9 @@ import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
 import type { ListRead, Probe } from './probe.ts';
 
-/** What a check found. */
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
-  /** What was found. */
   readonly message: string;
-  /** What to do about it. */
   readonly hint: string | null;
   /** The error that a command would end with; only for a failed check. */
   readonly failure?: PartnerctlError;
@@ -26,7 +23,6 @@ export interface Check extends Finding {
   readonly name: string;
 }
 
-/** A probe with a response, of any status. */
 type Answered = Probe & { readonly status: number };
 
 /** In milliseconds. A larger skew breaks token expiry, webhook signatures, and Retry-After dates. */
@@ -48,7 +44,6 @@ function failed(error: PartnerctlError, hint = error.info.hint): Finding {
   return { status: 'failed', message: error.message, hint: hint ?? null, failure: error };
 }
 
-/** Checks that the profiles can be read, and by this user only. */
 function checkProfiles({ profiles, profilesPath, isExposed }: Facts): Finding {
   if (profiles.error) return failed(profiles.error);
   const hint = `Run: chmod 600 ${shellQuote(profilesPath)}`;
@@ -57,7 +52,6 @@ function checkProfiles({ profiles, profilesPath, isExposed }: Facts): Finding {
   return ok(names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
 
-/** Shows the service, the token's source, and the profile in use. */
 function checkSettings({ settings, profiles }: Facts): Finding {
   if (profiles.error) return SKIPPED;
   if (settings.error) return failed(settings.error);
@@ -112,7 +106,6 @@ function checkService({ status, error, lists }: Answered, { settings }: Facts): 
   return failed(error, isElsewhere ? `${elsewhere} ${error.info.hint ?? ''}`.trim() : undefined);
 }
 
-/** Compares this machine's clock with the Date header of the response. */
 function checkClock({ headers: { date = '', age }, at, ms }: Answered): Finding {
   const skew = at - Date.parse(date);
   // A cache sends an old date.
@@ -124,12 +117,10 @@ function checkClock({ headers: { date = '', age }, at, ms }: Answered): Finding 
   return warning(message, hint);
 }
 
-/** Whether every read failed with a 403. */
 function isForbidden({ status, lists }: Answered): boolean {
   return status === 403 && lists.every(({ error }) => error?.info.status === 403);
 }
 
-/** Checks that the service accepts the token, with or without the scopes for the lists. */
 function checkToken(probe: Answered, { settings }: Facts): Finding {
   const { error, status } = probe;
   if (error && (status === 401 || isForbidden(probe))) return failed(error);
@@ -161,7 +152,6 @@ function checkBalance({ error, lists }: Answered): Finding {
   return error === undefined ? ok('at least 1 USD') : SKIPPED;
 }
 
-/** Compares the contract with the responses so far. */
 function checkContract({ error: firstError, lists, session }: Answered): Finding {
   const contradiction = [firstError, ...lists.map(({ error }) => error)].find(isUnexpectedShape);
   if (contradiction) return failed(contradiction);

@@ -69,7 +69,6 @@ async function attempt<Value>(
   }
 }
 
-/** Examines the proxy, the token, the connection, and what the service lets this token read. */
 async function gatherService(context: DoctorContext, url: string) {
   const proxy = await attempt(context, 'the proxy', () => proxyFor(url, context.env));
   if (proxy.error) return { proxy };

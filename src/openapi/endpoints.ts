@@ -16,13 +16,10 @@ export interface Endpoint {
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
   readonly query: readonly QueryParameter[];
-  /** The JSON body, if the operation takes one. */
   readonly json: Shape | undefined;
-  /** The multipart form, if the operation takes one. */
   readonly form: Shape | undefined;
   /** The schema of the JSON body of the success response. */
   readonly response: unknown;
-  /** The names of the headers of the success response. */
   readonly responseHeaders: readonly string[];
 }
 

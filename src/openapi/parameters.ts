@@ -26,7 +26,6 @@ export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
   return endpoint.leaf === 'messages.history' ? matchHistory(leaves, endpoint) : matchBody(leaves, endpoint);
 }
 
-/** Finds parameters in the query or at the top of the body by their names. */
 function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
   const places = [
     ...query.map(({ name }) => ['query', name] as const),

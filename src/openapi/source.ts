@@ -11,7 +11,6 @@ export interface DocumentContext {
   fetchDocument(url: URL): Promise<string>;
 }
 
-/** The text of a document, and where it is from. */
 interface DocumentText {
   readonly from: string;
   readonly text: string;
