@@ -96,7 +96,6 @@ export class Follower {
     return emitted(act, () => this.stop());
   }
 
-  /** Returns how long following may still take, in milliseconds. */
   remainingMs(): number {
     const { limitMs = Number.POSITIVE_INFINITY } = this.options;
     const { clock, flags } = this.context;
@@ -253,7 +252,6 @@ class FollowedSession {
     await this.emit({ kind: 'polled', ref, at: startedAt, isQuiet: fresh === 0 });
   }
 
-  /** How long a poll or a pause may take. */
   private leftMs(): number {
     return Math.min(this.follower.health.leftMs(), this.follower.remainingMs());
   }

@@ -14,7 +14,6 @@ export interface ChatPrompt {
   /** What the person enters. Ends when they leave. */
   readonly entries: AsyncIterable<string>;
   say(text: string): void;
-  /** Shows a message, or another event that says something to people. */
   show(event: SessionEvent): void;
   close(): void;
 }

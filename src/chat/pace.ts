@@ -16,7 +16,6 @@ const JITTER = 0.2;
 interface PaceDeps extends Pick<ChatContext, 'clock' | 'random'> {
   /** A fixed pause; undefined: adaptive. */
   readonly intervalMs: number | undefined;
-  /** How many sessions the command follows. */
   readonly sessions: () => number;
 }
 

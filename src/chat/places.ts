@@ -28,7 +28,6 @@ function decodePlace(text: string) {
   return { origin: place.origin, ref, ids };
 }
 
-/** Reads what may not exist. @throws LocalError */
 function readIfExists<Content>(path: string, read: (path: string) => Content): Content | undefined {
   try {
     return read(path);

@@ -5,7 +5,6 @@ import { isJsonObject } from '../contract/json.ts';
 import { ProblemList, problemsError, type Range } from '../yaml/problem.ts';
 import { parseJsonText, quoted } from '../yaml/text.ts';
 
-/** The values for rows without their own. */
 type RowDefaults = Readonly<Record<'source_id' | 'session_id', string | undefined>>;
 
 export interface Row extends NewMessage {

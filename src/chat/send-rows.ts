@@ -8,7 +8,6 @@ import { type Row, readRows } from './rows.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
-/** What became of a row. */
 export interface RowResult extends Omit<Row, 'text'> {
   /** The position in the input. */
   readonly index: number;

@@ -18,7 +18,6 @@ export interface ChatContext {
   warn(text: string): Promise<void>;
 }
 
-/** A session of a source. */
 export interface SessionRef {
   readonly source_id: string;
   readonly session_id: string;

@@ -18,7 +18,6 @@ export type SourceInput =
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
 export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
 
-/** The values of --source, --agent, and --space. */
 export interface SourceOptions {
   readonly source?: string | undefined;
   readonly agent?: string | undefined;

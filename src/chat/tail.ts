@@ -12,7 +12,6 @@ export interface TailOptions extends FollowOptions {
   readonly start: FollowStart | { readonly from: 'place' };
 }
 
-/** The options of `chat tail` that say where to start, as typed. */
 interface TypedStart {
   readonly session: readonly string[];
   readonly after?: string | undefined;

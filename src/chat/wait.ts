@@ -13,7 +13,6 @@ export interface ReplyCriteria {
   readonly settle?: number | undefined;
 }
 
-/** The message to wait for replies to. */
 export interface ReplyTarget extends SessionRef {
   readonly after_message_id: string;
   readonly criteria: ReplyCriteria;

@@ -46,7 +46,6 @@ export interface CreateOptions {
   readonly dryRun: boolean;
 }
 
-/** A job to create and its position in the input. */
 export interface WantedJob {
   readonly index: number;
   /** Its file and line: `jobs.yaml:3`. */

@@ -20,7 +20,6 @@ export interface Knowledge extends Subject, JobsInLog {
   readonly list: JobList | 'closed' | undefined;
   /** Whether an existing job counts as success. */
   readonly ensure: boolean;
-  /** Whether the command can wait for another process. */
   readonly canWait: boolean;
   /** Milliseconds since the epoch. Chooses words, never whether to send. */
   readonly now: number;

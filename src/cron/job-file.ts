@@ -13,7 +13,6 @@ import { type CronJob, toNfc } from './job.ts';
 import { type AgentInput, findAgent } from './job-flags.ts';
 import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
 
-/** Reads a value with a parser of schedules. */
 function parsedAs<Value extends string | number, Parsed>(parse: (text: string) => Parsed) {
   return v.rawTransform<Value, Parsed>(({ dataset, addIssue, NEVER }) => {
     try {

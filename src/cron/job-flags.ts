@@ -48,7 +48,6 @@ function parseOption<Value>(option: string, parse: (text: string) => Value, text
   }
 }
 
-/** The options that describe one job. */
 export type JobOptions = Options<'agent' | 'space' | 'name' | 'schedule' | 'timezone'>;
 
 /** Reads them. @throws UsageError that names the option and what it accepts */

@@ -7,7 +7,6 @@ import { type ListedCronJob, readCronJob } from '../contract/resources.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { matchIdentity, toNfc } from './job.ts';
 
-/** The list of jobs in messages. */
 export const JOB_LIST = 'the list of jobs';
 
 /** How old a list may be when a write depends on it: another machine may have written since. */
@@ -31,7 +30,6 @@ export async function* listNamedJobs(http: Http): AsyncGenerator<ListedCronJob> 
   }
 }
 
-/** What one reading of the list showed. */
 export interface JobList {
   readonly jobs: ReadonlyMap<string, ListedCronJob>;
   /** By name in NFC. */
@@ -55,7 +53,6 @@ type Reading = JobList | ListUnavailable;
 interface ListDeps {
   readonly list: () => AsyncIterable<ListedCronJob>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** What to do if reading fails. */
   readonly hint: (failure: unknown) => string;
 }
 

@@ -59,7 +59,6 @@ export interface Unmanaged {
   readonly name: string | null;
 }
 
-/** What is to be done, or was done, for a document. */
 export interface SpacePlan {
   readonly document: ManifestDocument;
   readonly index: number;

@@ -8,7 +8,6 @@ import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { readAgentSpaces } from './space-record.ts';
 
-/** A space, its agents with their chats, and their jobs. */
 export interface SpaceView {
   readonly space: ListedSpace;
   readonly agents: readonly (ListedAgent & { readonly jobs: readonly JobRow[] })[];

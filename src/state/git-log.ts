@@ -178,7 +178,6 @@ class GitLog implements LogDriver {
     return directory;
   }
 
-  /** Runs git in the clone. @throws as `runGit` */
   private async git(args: readonly string[], input = ''): Promise<string> {
     this.clone ??= this.makeClone();
     const { env, signal } = this.deps;

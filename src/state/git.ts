@@ -5,7 +5,6 @@ import { LocalError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
-/** The time of one git command. */
 const COMMAND_MS = 60_000;
 
 /** Overrides the user's configuration, except for credentials and the network: a program commits here, not a person. */

@@ -7,7 +7,6 @@ import { type OnceKind, type Reservation, standings } from './standing.ts';
  * another process, watch it for as long as its owner may act on it.
  */
 
-/** The time of one request. */
 export const REQUEST_MS = 30_000;
 /** How long an owner may take before it sends. */
 export const PATIENCE_MS = 30_000;

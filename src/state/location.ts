@@ -15,14 +15,12 @@ export interface StateLocation {
   readonly kind: 'file' | 'postgres' | 'git';
   /** The path of the file, or an address without a password. */
   readonly address: string;
-  /** The password in the address, if it has one. */
   readonly password: string | undefined;
   /** The state file. For another store, a path beside which this machine keeps its own files. */
   readonly path: string;
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'default';
 }
 
-/** The directory for local state. @throws UsageError */
 function stateDirectory({ env, platform, home }: LocationSources): string {
   const { XDG_STATE_HOME: xdg, LOCALAPPDATA: local } = env;
   if (xdg && isAbsolute(xdg)) return join(xdg, 'partnerctl');

@@ -66,7 +66,6 @@ export type Author = {
   readonly user: string | null;
   readonly host: string;
   readonly pid: number;
-  /** The URL of the CI run. */
   readonly run?: string | undefined;
 };
 
@@ -78,7 +77,6 @@ export interface LogDeps {
   readonly redact: (text: string) => string;
 }
 
-/** How to repair lines that cannot be used. */
 export const REPAIR_HINT =
   'In a merge conflict, remove only the conflict markers. After a newer version wrote a line, update partnerctl. Else restore the line from a backup or from git. See: partnerctl help state';
 

@@ -20,7 +20,6 @@ const CONCURRENCY = 4;
 /** How many batches in a row may miss their leases entirely. */
 const MAX_LATE = 3;
 
-/** An object to create. */
 export interface Item<Data> {
   readonly data: Data;
   /** The ids at the service that could be mistaken for the new object; undefined if they could not be read. */

@@ -67,7 +67,6 @@ class PostgresLog implements LogDriver {
   /** Whether the table has unique positions: else two writers could each believe that they are first. */
   private isChecked = false;
 
-  /** @throws UsageError */
   constructor(deps: StoreDeps) {
     const { server, table } = readAddress(deps);
     this.deps = deps;

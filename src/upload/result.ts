@@ -2,7 +2,6 @@ import type { UploadKind } from '../contract/resources.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure, unrecordedError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 
-/** The result of one file. */
 export interface UploadResult {
   readonly index: number;
   readonly file: string;
@@ -17,7 +16,6 @@ export interface UploadResult {
   readonly error: unknown;
 }
 
-/** What became of a file. */
 export type Outcome = Pick<UploadResult, 'status'> & Partial<Pick<UploadResult, 'id' | 'error'>>;
 
 /** A file that was not started, because every further request would have failed as an earlier one did: 401 or 402. */

@@ -1,7 +1,6 @@
 /** The headers of a request, in the order of arrival, with their names as sent. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** A webhook as its sender sent it. */
 export interface SentWebhook {
   readonly headers: HeaderList;
   readonly body: Buffer;
@@ -16,7 +15,6 @@ export interface Verdict {
   readonly reason: string | null;
 }
 
-/** A received webhook. */
 export interface Delivery extends SentWebhook, Verdict {
   /** Repeats of a delivery have the same id. */
   readonly delivery_id: string;

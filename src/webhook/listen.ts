@@ -30,7 +30,6 @@ export interface ListenContext {
   warn(text: string): Promise<void>;
 }
 
-/** The options of `webhook listen` as typed. */
 interface TypedListen extends SchemeOptions {
   /** 0 for a free one. */
   readonly port?: number | undefined;
@@ -45,7 +44,6 @@ interface TypedListen extends SchemeOptions {
 
 export type ListenOptions = ReturnType<typeof parseListen>;
 
-/** A delivery, and what became of it. */
 export interface HandledDelivery {
   readonly delivery: Delivery;
   /** The status that the sender got. */
@@ -87,7 +85,6 @@ async function openVerifier(context: ListenContext, { scheme, secretFile }: List
   return createVerifier(scheme, found.secrets);
 }
 
-/** Reads the contract of the configured service, or the defaults. */
 async function contractOf(context: ListenContext): Promise<Contract> {
   if ((await context.baseUrl()) === undefined) return new Contract();
   return new Contract(await readContract(context, await context.contractKey()));

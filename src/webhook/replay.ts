@@ -4,7 +4,6 @@ import type { Environment } from '../platform/io.ts';
 import { findDeliveries, readDelivery } from './saved-delivery.ts';
 import { openTarget, parseTarget } from './target.ts';
 
-/** The outcome of sending a saved delivery once. */
 export interface ReplayResult {
   /** The position in the input. */
   readonly index: number;

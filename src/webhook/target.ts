@@ -4,7 +4,6 @@ import { UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { SentWebhook } from './delivery.ts';
 
-/** The outcome of sending a delivery to the target once. */
 interface SendResult {
   /** Whether the target responded with a 2xx. */
   readonly isAccepted: boolean;

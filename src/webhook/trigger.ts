@@ -14,10 +14,8 @@ const deliverySchema = v.looseObject({
 
 const errorSchema = v.object({ error: v.object({ message: v.string() }) });
 
-/** A delivery of the sandbox, as its admin API returns it. */
 export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 
-/** What a trigger needs of a command. */
 export interface TriggerContext {
   readonly env: Environment;
   readonly abortSignal: AbortSignal;

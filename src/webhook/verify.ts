@@ -16,7 +16,6 @@ export interface Scheme {
   readonly hasEncodedKeys: boolean;
 }
 
-/** The options of `webhook listen` that say how deliveries are verified. */
 export interface SchemeOptions extends Partial<Pick<Scheme, 'encoding' | 'algorithm'>> {
   readonly verify: 'none' | 'standard-webhooks' | 'hmac';
   readonly secretFile?: string | undefined;

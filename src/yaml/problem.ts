@@ -3,7 +3,6 @@ import { LineCounter } from 'yaml';
 import { InputError } from '../errors.ts';
 import { printable } from './text.ts';
 
-/** A text as it was read. */
 export interface YamlSource {
   /** As shown to people: `acme.yaml`, `<stdin>`. */
   readonly name: string;
