@@ -1,5 +1,4 @@
 import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
-import { isJsonObject } from '../../contract/json.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
@@ -7,20 +6,20 @@ import type { LogRecord } from '../../state/record.ts';
 type NumberedRecord = LogContent['records'][number];
 
 /** The fields that tell what a record is about, in display order. */
-const DESCRIBING_FIELDS = ['name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
+const DESCRIBING_FIELDS = ['id', 'name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
 
 function describeRecord(record: LogRecord): string {
   const { object, data } = record;
-  const all = new Map(Object.entries({ ...record, ...(isJsonObject(data) && data), id: object }));
-  const shown = ['id', ...DESCRIBING_FIELDS].map((field) => [field, all.get(field)] as const);
-  return shown.flatMap(([field, value]) => (typeof value === 'string' ? [`${field}=${value}`] : [])).join(' ');
+  const all: Readonly<Record<string, unknown>> = { ...record, ...Object(data), id: object };
+  const shown = DESCRIBING_FIELDS.filter((field) => typeof all[field] === 'string');
+  return shown.map((field) => `${field}=${all[field]}`).join(' ');
 }
 
 /** The CI run that wrote a record, or else the user and the machine. */
 function describeAuthor({ by }: LogRecord): string {
-  if (!isJsonObject(by)) return '';
-  if (typeof by.run === 'string') return by.run;
-  return [by.user, by.host].filter((part) => typeof part === 'string').join('@');
+  const { run: ciRun, user, host }: Readonly<Record<string, unknown>> = Object(by);
+  if (typeof ciRun === 'string') return ciRun;
+  return [user, host].filter((part) => typeof part === 'string').join('@');
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [
