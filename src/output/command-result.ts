@@ -80,8 +80,8 @@ export interface ListResult {
   readonly columns: readonly ColumnLayout[];
   /** Can be read only once. */
   readonly rows: AsyncIterable<Row>;
-  /** The notice to write to stderr if there are no rows. */
-  readonly empty: string;
+  /** The notice to write to stderr if there are no rows, if any. */
+  readonly empty?: string;
   /** What people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
   /** The document that JSON and YAML show instead of an array. */
@@ -201,7 +201,7 @@ class ItemRow<Item> implements Row {
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  options: ListOptions<Item>,
+  options: ListOptions<Item> = {},
 ): ListResult {
   const { json, sortIndex, ci, ...rest } = options;
   const rows = Paged.of(items).map((item) => new ItemRow(item, columns, options));
@@ -228,6 +228,6 @@ export function reportResult(json: unknown, report: readonly ReportLine[]): Obje
 
 /** Builds an object. Tables show a labeled line for each column. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
-  const { cells } = new ItemRow(data, columns, { empty: '' });
+  const { cells } = new ItemRow(data, columns, {});
   return { kind: 'object', json: data, columns, cells };
 }

@@ -99,18 +99,18 @@ function toHumanResult(selected: JSONValue): CommandResult {
   if (selected === null) return { kind: 'none' };
   if (isRecord(selected)) return objectResult(selected, columnsOf([selected]));
   const items = Array.isArray(selected) ? selected : [selected];
-  if (items.every(isRecord)) return listResult(items, columnsOf(items), { empty: '' });
+  if (items.every(isRecord)) return listResult(items, columnsOf(items));
   const rows = items.map(toCells);
   const columns = Array.from({ length: Math.max(...rows.map(({ length }) => length)) }, (_, index) => ({
     header: '',
     value: (row: readonly Cell[]) => row[index],
   }));
-  return listResult(rows, columns, { empty: '' });
+  return listResult(rows, columns);
 }
 
 /** Shows a value to scripts: a list for an array, an object for anything else. */
 export function toScriptResult(selected: unknown): ListResult | ObjectResult {
-  return Array.isArray(selected) ? listResult(selected, [], { empty: '' }) : objectResult(selected, []);
+  return Array.isArray(selected) ? listResult(selected, []) : objectResult(selected, []);
 }
 
 async function* selectEvents(events: AsyncIterable<StreamEvent>, select: Select): AsyncGenerator<StreamEvent> {

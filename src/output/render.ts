@@ -38,8 +38,8 @@ function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: S
   return isTTY || isReport ? 'table' : 'tsv';
 }
 
-async function writeNotice(text: string, { stderr }: RenderIo): Promise<void> {
-  if (text === '') return;
+async function writeNotice(text: string | undefined, { stderr }: RenderIo): Promise<void> {
+  if (!text) return;
   const { wrapText } = await import('./wrap.ts');
   await stderr.write(`${wrapText(sanitizeText(text), layoutWidth(stderr), '  ')}\n`);
 }
@@ -63,7 +63,7 @@ async function renderText(result: ListResult | ObjectResult, options: RenderOpti
   if (quiet) return;
   if (text === '') await writeNotice(result.empty, io);
   if (isCut && stderr.isTTY) await writeNotice('Some values are shortened or left out: --wide shows them.', io);
-  await writeNotice(result.summary?.() ?? '', io);
+  await writeNotice(result.summary?.(), io);
 }
 
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {

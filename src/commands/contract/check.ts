@@ -56,7 +56,6 @@ export const check = () =>
         context.progress.stop();
         return listResult(checks, [], {
           json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
-          empty: '',
           report: () => toLines(checks, session !== undefined),
           failure: () => contradiction(checks, http.baseUrl),
         });

@@ -54,9 +54,6 @@ export const importDocument = () =>
         if (yes) await write();
         for (const question of questions) await context.notice(`open: ${question}`);
         await context.notice(describeOutcome(changes.length, yes));
-        return listResult(changes, COLUMNS, {
-          empty: '',
-          document: () => ({ document, written: yes, changes, questions }),
-        });
+        return listResult(changes, COLUMNS, { document: () => ({ document, written: yes, changes, questions }) });
       }),
     );

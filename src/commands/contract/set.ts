@@ -20,7 +20,7 @@ export const set = () =>
       run(async (context, name, value, more) => {
         const { parseSettings, setLeaves } = await import('../../config/contract-file.ts');
         const changed = await setLeaves(context, parseSettings([name, value, ...more]));
-        return listResult(changed, COLUMNS, { empty: '' });
+        return listResult(changed, COLUMNS);
       }),
     );
 
@@ -35,6 +35,6 @@ export const unset = () =>
       run(async (context, name) => {
         const { findLeaf, setLeaves } = await import('../../config/contract-file.ts');
         const changed = await setLeaves(context, new Map([[findLeaf(name), undefined]]));
-        return listResult(changed, COLUMNS, { empty: '' });
+        return listResult(changed, COLUMNS);
       }),
     );
