@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
-import type { CronJob } from '../cron/job.ts';
 import { agentJobSchema } from '../cron/job-file.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
@@ -81,9 +80,4 @@ export interface ManifestDocument {
   /** From 0, over all sources. */
   readonly index: number;
   readonly manifest: Manifest;
-}
-
-/** The cron jobs of an agent. */
-export function cronJobsOf({ cron = [] }: ManifestAgent): Omit<CronJob, 'agent_id'>[] {
-  return cron.map(({ timezone = 'UTC', ...job }) => ({ ...job, schedule: { ...job.schedule, timezone } }));
 }

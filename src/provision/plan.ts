@@ -4,7 +4,7 @@ import type { CronResult } from '../cron/create-wanted.ts';
 import type { CronJob } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
-import { cronJobsOf, type ManifestAgent, type ManifestDocument } from './manifest.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
@@ -165,7 +165,9 @@ function chatSteps(agent: PlannedAgent): Step[] {
 }
 
 function jobSteps(agent: PlannedAgent): Step[] {
-  return cronJobsOf(agent.wanted).map((wanted) => {
+  const { cron = [] } = agent.wanted;
+  return cron.map(({ timezone = 'UTC', ...job }) => {
+    const wanted = { ...job, schedule: { ...job.schedule, timezone } };
     return { op: 'create_job', agent, wanted, ...toStep(wanted.name, null, {}) };
   });
 }
