@@ -20,12 +20,6 @@ export interface ReplyTarget extends SessionRef {
   readonly ids: object;
 }
 
-/** The replies that came, and the error to report (exit code 11 for a timeout) if not all did. */
-interface Waited {
-  readonly replies: readonly Message[];
-  readonly failure?: PartnerctlError;
-}
-
 const DEFAULT_WAIT_MS = 120_000;
 
 /** The flags of the criteria, to type them again. */
@@ -90,13 +84,14 @@ function noReplyError(
 /**
  * Waits for replies, for --timeout or 2 minutes; those that already exist count.
  * @param onNotice called with the events besides messages
+ * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did
  */
 export async function awaitReplies(
   context: ChatContext,
   http: Http,
   target: ReplyTarget,
   onNotice: (event: SessionEvent) => Promise<void>,
-): Promise<Waited> {
+): Promise<{ readonly replies: readonly Message[]; readonly failure?: PartnerctlError }> {
   const { clock, signals, progress } = context;
   const { source_id, session_id, after_message_id: message_id, criteria } = target;
   const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });

@@ -8,13 +8,6 @@ interface Fault {
   readonly hint: string;
 }
 
-interface Interpolated {
-  readonly text: string;
-  readonly faults: readonly Fault[];
-  /** The names of the variables in the text, in order. */
-  readonly names: readonly string[];
-}
-
 /** `$${`, or `${` with what follows up to its end. */
 const SUBSTITUTION = /\$\$\{|\$\{(?:(?<body>[^}]*)\})?/g;
 const BODY = /^(?<name>[A-Za-z_]\w*)(?::-(?<fallback>.*))?$/s;
@@ -40,8 +33,9 @@ function resolve(written: string, body: string | undefined, lookup: Lookup): { n
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default where the variable is unset or empty); `$${` is a plain `${`.
  * Values are not interpolated again. A faulty substitution is replaced by nothing.
+ * @returns also the names of the variables in the text, in order
  */
-export function interpolate(text: string, lookup: Lookup): Interpolated {
+export function interpolate(text: string, lookup: Lookup) {
   const faults: Fault[] = [];
   const names: string[] = [];
   const replaced = text.replace(SUBSTITUTION, (written: string, body: string | undefined) => {
