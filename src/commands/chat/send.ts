@@ -1,14 +1,7 @@
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { confirmOption, duration, integer } from '../../cli/options.ts';
+import { confirmOption, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  MAX_REPLIES,
-  REPLIES_HELP,
-  REQUIRED_SESSION,
-  SESSION_HELP,
-  SETTLE_HELP,
-  sessionLeaf,
-} from './shared/session-options.ts';
+import { REQUIRED_SESSION, repliesOption, SESSION_HELP, sessionLeaf, settleOption } from './shared/session-options.ts';
 
 export const send = () =>
   sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', {
@@ -31,8 +24,8 @@ export const send = () =>
       'your id for the message: sending it again with the same id registers nothing new (default: random)',
     )
     .option('--wait', 'wait for the reply, for up to 2m or --timeout')
-    .option('--replies <n>', REPLIES_HELP, integer(1, MAX_REPLIES))
-    .option('--settle <duration>', SETTLE_HELP, duration)
+    .addOption(repliesOption())
+    .addOption(settleOption())
     .option(
       '--rows <path>',
       'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. Repeating the command sends only the remaining rows. After a failure, later rows of the session are not sent',

@@ -1,13 +1,5 @@
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { duration, integer } from '../../cli/options.ts';
-import {
-  MAX_REPLIES,
-  REPLIES_HELP,
-  REQUIRED_SESSION,
-  SESSION_HELP,
-  SETTLE_HELP,
-  sessionLeaf,
-} from './shared/session-options.ts';
+import { REQUIRED_SESSION, repliesOption, SESSION_HELP, sessionLeaf, settleOption } from './shared/session-options.ts';
 
 const AFTER_HINT =
   'Get the message_id when you send: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
@@ -25,8 +17,8 @@ export const wait = () =>
   })
     .option('--session <session_id>', SESSION_HELP)
     .option('--after <message_id>', 'wait for replies after this message: a message_id that `chat send` printed')
-    .option('--replies <n>', REPLIES_HELP, integer(1, MAX_REPLIES))
-    .option('--settle <duration>', SETTLE_HELP, duration)
+    .addOption(repliesOption())
+    .addOption(settleOption())
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');

@@ -1,14 +1,21 @@
+import { Option } from '@commander-js/extra-typings';
 import { leaf, type Meta } from '../../../cli/leaf.ts';
-import { SPACE_HELP } from '../../../cli/options.ts';
+import { duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { SCOPE } from '../../../contract/scopes.ts';
 
 /** What --session takes. */
 export const SESSION_HELP = 'the conversation: an id of your choice';
 
-export const REPLIES_HELP = 'wait for n replies';
-export const MAX_REPLIES = 1_000;
+/** Ends a wait after n replies. */
+export function repliesOption() {
+  return new Option('--replies <n>', 'wait for n replies').argParser(integer(1, 1_000));
+}
 
-export const SETTLE_HELP = 'wait until no message came for this long after a reply';
+/** Ends a wait when the conversation is quiet. */
+export function settleOption() {
+  const help = 'wait until no message came for this long after a reply';
+  return new Option('--settle <duration>', help).argParser(duration);
+}
 
 const SOURCE_HINT = [
   'Get a source_id with: partnerctl chat setup <space> <agent> --query source_id',
