@@ -12,7 +12,8 @@ import { CredentialsError, LocalError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { createTrace } from './trace.ts';
 
-function commonOptions(context: Context, { origin, href }: URL) {
+/** What every client of a command is created with. */
+export function clientOptions(context: Context, { origin, href }: URL) {
   const { env, flags, clock, random, deadline, signals, redact, version, nodeVersion, platform } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });
   context.closers.push(() => transport.close());
@@ -34,7 +35,7 @@ export async function openHttp(
   const { baseUrl } = service;
   context.addSecret(token);
   return new Http({
-    ...commonOptions(context, new URL(baseUrl)),
+    ...clientOptions(context, new URL(baseUrl)),
     ...{ baseUrl, token, tokenOrigin },
     contract: new Contract(await readContract(context, service)),
     retries: flags.retries ?? DEFAULT_RETRIES,
@@ -69,11 +70,4 @@ export async function openConfigured(context: Context): Promise<Http> {
   }
   const text = await readToken(token, io, signal);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);
-}
-
-/** As `Context.fetchDocument`. */
-export async function fetchPublic(context: Context, url: URL): Promise<string> {
-  const { fetchDocument } = await import('../api/fetch-document.ts');
-  const options = { ...commonOptions(context, url), baseUrl: url.origin, token: undefined, retries: 0 };
-  return fetchDocument(new Http(options), url);
 }

@@ -1,14 +1,15 @@
+import { Http } from '../api/http.ts';
 import { type PartnerctlError, RunFailure } from '../errors.ts';
-import type { Http } from './http.ts';
+import { clientOptions } from './clients.ts';
+import type { Context } from './context.ts';
 
 const ACCEPT = 'application/json, application/yaml, application/vnd.oai.openapi, text/yaml, */*;q=0.1';
 const MAX_REDIRECTS = 5;
 
-/**
- * Downloads a public document (spec §9), and follows only redirects on the same origin.
- * @param http a client without a token @throws PartnerctlError by the status
- */
-export async function fetchDocument(http: Http, { origin, pathname, search }: URL): Promise<string> {
+/** As `Context.fetchDocument` (spec §9). Follows only redirects on the same origin. @throws PartnerctlError by the status */
+export async function fetchDocument(context: Context, url: URL): Promise<string> {
+  const { origin, pathname, search } = url;
+  const http = new Http({ ...clientOptions(context, url), baseUrl: origin, token: undefined, retries: 0 });
   let path = pathname + search;
   for (let redirects = 0; ; redirects += 1) {
     const request = { method: 'GET', path, headers: { accept: ACCEPT } } as const;
