@@ -56,13 +56,6 @@ export async function formatSummary(
   return `### ${title}\n\n${text.replace(/^/gm, '    ').trimEnd()}\n\n`;
 }
 
-export interface CiReport {
-  /** Returns the result with rows that are collected as they are read. */
-  watch(result: CommandResult): CommandResult;
-  /** Writes the annotations and the summary. @param error the one that ended the command */
-  finish(error: unknown): Promise<void>;
-}
-
 /**
  * Creates the report that the flags and the environment ask for. Call it before the command runs.
  * @param annotate writes annotations; without it, there are none
@@ -73,7 +66,7 @@ export function openReport(
   options: SummaryOptions,
   { env, redact, warn }: Context,
   annotate?: (lines: string) => Promise<void>,
-): CiReport {
+) {
   const file = findSummaryFile(options, env);
   const rows: Row[] = [];
   let counts: ListResult['summary'];
@@ -86,12 +79,14 @@ export function openReport(
   }
 
   return {
-    watch(result) {
+    /** Returns the result with rows that are collected as they are read. */
+    watch(result: CommandResult): CommandResult {
       if (result.kind !== 'list') return result;
       counts = result.summary;
       return { ...result, rows: collect(result.rows) };
     },
-    async finish(error) {
+    /** Writes the annotations and the summary. @param error the one that ended the command */
+    async finish(error: unknown): Promise<void> {
       const items = rows.toSorted((one, other) => one.sortIndex - other.sortIndex).flatMap(({ ci }) => ci ?? []);
       const ofItems = items.flatMap(itemFindings);
       // If items failed, the error only summarizes them.

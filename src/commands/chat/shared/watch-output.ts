@@ -2,7 +2,6 @@ import type { Conversation, Watch } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import {
   type Column,
-  type CommandResult,
   type ListResult,
   listResult,
   type Screen,
@@ -67,7 +66,7 @@ export async function* toScreens({ clock, progress }: Context, watch: Watch): As
 }
 
 /** The table, or the list for a script, once everything was read. */
-export async function readOnce(context: Context, watch: Watch): Promise<CommandResult> {
+export async function readOnce(context: Context, watch: Watch): Promise<ListResult> {
   for await (const event of watch.events()) await writeNotice(context, event);
   context.progress.stop();
   return toList(watch);
