@@ -19,7 +19,7 @@ test('npm start runs the tour, shows each command, and exits with 0', async () =
   expect(ran.stdout).toMatch(/^\+ acme-001 +spc_\w+ .* created/m);
   expect(ran.stdout).toMatch(/^= acme-001 +spc_\w+ .* unchanged/m);
   expect(ran.stdout).toMatch(/^verified \[ticket-42\] assistant: Your invoice is attached\.$/m);
-  expect(ran.stdout).toMatch(/^dlv_\w+ .* delivered\n +responded with 2\d\d/m);
+  expect(ran.stdout).toMatch(/^STATUS: +delivered\nOUTCOME: +responded with 2\d\d/m);
   const [, id] = /(doc_\w+) +uploaded +faq\.md /.exec(ran.stdout) ?? [];
   expect(ran.stdout).toMatch(new RegExp(`${id} +skipped +faq\\.md `));
 });
