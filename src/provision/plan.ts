@@ -29,10 +29,6 @@ interface AnyStep {
   id: string | null;
 }
 
-interface SpaceStep extends AnyStep {
-  readonly op: 'create_space';
-}
-
 interface AgentStep<Op> extends AnyStep {
   readonly op: Op;
   readonly agent: PlannedAgent;
@@ -50,7 +46,7 @@ export interface JobStep extends AgentStep<'create_job'> {
  * One thing that a manifest describes. `plan` shows the steps; `provision` carries them out, changing their status, and
  * shows them again.
  */
-export type Step = SpaceStep | InstallStep | AgentStep<'setup_chat'> | JobStep;
+export type Step = (AnyStep & { readonly op: 'create_space' }) | InstallStep | AgentStep<'setup_chat'> | JobStep;
 
 /** Something that exists in the space, and that the manifest does not have. */
 export interface Unmanaged {
