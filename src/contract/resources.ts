@@ -22,10 +22,7 @@ export interface ListedSpace {
   readonly item: JsonObject;
 }
 
-/**
- * Reads one space of a list.
- * @throws UnknownShape if it has no id, or if a field that was sent cannot be read
- */
+/** Reads one space of a list. @throws UnknownShape if it has no id, or if a field that was sent cannot be read */
 export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
   const fields = new Fields(object, 'space', contract);
   const orgWide = fields.value('space.is_org_wide');

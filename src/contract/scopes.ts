@@ -1,6 +1,4 @@
-/**
- * The token scopes that commands need (spec §5.3). The spec names three of them, and describes the others.
- */
+/** The token scopes that commands need (spec §5.3). The spec names three of them, and describes the others. */
 export const SCOPE = {
   readSpaces: 'spaces.read',
   readAgents: 'agents.read',
