@@ -72,14 +72,14 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
   const warn = (text: string): Promise<void> => writeLine(`warning: ${text}`);
 
   const stateLocation = async (address?: string): Promise<StateLocation> => {
-    const { stateLocation } = await import('../state/location.ts');
+    const { stateLocation: findStateLocation } = await import('../state/location.ts');
     const flag = address ?? flags.state;
-    let profile: string | undefined;
+    let ofProfile: string | undefined;
     if (flag === undefined && !env.PARTNER_STATE) {
-      const profiles = await config.read();
-      profile = profiles.profiles[resolveProfileName(flags, env, profiles).value]?.state;
+      const stored = await config.read();
+      ofProfile = stored.profiles[resolveProfileName(flags, env, stored).value]?.state;
     }
-    return stateLocation({ flag, env, profile, platform, home });
+    return findStateLocation({ flag, env, profile: ofProfile, platform, home });
   };
 
   const openLog = async (address: string | undefined): Promise<Log> => {

@@ -38,7 +38,7 @@ function wordsOf({ id, external, name }: KnownId, kind: IdKind): readonly Candid
 export function readKnownIds(context: Context, service: ContractKey, kind: IdKind): readonly Candidate[] {
   try {
     const words: unknown = JSON.parse(readFileSync(cachePath(context, service, kind), 'utf8'));
-    return Array.isArray(words) ? words : [];
+    return Array.isArray(words) ? words.filter((word) => typeof word?.value === 'string') : [];
   } catch {
     return [];
   }

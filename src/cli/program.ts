@@ -70,7 +70,7 @@ function refuseMissing(command: CommandUnknownOpts): void {
   );
   if (missing.length === 0) return;
   const names = missing.map(({ oneOf: [first = ''] }) => first);
-  const hint = missing.flatMap((each) => each.hint ?? []).join('\n') || undefined;
+  const hint = [...new Set(missing.flatMap((each) => each.hint ?? []))].join('\n') || undefined;
   const list = new Intl.ListFormat('en-US').format(names);
   throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint });
 }

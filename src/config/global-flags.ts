@@ -1,7 +1,7 @@
 /** The default of --retries. */
 export const DEFAULT_RETRIES = 3;
 
-/** The global options as commander parses them. One that is not set is absent. */
+/** The global options, which cli/program.ts declares, as commander parses them. One that is not set is absent. */
 export interface GlobalFlags {
   readonly profile?: string;
   readonly baseUrl?: string;

@@ -88,7 +88,7 @@ async function fetchListed(context: CronContext, cronJobId: string): Promise<Lis
  * @param selection the job, or its key in the state
  * @throws as `adoptJob`; NotFoundError if it is not listed, or not in the state; UsageError if no job is named
  */
-export async function adopt(
+export async function adoptSelected(
   context: CronContext,
   cronJobId: string,
   selection: NamedJob | string | undefined,
@@ -136,7 +136,7 @@ export async function adoptJob(
   const data: JobData = { ...(isPartial && recorded ? recorded.data : shown), ...job };
   const of = open.map(({ id }) => id);
   await log.append([log.newRecord('cron.created', { key, object: cron_job_id, data, ...(of.length > 0 && { of }) })]);
-  return { key, data, cron_job_id };
+  return { key, data };
 }
 
 /**
@@ -144,7 +144,7 @@ export async function adoptJob(
  * @param selection the job, or its key or id
  * @throws NotFoundError if the state has no such job; UsageError if the user does not confirm; LocalError for the state
  */
-export async function forget(context: CronContext, selection: NamedJob | string | undefined, yes: boolean) {
+export async function forgetJob(context: CronContext, selection: NamedJob | string | undefined, yes: boolean) {
   if (!selection) throw unnamedError(context);
   const log = await context.log();
   const all = standings(await log.read(), JOBS);

@@ -15,7 +15,7 @@ import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {
   readonly agent: AgentReference;
-  /** As typed; set if the agent is given by name. */
+  /** As typed; set exactly if the agent is given by name. */
   readonly space: string | undefined;
 }
 
@@ -26,15 +26,26 @@ type Options<Name extends string> = { readonly [Option in Name]?: string | undef
 function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
   const agent = parseAgentReference(typed);
-  if (agent.by === 'id' || space !== undefined) return { agent, space };
-  throw new UsageError('--agent name:<name> needs --space.', {
-    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-  });
+  if (agent.by === 'name' && space === undefined) {
+    throw new UsageError('--agent name:<name> needs --space.', {
+      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+    });
+  }
+  if (agent.by === 'name' || space === undefined) return { agent, space };
+  throw new UsageError('--space can only be used with --agent name:<name>.');
 }
 
-/** Reads --agent and --name, which are given together or not at all. @throws UsageError */
-export function parseJobIdentity({ name, ...agent }: Options<'agent' | 'space' | 'name'>): NamedJob | undefined {
-  if (agent.agent === undefined && name === undefined) return undefined;
+/**
+ * Reads how a job is selected: by its key, or by --agent and --name; undefined if by neither.
+ * @throws UsageError if by both, or if one of the options is missing
+ */
+export function parseSelection(
+  key: string | undefined,
+  { name, ...agent }: Options<'agent' | 'space' | 'name'>,
+): NamedJob | string | undefined {
+  const isNamed = [name, agent.agent, agent.space].some((value) => value !== undefined);
+  if (!isNamed) return key;
+  if (key !== undefined) throw new UsageError('A job is named by its key, or by --agent and --name, but not by both.');
   if (name === undefined) throw new UsageError('--name is missing.');
   return { ...parseJobAgent(agent), name };
 }

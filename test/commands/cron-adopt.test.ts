@@ -35,6 +35,8 @@ describe('cron adopt', () => {
       [['cron_nope', ...named, '--yes'], 4, 'does not list a job cron_nope'],
       [[id, '--agent', service.agent, '--name', 'stranger'], 2, '--yes'],
       [[id], 2, '--yes'],
+      [[id, '--key', 'abc', ...named, '--yes'], 2, 'but not by both'],
+      [[id, '--space', 'ext:acme', ...named, '--yes'], 2, '--space can only be used with'],
       [[id, '--agent', service.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
     ];

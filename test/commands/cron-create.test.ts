@@ -131,6 +131,7 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     ],
     [changed('--name', 'a\nb'), '--name must not start or end with white space, or contain a line break.'],
     [jobFlags('name:Support'), '--agent name:<name> needs --space.'],
+    [changed('--space', 'ext:acme'), '--space can only be used with --agent name:<name>.'],
     [changed('--schedule', '0 9 1 * *'), '--schedule must have * as the day of the month'],
     [
       changed('--schedule', '0 24 * * *'),

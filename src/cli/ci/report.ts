@@ -97,7 +97,8 @@ export function openReport(
         return formatAnnotation({ ...place, message: redact(message), file: inRepository }, title);
       });
       if (annotations.length > 0) await annotate?.(annotations.join(''));
-      if (!file) return;
+      // Such as a schema: there is nothing to sum up.
+      if (!file || (counts === undefined && failures.length === 0)) return;
       const totals = textLines(counts?.() ?? '', 0);
       const lines = [...totals, ...failures.flatMap(findingLines), ...items.flatMap(itemLines)];
       const text = await formatSummary(title, lines, redact);

@@ -1,12 +1,14 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
-    exits: [...SERVICE_EXITS, 'duplicate'],
+    scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
+    exits: SERVICE_EXITS,
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',
@@ -21,10 +23,10 @@ export const adopt = () =>
     .option('--yes', 'do not ask')
     .action(
       run(async (context, cron_job_id, { key, yes = false, ...options }) => {
-        const { adopt } = await import('../../cron/adopt-forget.ts');
-        const { parseJobIdentity } = await import('../../cron/job-flags.ts');
+        const { adoptSelected } = await import('../../cron/adopt-forget.ts');
+        const { parseSelection } = await import('../../cron/job-flags.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
-        const { key: adoptedKey, data } = await adopt(context, cron_job_id, key ?? parseJobIdentity(options), yes);
+        const { key: adoptedKey, data } = await adoptSelected(context, cron_job_id, parseSelection(key, options), yes);
         const { agent_id, name, schedule } = data;
         const job = { cron_job_id, status: 'adopted', agent_id, name, key: adoptedKey };
         return recordResult(job, { ...job, schedule: schedule && toWireSchedule(schedule) });

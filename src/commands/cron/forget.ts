@@ -1,12 +1,14 @@
-import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const forget = () =>
   leaf('forget', 'Remove a job from the state so that it can be created again', {
     description:
       'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
-    exits: [...STATE_EXITS, 'notFound'],
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents],
+    exits: SERVICE_EXITS,
     examples: [
       'partnerctl cron forget cron_2136f0a4  # forget a job that was removed from the service',
       'partnerctl cron forget --agent agt_1 --name daily --yes  # without a prompt, for a script',
@@ -19,9 +21,9 @@ export const forget = () =>
     .option('--yes', 'do not ask')
     .action(
       run(async (context, typedKey, { yes = false, ...options }) => {
-        const { forget } = await import('../../cron/adopt-forget.ts');
-        const { parseJobIdentity } = await import('../../cron/job-flags.ts');
-        const { key, job } = await forget(context, typedKey ?? parseJobIdentity(options), yes);
+        const { forgetJob } = await import('../../cron/adopt-forget.ts');
+        const { parseSelection } = await import('../../cron/job-flags.ts');
+        const { key, job } = await forgetJob(context, parseSelection(typedKey, options), yes);
         return recordResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name });
       }),
     );

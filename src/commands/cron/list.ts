@@ -41,9 +41,11 @@ export const list = () =>
         const { listJobsOf } = await import('../../cron/list.ts');
         const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
-        const rows = listJobsOf(context, await findOwnerAgents(context, owner), readSpaces);
+        const agents = await findOwnerAgents(context, owner);
+        const rows = listJobsOf(context, agents, readSpaces);
         const toId = ({ cron_job_id: id, name }: JobRow) => ({ id, name });
-        return listResult(rememberIds(context, 'cron_job_id', rows, toId), COLUMNS, {
+        // Completion offers all jobs, not those of the last filter.
+        return listResult(agents ? rows : rememberIds(context, 'cron_job_id', rows, toId), COLUMNS, {
           empty: 'There are no jobs to list.',
           json: ({ json }) => json,
         });

@@ -1,5 +1,5 @@
 import type { ListedCronJob } from '../../../src/contract/resources.ts';
-import { adoptJob, forget } from '../../../src/cron/adopt-forget.ts';
+import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
 import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { type CronJob, cronKey, findDifferences, JOBS, type JobStanding } from '../../../src/cron/job.ts';
@@ -155,7 +155,7 @@ export class Engine {
   }
 
   async forget(job: Pick<CronJob, 'agent_id' | 'name'>, confirm: () => Promise<void>): Promise<void> {
-    await forget(this.asking(confirm), keyOf(job), false);
+    await forgetJob(this.asking(confirm), keyOf(job), false);
   }
 
   private base() {
