@@ -33,7 +33,7 @@ async function confirmChange(
 }
 
 function showHint({ command }: CronContext): string {
-  return `To see what the state has: ${command(['state', 'show'])}`;
+  return `To see what the state has (is it in another one?): ${command(['state', 'show'])}`;
 }
 
 function unnamedError(context: CronContext): UsageError {
@@ -54,8 +54,9 @@ async function findSelected(
   selection: NamedJob | string,
 ): Promise<JobIdentity> {
   if (typeof selection === 'object') {
-    const agent_id = await findAgent(context, selection);
-    return { origin: (await context.baseUrl()) ?? '', agent_id, name: selection.name };
+    const origin = await context.baseUrl();
+    if (origin === undefined) throw new UsageError('No base URL is configured.', { hint: 'Name the job by its key.' });
+    return { origin, agent_id: await findAgent(context, selection), name: selection.name };
   }
   // Several services may have a job with this id.
   const byId = [...all.values()].filter(({ objects }) => objects.some(({ object }) => object === selection));

@@ -5,7 +5,14 @@ import type { ListedCronJob } from '../contract/resources.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type OnceKind, type RecordedObject, type Reservation, type Standing, standings } from '../state/standing.ts';
-import { type CronSchedule, normalizePart, SCHEDULE_PARTS, type SchedulePart, type ScheduleParts } from './schedule.ts';
+import {
+  type CronSchedule,
+  normalizeFields,
+  normalizePart,
+  SCHEDULE_PARTS,
+  type SchedulePart,
+  type ScheduleParts,
+} from './schedule.ts';
 
 /** A job to create (spec §2). */
 export interface CronJob {
@@ -38,6 +45,8 @@ const jobData = v.object({
   ),
   /** Null if the service did not return the instructions when the job was adopted. */
   instructions_hash: v.nullable(v.string()),
+  /** Of schedule, time zone, and instructions; for people, and for versions that read it. */
+  content_hash: v.nullable(v.string()),
 });
 
 /** What the state keeps of a job: enough to recognize it and to show differences, but not its instructions. */
@@ -115,7 +124,9 @@ export function toJobData(
 ): JobData {
   const { schedule = null, instructions } = content;
   const instructions_hash = instructions === undefined ? null : instructionsHash(instructions);
-  return { origin, agent_id, name, schedule, instructions_hash };
+  const content_hash =
+    schedule && instructions_hash && sha256([normalizeFields(schedule), schedule.timezone, instructions_hash]);
+  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
 }
 
 export interface CronDifference {

@@ -39,6 +39,7 @@ const ZONE_HINT = 'Use a place, such as Europe/Berlin, or UTC.';
 const SHORT_FORMS = new Map([
   ['@hourly', '0 * * * *'],
   ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
 /** The highest number of each field, and the number of different ones: 7 is Sunday, as 0. */

@@ -38,10 +38,7 @@ function formatLeft(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/**
- * Creates a spinner that appears after one second. Loads the spinner library only then.
- * @param stream the terminal
- */
+/** Creates a spinner that appears after one second. Loads the spinner library only then. @param stream the terminal */
 export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, redact }: ProgressOptions): Progress {
   let current: Activity | undefined;
   let pauses = 0;

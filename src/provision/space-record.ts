@@ -31,12 +31,11 @@ export function agentKey({ name, template_id }: Pick<ManifestAgent, 'name' | 'te
   return hash('sha256', JSON.stringify([name.normalize('NFC'), template_id]), 'hex').slice(0, 24);
 }
 
-/** @param origin undefined for all services */
-function decodeFacts(records: readonly LogRecord[], origin: string | undefined): SpaceFact[] {
+function decodeFacts(records: readonly LogRecord[], origin: string): SpaceFact[] {
   return records.flatMap((record) => {
     if (record.type !== SPACE_TYPE) return [];
     const { success, output } = v.safeParse(factSchema, record);
-    return success && (origin === undefined || output.origin === origin) ? [output] : [];
+    return success && output.origin === origin ? [output] : [];
   });
 }
 
@@ -45,11 +44,8 @@ export function readFacts(records: readonly LogRecord[], origin: string): Readon
   return new Map(decodeFacts(records, origin).map((fact) => [fact.external_space_id, fact]));
 }
 
-/** The external id of the space of each agent, by `comparableAgent`. @param origin undefined for all services */
-export function readAgentSpaces(
-  records: readonly LogRecord[],
-  origin: string | undefined,
-): ReadonlyMap<string, string> {
+/** The external id of the space of each agent of a service, by `comparableAgent`. */
+export function readAgentSpaces(records: readonly LogRecord[], origin: string): ReadonlyMap<string, string> {
   return new Map(
     decodeFacts(records, origin).flatMap(({ agents, external_space_id }) =>
       agents.map(({ agent_id }) => [comparableAgent(agent_id), external_space_id] as const),

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { type ErrorInfo, StateUnavailableError } from '../errors.ts';
+import { describeFileError, type ErrorInfo, LocalError, StateUnavailableError } from '../errors.ts';
 import { GitError, runGit } from './git.ts';
 import type { LogDriver, StoreDeps } from './log.ts';
 
@@ -173,7 +173,10 @@ class GitLog implements LogDriver {
   }
 
   private async makeClone(): Promise<string> {
-    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-git-'));
+    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-git-')).catch((cause: unknown) => {
+      const info = { why: describeFileError(cause), hint: 'Set TMPDIR to another directory.', cause };
+      throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, info);
+    });
     await runGit(['init', '--quiet', '--bare', '--template=', directory], this.deps);
     return directory;
   }

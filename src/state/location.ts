@@ -31,19 +31,17 @@ function stateDirectory({ env, platform, home }: LocationSources): string {
 
 const EXAMPLES = 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch (or git+https://).';
 
-/**
- * Mistyped addresses and connection strings: as the name of a file, a password in them would be shown. A path has no
- * colon, @, or equals sign in its first part, except after the letter of a drive.
- */
-const NO_PATH = /:\/\/|^(?![a-z]:[\\/])(\/\/)?[^/\\]*[:@=]/i;
+/** Mistyped addresses and connection strings: as the name of a file, a password in them would be shown. */
+const NO_PATH =
+  /:\/\/|^\/{0,2}[^/\\\s]*:[^/\\\s]*@|^[^/\s:]+@[^/\s:]+:|^(postgres(ql)?|git\+\w+):|^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i;
 
 /** @returns undefined if it is the path of a file */
-function storeKind(address: string): 'postgres' | 'git' | undefined {
+function storeKind(address: string, from: StateLocation['from']): 'postgres' | 'git' | undefined {
   if (!NO_PATH.test(address)) return undefined;
   if (/^postgres(ql)?:\/\//i.test(address)) return 'postgres';
   if (/^git\+(ssh|https?|file):\/\//i.test(address)) return 'git';
-  throw new UsageError('The address of the state is neither a path nor the address of a database or a repository.', {
-    hint: `${EXAMPLES} Begin the name of a file with ./ if it has a colon, @, or =.`,
+  throw new UsageError(`The state (${from}) is neither a path nor the address of a database or a repository.`, {
+    hint: `${EXAMPLES} Remove blanks and quotes around it.`,
   });
 }
 
@@ -67,6 +65,11 @@ function parseAddress(address: string, kind: 'postgres' | 'git', from: StateLoca
     });
   }
   const { protocol, username, password } = url;
+  if (url.searchParams.has('password')) {
+    throw new UsageError(`The address of the state (${from}) has a password in its query, which messages would show.`, {
+      hint: 'Use PGPASSWORD, or postgres://user:password@host/database in PARTNER_STATE.',
+    });
+  }
   // Git hosts take tokens as the user name.
   if (kind === 'git' && (password !== '' || (protocol !== 'git+ssh:' && username !== ''))) {
     throw new UsageError('The address of a git state must not hold a password, or a user, except for git+ssh://.', {
@@ -97,7 +100,7 @@ export function stateLocation(sources: LocationSources): StateLocation {
   ] as const;
   const [from, set] = settings.find(([, value]) => value) ?? (['default', undefined] as const);
   const address = set ?? join(stateDirectory(sources), 'state.jsonl');
-  const kind = storeKind(address);
+  const kind = storeKind(address, from);
   if (!kind) return { kind: 'file', address, password: undefined, path: address, from };
   const url = parseAddress(address, kind, from);
   const password = decodeURIComponent(url.password) || undefined;

@@ -27,10 +27,7 @@ const TIMEOUT_MS = 30_000;
 const HOP_BY_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i;
 
-/**
- * Parses `--forward-to`.
- * @throws UsageError unless it is an https URL, or http on this machine, without credentials
- */
+/** Parses `--forward-to`. @throws UsageError unless it is an https URL, or http on this machine, without credentials */
 export function parseTarget(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && (url.username !== '' || url.password !== '')) {

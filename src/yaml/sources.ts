@@ -30,7 +30,9 @@ async function readSource(
 async function listFiles(path: string): Promise<readonly string[]> {
   const found = path === '' ? undefined : await stat(path).catch(() => undefined);
   if (!found?.isDirectory()) return [path];
-  const entries = await readdir(path, { withFileTypes: true });
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    throw unreadable(path, describeFileError(error));
+  });
   const files = entries
     .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.') && YAML_FILE.test(entry.name))
     .map(({ name }) => join(path, name));

@@ -16,7 +16,7 @@ it.each([
   const failed = await partnerctl(service.baseUrl, [...createArgs('a1', 'daily'), '--state', state]);
   expect(failed).toMatchObject({ code, stdout: '' });
   expect(failed.stderr).toContain('the list of jobs');
-  expect(failed.error().hint).toContain('Nothing was sent');
+  expect(failed.error().hint).toContain('was not sent');
   expect(service.posts()).toEqual([]);
   expect((await readJobLog(state)).records).toEqual([]);
 });
