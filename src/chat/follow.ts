@@ -249,7 +249,7 @@ class FollowedSession {
     if (this.isDraining) return;
     const ended = this.follower.health.succeed(this.key);
     if (ended) await this.emit({ kind: 'recovered', ref, ...ended });
-    await this.emit({ kind: 'polled', ref, at: startedAt, isQuiet: fresh === 0 });
+    await this.emit({ kind: 'polled', ref, at: startedAt, isQuiet: fresh === 0 && !this.shown.isHolding });
   }
 
   private leftMs(): number {

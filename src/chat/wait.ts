@@ -107,7 +107,8 @@ export async function awaitReplies(
       await onNotice(event);
     }
     signals.interrupt.throwIfAborted();
-    throw noReplyError(context, http, received, follower.health.lastError);
+    const { lastError } = follower.health;
+    throw isUnexpectedShape(lastError) ? lastError : noReplyError(context, http, received, lastError);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     return { replies, failure: withContinuation(error, context, target, replies) };

@@ -78,7 +78,8 @@ async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<Watc
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;
-    follower.health.succeed(sessionKey(ref));
+    const ended = follower.health.succeed(sessionKey(ref));
+    if (ended) await emit({ kind: 'recovered', ref, ...ended });
     await emit({ kind: 'unreadable', ref, error });
   }
 }
@@ -109,6 +110,8 @@ export class Watch {
   private readonly source: SourceInput | undefined;
   private readonly sessions = new Map<string, Conversation>();
   private readonly names = new Map<string, SourceNames>();
+  /** The sessions that existed at the start, by key. */
+  private readonly existing = new Set<string>();
 
   /** @throws UsageError if the options contradict each other */
   constructor(context: ChatContext, options: WatchOptions) {
@@ -121,6 +124,11 @@ export class Watch {
   /** Returns the conversations that were read so far, the most urgent first. */
   conversations(): readonly Conversation[] {
     return [...this.sessions.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
+  }
+
+  /** Whether a message is older than the watch. */
+  isOld(event: Extract<SessionEvent, { kind: 'message' }>): boolean {
+    return event.isBacklog && this.existing.has(sessionKey(event.ref));
   }
 
   namesOf({ source_id }: SessionRef): SourceNames {
@@ -144,8 +152,9 @@ export class Watch {
       const found = places.list().filter(isNew);
       if (found.length === 0) return [];
       for (const ref of found) watched.add(sessionKey(ref));
-      const naming = findNames(http, new Set(found.map(({ source_id }) => source_id)), names);
-      const all = [naming, ...found.map((ref) => watchSession(follower, ref, emit))];
+      const unnamed = found.map(({ source_id }) => source_id).filter((source_id) => !names.has(source_id));
+      const naming = unnamed.length === 0 ? [] : [findNames(http, new Set(unnamed), names)];
+      const all = [...naming, ...found.map((ref) => watchSession(follower, ref, emit))];
       return all.map((each) =>
         each.catch((error: unknown) => {
           failures.push(error);
@@ -156,6 +165,7 @@ export class Watch {
 
     const events = follower.events<WatchEvent>(async (emit) => {
       const watching = [...watchNew(emit)];
+      for (const key of watched) this.existing.add(key);
       while (options.follow && !follower.isOver()) {
         await clock.sleep(Math.min(TICK_MS, follower.remainingMs()), follower.signal).catch(() => undefined);
         watching.push(...watchNew(emit));

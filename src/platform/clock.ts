@@ -33,7 +33,8 @@ export const systemClock: Clock = {
   // Node loads `performance` at its first use, which takes more than a millisecond.
   monotonic: () => Number(hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
-    setTimeout(ms, undefined, { signal }).catch((error: unknown) => {
+    // A timer of Node waits no longer than this.
+    setTimeout(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch((error: unknown) => {
       throw signal?.aborted ? signal.reason : error;
     }),
 };

@@ -13,7 +13,7 @@ import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
 import { createDirectory, saveDelivery } from './saved-delivery.ts';
 import { openTarget, parseTarget, type Target } from './target.ts';
-import { createVerifier, parseScheme, type Scheme, type SchemeOptions, type Verifier } from './verify.ts';
+import { createVerifier, parseScheme, type SchemeOptions, type Verifier } from './verify.ts';
 
 /** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
 export interface ListenContext {
@@ -98,7 +98,7 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
-/** Forwards a delivery once and saves it, if that is asked for. @throws whatever keeps it from being saved */
+/** Forwards a delivery once and saves it, if that is asked for. @throws whatever keeps one that is only saved from it */
 async function take(
   { abortSignal, warn }: ListenContext,
   delivery: Delivery,
@@ -111,13 +111,20 @@ async function take(
     await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
     return handled;
   }
-  return directory === undefined ? handled : { ...handled, saved: await saveDelivery(directory, delivery) };
+  if (directory === undefined) return handled;
+  const saved = await saveDelivery(directory, delivery).catch(async (error: unknown) => {
+    // A repeat would be forwarded again.
+    if (!sent) throw error;
+    await warn(`Delivery ${delivery.delivery_id} was forwarded, but not saved: ${errorMessage(error)}`);
+    return null;
+  });
+  return { ...handled, saved };
 }
 
-/** Returns the id that a delivery shares with its repeats: that of a header, else the SHA-256 of the body. */
-function deliveryIdOf({ headers, body }: SentWebhook, scheme: Scheme | undefined): string {
-  const [, header = 'webhook-id'] = /\{id:([^{}]+)\}/.exec(scheme?.signedContent ?? '') ?? [];
-  return headerValue(headers, header) ?? `sha256:${hash('sha256', body, 'hex')}`;
+/** Returns the id that a delivery shares with its repeats: that of a header, if it is signed, else a hash of the body. */
+function deliveryIdOf({ headers, body }: SentWebhook, { signedContent } = { signedContent: '{id}' }): string {
+  const [placeholder, header = 'webhook-id'] = /\{id(?::([^{}]+))?\}/.exec(signedContent) ?? [];
+  return (placeholder && headerValue(headers, header)) || `sha256:${hash('sha256', body, 'hex')}`;
 }
 
 /**

@@ -15,13 +15,25 @@ const range = (from: number, to: number): Message[] =>
 const idsOf = (messages: readonly Message[]): string[] => messages.map(({ message_id }) => message_id);
 
 describe('the cursor', () => {
-  it('alternates between the newest message and one that was shown ten seconds ago', () => {
+  it('alternates between the newest message and one that was shown ten seconds before the last such poll', () => {
     const shown = new Shown({ from: 'start' }, 0);
-    for (let second = 0; second <= 20; second += 1) shown.add([message(`m${second}`)], second * 1_000, LIVE);
-    expect(shown.nextCursor(20_000, false)).toBe('m10');
-    expect(shown.nextCursor(20_000, false)).toBe('m20');
-    expect(shown.nextCursor(20_000, false)).toBe('m10');
-    expect(shown.nextCursor(20_000, true)).toBe('m20');
+    const cursors = Array.from({ length: 22 }, (_, second) => {
+      const cursor = shown.nextCursor(second * 1_000, false);
+      shown.add([message(`m${second}`)], second * 1_000, LIVE);
+      return cursor;
+    });
+    expect(cursors.slice(-3)).toEqual(['m18', 'm8', 'm20']);
+    expect(shown.nextCursor(22_000, true)).toBe('m21');
+  });
+
+  it('starts before a message until it was read again ten seconds later, however long the pauses are', () => {
+    const shown = new Shown({ from: 'after', message_id: 'm1' }, 0);
+    const poll = (second: number, isDraining = false) => shown.nextCursor(second * 1_000, isDraining);
+    expect([poll(0), poll(11)]).toEqual(['m1', 'm1']);
+    shown.add([message('m3')], 11_000, LIVE);
+    // The second poll failed.
+    expect([poll(22), poll(33, true), poll(44)]).toEqual(['m1', 'm3', 'm1']);
+    expect([poll(55), poll(66)]).toEqual(['m3', 'm3']);
   });
 });
 
@@ -43,9 +55,11 @@ describe('the messages that a page adds', () => {
 describe('a reply that the agent still writes', () => {
   const writing = (text: string | null, status = 'in_progress') => message('m1', { text, raw: { status } });
 
-  it('is left out at the end of a response, until another message follows it', () => {
+  it('is left out at the end of a response, with what its tools say, until a message of the user or the agent follows it', () => {
     const shown = new Shown({ from: 'start' }, 0);
-    expect(shown.add([writing('Let')], 0, LIVE)).toEqual([]);
+    const tool = message('m0', { role: 'tool', isReply: false });
+    expect(shown.add([writing('Let'), tool], 0, LIVE)).toEqual([]);
+    expect(shown.isHolding).toBe(true);
     expect(idsOf(shown.add([writing('Let'), message('m2')], 0, LIVE))).toEqual(['m1', 'm2']);
   });
 

@@ -43,11 +43,9 @@ function toList(watch: Watch, note = ''): ListResult {
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
 export async function* toStreamEvents(context: Context, watch: Watch): AsyncGenerator<StreamEvent, void, void> {
-  const startedAt = context.clock.now();
   for await (const event of watch.events()) {
     await writeNotice(context, event);
-    if (event.kind !== 'message') continue;
-    if (event.isBacklog && !(Date.parse(event.message.created_at ?? '') >= startedAt)) continue;
+    if (event.kind !== 'message' || watch.isOld(event)) continue;
     const { space } = watch.namesOf(event.ref);
     const label = space === undefined ? event.ref.session_id : `${space}, ${event.ref.session_id}`;
     yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
