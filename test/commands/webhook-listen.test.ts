@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
@@ -121,6 +121,16 @@ describe('the verification of webhook listen', () => {
       expect((await post(listening.url, 'x', { ...headers, [name]: 'v0=1' })).status).toBe(401);
   });
 
+  test('tells repeats by the body if the signature does not cover an id', async () => {
+    const env = { PARTNER_WEBHOOK_SECRET: 'key' };
+    const listening = await startListening(['--verify', 'hmac', '--header', 'X-Signature'], { env });
+    const headers = { 'x-signature': createHmac('sha256', 'key').update('x').digest('hex') };
+    for (const id of ['1', '2'])
+      expect((await post(listening.url, 'x', { ...headers, 'webhook-id': id })).status).toBe(200);
+    expect(await listening.stop()).toBe(0);
+    expect(listening.events).toHaveLength(1);
+  });
+
   test('exits with 2 before it listens for an unusable secret, and for flags that are invalid or contradict each other', async () => {
     for (const [args, message, secret = ''] of [
       [STANDARD, 'PARTNER_WEBHOOK_SECRET is empty'],
@@ -212,6 +222,10 @@ describe('webhook listen --forward-to', () => {
     expect(listening.events.map(({ forwarded }) => forwarded)).toEqual([false, false, true]);
     expect(savedIn(directory)).toHaveLength(2);
     expect(listening.stderr()).toContain('Delivery a was not forwarded: it responded with 418.');
+    rmSync(directory, { recursive: true });
+    for (const _ of [1, 2]) expect((await post(listening.url, 'z', { 'webhook-id': 'z' })).status).toBe(200);
+    expect(listening.stderr()).toContain('Delivery z was forwarded, but not saved');
+    expect(target.received).toHaveLength(4);
   });
 
   test('forwards a delivery once although the sender repeats it while the target is busy, and cuts it at Ctrl-C', async () => {
