@@ -42,7 +42,7 @@ export function parseHeaders(lines: readonly string[]): Readonly<Record<string, 
 
 /**
  * Makes a call.
- * @returns its response, the parsed body unless that is not JSON, and why it failed
+ * @returns the body of its response, parsed unless it is not JSON, and why it failed
  * @throws PartnerctlError if there is no response
  */
 export async function callRaw(http: Http, operation: RawOperation) {
@@ -50,10 +50,11 @@ export async function callRaw(http: Http, operation: RawOperation) {
   const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';
   const failure = error instanceof OutcomeUnknownError ? withHint(error, { hint }) : error;
   if (!response) throw failure;
+  const { bytes } = response;
   try {
-    return { response, json: { value: response.json() }, failure };
+    return { bytes, json: { value: response.json() }, failure };
   } catch {
-    return { response, json: undefined, failure };
+    return { bytes, json: undefined, failure };
   }
 }
 

@@ -49,16 +49,14 @@ export const api = () =>
       collect,
       [],
     )
-    .option('-i, --include', 'also show the status and the headers of the response')
     .option('--idempotent', 'retry this write: the service recognizes a repeat')
     .option('--unguarded', 'create a scheduled job without the guard against duplicates')
     .addOption(confirmOption())
     .action(
-      run(async (context, method, typedPath, { data, include, idempotent = false, unguarded = false, ...options }) => {
+      run(async (context, method, typedPath, { data, idempotent = false, unguarded = false, ...options }) => {
         const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath, safetyOf } =
           await import('../api/raw-call.ts');
         const { parseTextArgument } = await import('../cli/input.ts');
-        const { redactHeaders } = await import('../output/redact.ts');
         const headers = parseHeaders(options.header);
         if (!isWrite(method)) checkRead(method, data, idempotent);
         const source = data === undefined ? undefined : parseTextArgument(data);
@@ -72,9 +70,6 @@ export const api = () =>
         const text = source && (await readData(source, headers['content-type'] ?? 'json', context));
         const operation = { name, safety: safetyOf(method, idempotent), request: { method, path, headers, text } };
         context.progress.start(name);
-        const { response, json, failure } = await callRaw(http, operation);
-        const { status, bytes } = response;
-        const head = include || method === 'HEAD' ? { status, headers: redactHeaders(response.headers) } : undefined;
-        return { kind: 'body', bytes, json, ...(head && { head }), failure };
+        return { kind: 'body', ...(await callRaw(http, operation)) };
       }),
     );

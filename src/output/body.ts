@@ -1,7 +1,7 @@
 import type { Sink } from '../platform/io.ts';
 import type { BodyResult } from './command-result.ts';
 import { stringifyJson } from './json.ts';
-import { sanitizeLine, sanitizeText } from './sanitize.ts';
+import { sanitizeText } from './sanitize.ts';
 
 /** Decodes UTF-8, including a byte order mark. @returns undefined if the bytes are not UTF-8 */
 function decode(bytes: Uint8Array): string | undefined {
@@ -13,18 +13,13 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 /** Returns the JSON form of a body: the parsed JSON, else the text, else the bytes in base64; null if it is empty. */
-export function bodyToJson({ bytes, json, head }: BodyResult): unknown {
-  const body = json ? json.value : bytes.length === 0 ? null : (decode(bytes) ?? Buffer.from(bytes).toString('base64'));
-  return head ? { ...head, body } : body;
+export function bodyToJson({ bytes, json }: BodyResult): unknown {
+  if (json) return json.value;
+  return bytes.length === 0 ? null : (decode(bytes) ?? Buffer.from(bytes).toString('base64'));
 }
 
 /** Writes a body: formatted in a terminal, unchanged elsewhere. */
-export async function writeBody({ bytes, json, head }: BodyResult, out: Sink): Promise<void> {
-  if (head) {
-    const headers = Object.entries(head.headers).map(([name, value]) => `${name}: ${value}`);
-    const lines = [`HTTP ${head.status}`, ...headers].map((line) => `${sanitizeLine(line)}\n`);
-    await out.write(`${lines.join('')}\n`);
-  }
+export async function writeBody({ bytes, json }: BodyResult, out: Sink): Promise<void> {
   if (bytes.length === 0) return;
   const text = decode(bytes);
   if (out.isTTY) {

@@ -138,8 +138,6 @@ export interface BodyResult {
   readonly bytes: Uint8Array;
   /** The parsed body; undefined if it is not JSON. */
   readonly json: { readonly value: unknown } | undefined;
-  /** The status and the headers to show, without secrets. */
-  readonly head?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
   readonly failure?: PartnerctlError | undefined;
 }
 
