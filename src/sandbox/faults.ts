@@ -4,8 +4,6 @@ import { integer } from './input.ts';
 import { OPERATIONS } from './service.ts';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-
-/** Ten minutes at most. */
 const milliseconds = integer(0, 600_000);
 
 /** Whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
@@ -53,10 +51,8 @@ export const faultPlanSchema = v.strictObject({
   seed: v.optional(integer(0, 0xffff_ffff)),
 });
 
-/** A fault plan as a caller writes it: fields with defaults are optional. */
-export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
+export type FaultPlan = v.InferOutput<typeof faultPlanSchema>;
 
-/** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultSchema>;
 
 /** Numbers from 0 up to 1, which a seed determines. */
@@ -66,7 +62,7 @@ function seededRandom(seed: number): () => number {
 }
 
 /** Chooses the fault of each request. The same plan, with its seed, and the same requests give the same faults. */
-export function createInjector({ rules, seed: given }: v.InferOutput<typeof faultPlanSchema>) {
+export function createInjector({ rules, seed: given }: FaultPlan) {
   const seed = given ?? Math.floor(Math.random() * 0x1_0000_0000);
   const random = seededRandom(seed);
   const counted = rules.map((fault) => ({ fault, seen: 0, injected: 0 }));

@@ -9,9 +9,9 @@ import { createApp } from './app.ts';
 import { scheduleReply } from './chat.ts';
 import { Clock } from './clock.ts';
 import { scheduleJob } from './cron.ts';
-import { createInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
+import { createInjector, type FaultPlan } from './faults.ts';
 import { checkOption } from './input.ts';
-import { scriptSchema } from './script.ts';
+import type { Script } from './script.ts';
 import type { Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
 import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
@@ -23,7 +23,7 @@ export interface SandboxOptions {
   readonly dataDir?: string | undefined;
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
-  readonly script?: v.InferInput<typeof scriptSchema> | undefined;
+  readonly script?: Script | undefined;
   /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   /** Milliseconds since the epoch; the machine's clock by default. */
@@ -80,13 +80,11 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
 /**
  * Starts the Partner Automation API on this machine: a real HTTP server on a loopback address, with an admin API
  * (`/_sandbox`) that issues tokens, changes settings, injects faults, and shows what was received.
- * @throws Error when the port or the data directory is in use, the data is damaged, or an option is invalid
+ * @throws Error when the port or the data directory is in use, the data is damaged, or the webhook is invalid
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, dataDir, now = Date.now } = options;
-  const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }));
+  const { port = 0, dataDir, faults = { rules: [] }, script, now = Date.now } = options;
   const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
-  const script = options.script && checkOption('script', scriptSchema, options.script);
 
   const store = await openStore(dataDir);
   // A large upload may take longer than Node's default of five minutes.
@@ -100,7 +98,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       clock: new Clock(store, now, closing.signal),
       requests: [],
       rates: new Map(),
-      faults,
+      faults: createInjector(faults),
       sending: pLimit(8),
       origin,
       adminKey: secrets.adminKey,

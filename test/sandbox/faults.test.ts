@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { FaultPlan } from '../../src/sandbox/faults.ts';
 import { createChat, HISTORY } from '../support/chat.ts';
 import { CRON_JOBS, jobBody } from '../support/cron.ts';
 import { PROVISION, provisionBody, SPACES, service, type TestSandbox } from '../support/service.ts';
 import { ATTACHMENTS, fileForm, openConnection, postForm, sha256 } from '../support/uploads.ts';
 
-type Rule = FaultPlan['rules'][number];
-
 const POST = `POST ${PROVISION}`;
 const AGENTS = `${SPACES}:space_id/agents/`;
 
-function withFaults(...rules: Rule[]): Promise<TestSandbox> {
-  return service({ faults: { rules, seed: 1 } });
+async function withFaults(rules: readonly object[], seed = 1): Promise<TestSandbox> {
+  const on = await service();
+  await on.admin('PUT', '/faults', { rules, seed });
+  return on;
 }
 
 function provision({ partner }: TestSandbox) {
@@ -30,7 +29,7 @@ test.each([
   ['before', 0],
   ['after', 1],
 ] as const)('"status" %s processing sends an error, with %i spaces created', async (stage, created) => {
-  const on = await withFaults({ on: POST, kind: 'status', status: 503, retry_after: 7, stage });
+  const on = await withFaults([{ on: POST, kind: 'status', status: 503, retry_after: 7, stage }]);
   const response = await provision(on);
   expect([response.status, response.headers['retry-after']]).toEqual([503, '7']);
   expect(response.json.error).toMatchObject({ request_id: response.headers['x-request-id'] });
@@ -39,7 +38,7 @@ test.each([
 });
 
 test('"cut" sends the headers and the full length, but only half of the body; a write was processed', async () => {
-  const on = await withFaults({ kind: 'cut' });
+  const on = await withFaults([{ kind: 'cut' }]);
   await expect(provision(on)).rejects.toThrow();
   expect(await firstLogged(on)).toEqual([201, 'cut']);
   const headers = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\n`;
@@ -51,7 +50,7 @@ test('"cut" sends the headers and the full length, but only half of the body; a 
 });
 
 test('"late" sends an error at once, and carries the request out later, byte for byte', async () => {
-  const on = await withFaults({ on: 'POST', kind: 'late', ms: 50 });
+  const on = await withFaults([{ on: 'POST', kind: 'late', ms: 50 }]);
   const content = 'x'.repeat(300_000);
   expect((await postForm(on, ATTACHMENTS, fileForm(content))).status).toBe(504);
   const hashes = async () =>
@@ -95,10 +94,10 @@ describe('a rule', () => {
   });
 
   test('skips, and ends after its times; the first that applies is used', async () => {
-    const on = await withFaults(
+    const on = await withFaults([
       { kind: 'status', status: 500, skip: 1, times: 2 },
       { kind: 'status', status: 503, times: 1 },
-    );
+    ]);
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1) statuses.push((await on.partner('GET', SPACES)).status);
     expect(statuses).toEqual([503, 500, 500, 200, 200]);
@@ -106,7 +105,7 @@ describe('a rule', () => {
 
   test('with a rate fails that share, the same requests each time with the same seed', async () => {
     const statuses = async (seed: number): Promise<number[]> => {
-      const on = await service({ faults: { rules: [{ kind: 'status', status: 500, rate: 0.3 }], seed } });
+      const on = await withFaults([{ kind: 'status', status: 500, rate: 0.3 }], seed);
       const sent: number[] = [];
       for (let count = 0; count < 40; count += 1) sent.push((await on.partner('GET', SPACES)).status);
       return sent;
