@@ -117,16 +117,12 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
   app.get('/uploads', (c) => c.json({ uploads: store.uploads.all().map(toPublicUpload) }));
   app.post('/webhooks', async (c) => c.json(setWebhook(service, await readBody(c, webhookSchema)), 201));
   app.get('/deliveries', (c) => c.json({ deliveries: store.deliveries.all().map(toPublicDelivery) }));
-  app.post('/deliveries', async (c) => c.json(await trigger(service, await readBody(c, deliverySchema)), 201));
-}
-
-/** Delivers a message that it adds to a session now. */
-async function trigger(service: Service, given: v.InferOutput<typeof deliverySchema>) {
-  const { source_id = 'src_test', session_id, text, url, secret = null } = given;
-  const { store } = service;
-  if (given.source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
-  const receiver = url === undefined ? store.webhook.get() : { url, secret };
-  if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
-  const message = addMessage(service, { source_id, session_id, role: 'assistant', text });
-  return toPublicDelivery(await deliverTo(service, receiver, message));
+  app.post('/deliveries', async (c) => {
+    const { source_id, session_id, text, url, secret = null } = await readBody(c, deliverySchema);
+    if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
+    const receiver = url === undefined ? store.webhook.get() : { url, secret };
+    if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
+    const message = addMessage(service, { source_id: source_id ?? 'src_test', session_id, role: 'assistant', text });
+    return c.json(toPublicDelivery(await deliverTo(service, receiver, message)), 201);
+  });
 }

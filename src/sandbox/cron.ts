@@ -13,9 +13,7 @@ const schedule = v.strictObject({
   timezone: nonBlank,
 });
 
-type Schedule = v.InferOutput<typeof schedule>;
-
-function createCron({ data, timezone }: Schedule): Cron {
+function createCron({ data, timezone }: v.InferOutput<typeof schedule>): Cron {
   const { minute, hour, day_of_week } = data;
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }

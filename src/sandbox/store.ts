@@ -162,14 +162,15 @@ async function claimDirectory(directory: string): Promise<() => Promise<void>> {
  * Collects changes, and writes them as lines of JSON, each made durable by one fsync. Changes that arrive during a
  * write share the next line. After a failed write nothing more is written, because memory is then ahead of the disk.
  */
-function createJournal(write: (line: string) => Promise<void>) {
+function createJournal(file: FileHandle) {
   let waiting: Change[] = [];
   let writing: Promise<void> = Promise.resolve();
   const writeWaiting = async (): Promise<void> => {
     if (waiting.length === 0) return;
     const line = `${JSON.stringify(waiting)}\n`;
     waiting = [];
-    await write(line);
+    await file.appendFile(line);
+    await file.datasync();
   };
   return {
     record: (change: Change): void => void waiting.push(change),
@@ -209,12 +210,8 @@ export async function openStore(dataDir: string | undefined): Promise<Store> {
   let file: FileHandle | undefined;
   const close = () => (file?.close() ?? Promise.resolve()).finally(release);
   try {
-    const opened = await open(path, 'a', 0o600);
-    file = opened;
-    const { record, durable } = createJournal(async (line) => {
-      await opened.appendFile(line);
-      await opened.datasync();
-    });
+    file = await open(path, 'a', 0o600);
+    const { record, durable } = createJournal(file);
     const tables = createTables(record);
     await recover(path, tables);
     return { ...tables, durable, close: () => durable().finally(close) };

@@ -16,8 +16,7 @@ import { createId } from './store.ts';
 /** How long to wait after each failed attempt except the last, in milliseconds. */
 const PAUSES_MS = [1_000, 5_000];
 
-/** How long a receiver may take to respond. */
-const TIMEOUT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /**
  * Whether the sandbox may send to a URL: only to this machine. Whoever reaches the admin API must not be able to send
@@ -100,7 +99,6 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<De
   const { store, clock, closing } = service;
   // A receiver must not get a message that a crash could lose.
   await store.durable();
-  if (closing.aborted) return delivery;
   const at = clock.timestamp();
   const outcome = await send(service, delivery);
   if (closing.aborted) return delivery;
@@ -132,7 +130,7 @@ async function send({ closing }: Service, delivery: Delivery): Promise<Omit<Deli
       'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
       ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
     };
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)]);
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]);
     const response = await fetch(url, { method: 'POST', redirect: 'manual', headers, body, signal });
     await response.body?.cancel();
     const { ok, status } = response;
