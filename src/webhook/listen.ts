@@ -78,11 +78,11 @@ export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...opt
 async function openVerifier(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<Verifier> {
   const { env, abortSignal, addSecret } = context;
   if (!scheme) return createVerifier(scheme, []);
-  const found = await readWebhookSecrets(secretFile, env, abortSignal);
+  const secrets = await readWebhookSecrets(secretFile, env, abortSignal);
   const hint = 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.';
-  if (!found) throw new UsageError('--verify needs the secret of the webhook.', { hint });
-  for (const secret of found.secrets) addSecret(secret);
-  return createVerifier(scheme, found.secrets);
+  if (!secrets) throw new UsageError('--verify needs the secret of the webhook.', { hint });
+  secrets.forEach(addSecret);
+  return createVerifier(scheme, secrets);
 }
 
 async function contractOf(context: ListenContext): Promise<Contract> {

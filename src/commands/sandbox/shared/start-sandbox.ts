@@ -58,9 +58,9 @@ async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, co
     });
   }
   const { env, abortSignal: signal } = context;
-  const given = await readWebhookSecrets(secretFile, env, signal);
-  given?.secrets.forEach(context.addSecret);
-  const secret = given?.secrets[0];
+  const secrets = await readWebhookSecrets(secretFile, env, signal);
+  secrets?.forEach(context.addSecret);
+  const secret = secrets?.[0];
   try {
     return checkOption('webhook', webhookSchema, { url, secret });
   } catch (error) {
