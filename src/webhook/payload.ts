@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { layersOf } from '../contract/body.ts';
 import type { Contract } from '../contract/contract.ts';
 import { Fields } from '../contract/fields.ts';
-import { type JsonObject, parseJson } from '../contract/json.ts';
+import { type JsonObject, jsonOrText } from '../contract/json.ts';
 import { type Message, readMessage } from '../contract/messages.ts';
 
 interface DeliveredMessage extends Message {
@@ -45,11 +45,6 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
 /** Decodes the body of a delivery. Never throws: a body may be anything. */
 export function readPayload(body: Buffer, contract: Contract): Payload {
   if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
-  const text = body.toString('utf8');
-  try {
-    const value = parseJson(text);
-    return { body: value, message: findMessage(value, contract) };
-  } catch {
-    return { body: text, message: undefined };
-  }
+  const value = jsonOrText(body.toString('utf8'));
+  return { body: value, message: findMessage(value, contract) };
 }
