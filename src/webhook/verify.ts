@@ -16,12 +16,9 @@ export interface Scheme {
   readonly hasEncodedKeys: boolean;
 }
 
-export interface SchemeOptions extends Partial<Pick<Scheme, 'encoding' | 'algorithm'>> {
+export interface SchemeOptions extends Partial<Omit<Scheme, 'hasEncodedKeys'>> {
   readonly verify: 'none' | 'standard-webhooks' | 'hmac';
   readonly secretFile?: string | undefined;
-  readonly header?: string | undefined;
-  readonly prefix?: string | undefined;
-  readonly signedContent?: string | undefined;
 }
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
