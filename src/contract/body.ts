@@ -17,11 +17,8 @@ import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 /* Lists. */
 
 /** Normalized keys under which services customarily put a list. */
-const LIST_ENVELOPES = new Set(
-  'results result data items value values content contents records list entries nodes edges elements objects rows docs hits resources members collection features'.split(
-    ' ',
-  ),
-);
+const LIST_ENVELOPES =
+  /^(results?|data|items|values?|contents?|records|list|entries|nodes|edges|elements|objects|rows|docs|hits|resources|members|collection|features)$/;
 
 const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
@@ -59,7 +56,7 @@ function findCandidates(body: unknown, leaf: ListLeaf, prefix = '', depth = 0): 
     if (NO_LISTS.test(name)) return [];
     if (isJsonObject(value)) return depth < MAX_LIST_DEPTH ? findCandidates(value, leaf, `${path}.`, depth + 1) : [];
     const items = Array.isArray(value) ? value : [];
-    const isNamed = LIST_ENVELOPES.has(name) || listNames(RESOURCE_OF[leaf]).includes(name);
+    const isNamed = LIST_ENVELOPES.test(name) || listNames(RESOURCE_OF[leaf]).includes(name);
     const isEmpty = items.length === 0 && (value === null || Array.isArray(value));
     return items.some(isJsonObject) || (isNamed && isEmpty) ? [{ path, items }] : [];
   });
@@ -159,11 +156,7 @@ function findResource(layers: readonly JsonObject[], resource: CreatedResource, 
  * @returns it, and the objects that may hold further parts of the response, the outermost first
  * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
-export function readCreated(
-  body: unknown,
-  resource: CreatedResource,
-  ...contracts: readonly [Contract, ...Contract[]]
-) {
+export function readCreated(body: unknown, resource: CreatedResource, ...contracts: [Contract, ...Contract[]]) {
   const layers = layersOf(body, resource);
   rejectErrorInBody(body, layers);
   for (const contract of contracts) {
@@ -180,11 +173,7 @@ export function readCreated(
  * Returns a body with the id that ends the Location of a response without a body; undefined if it is that of something
  * else, or not on the origin of the request.
  */
-export function bodyOfLocation(
-  location: string | undefined,
-  operation: OperationLeaf,
-  url: string,
-): { readonly [id: string]: string } | undefined {
+export function bodyOfLocation(location: string | undefined, operation: OperationLeaf, url: string) {
   if (location === undefined || operation.endsWith('.list') || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
   const [parent = '', last = ''] = target.pathname.replace(/\/$/, '').split('/').slice(-2);

@@ -101,7 +101,7 @@ function parentsOf(path: string): readonly string[] {
 /** The accepted names of the fields of one resource, and the suspicious ones. All paths are normalized. */
 export class FieldNames {
   readonly resource: Resource;
-  private readonly fields: ReadonlyMap<string, readonly Accepted[]>;
+  private readonly fields = new Map<string, readonly Accepted[]>();
   /** The objects that fields are in. */
   readonly parents: ReadonlySet<string>;
   /** The objects that may have every field. */
@@ -117,15 +117,13 @@ export class FieldNames {
     const chosen = leaves.filter((leaf) => contract.isChosen(leaf));
     // A name that is set for one field is not read for another: if `name` is the id, it is not the name.
     const taken = new Set(chosen.flatMap((leaf) => contract.field(leaf).flat()).map(normalizePath));
-    const fields = new Map<string, readonly Accepted[]>();
     for (const leaf of leaves) {
       const isChosen = chosen.includes(leaf);
       for (const [rank, paths] of contract.field(leaf).entries())
         for (const path of paths.map(normalizePath).filter((each) => isChosen || !taken.has(each)))
-          fields.set(path, [...(fields.get(path) ?? []), { leaf, rank, isChosen }]);
+          this.fields.set(path, [...(this.fields.get(path) ?? []), { leaf, rank, isChosen }]);
     }
-    this.fields = fields;
-    this.parents = new Set([...fields.keys(), ...this.holders].flatMap(parentsOf));
+    this.parents = new Set([...this.fields.keys(), ...this.holders].flatMap(parentsOf));
     const own = ownNames(resource).join('|');
     const patternOf = (leaf: FieldLeaf) =>
       SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
