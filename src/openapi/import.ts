@@ -35,11 +35,9 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 /**
  * Reads a document and compares it with what was imported before.
  * @returns where it is from, what it changes, what it leaves open, and how to replace all that was imported before
- * @throws UsageError if no service is configured, InputError if the document cannot be used; as `readSource` and
- * `readContract`
+ * @throws UsageError without a service, InputError if the document cannot be used; as `readSource` and `readContract`
  */
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
-  const { directory } = context.config;
   const key = await context.contractKey();
   const { from, text } = await readSource(source, context);
   const { document, flaw } = await openDocument(text).catch((error: unknown) => {
@@ -58,6 +56,6 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
-    write: () => writeContract(directory, key, { ...before, imported }),
+    write: () => writeContract(context.config.directory, key, { ...before, imported }),
   };
 }

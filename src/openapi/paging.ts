@@ -24,18 +24,15 @@ function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): stri
   const token = called(query, 'token')?.name;
   for (const { path, name, value } of tokens.filter(isNext)) {
     const isNumber = typeof value === 'number';
-    if (!isNumber && /^next(page)?$/.test(name)) return nextValue(path, token);
+    // A bare `next` is a link, or a token if a parameter takes one: then only its value tells.
+    if (!isNumber && /^next(page)?$/.test(name))
+      return token === undefined || /(?:^|\.)_?links\./.test(path) ? `link:${path}` : undefined;
     const counted = /offset|skip|start/.test(name) ? called(query, 'offset') : pageOf(query);
     const parameter = isNumber ? counted?.name : token;
     if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
   const cursor = tokens.find((sign) => !isNext(sign));
   return cursor && token !== undefined ? `token:${cursor.path}:${token}` : undefined;
-}
-
-/** A bare `next` is a link, or a token if a parameter takes one: then only its value tells. */
-function nextValue(path: string, token: string | undefined): string | undefined {
-  return token === undefined || /(?:^|\.)_?links\./.test(path) ? `link:${path}` : undefined;
 }
 
 /**

@@ -107,12 +107,9 @@ class Proposer {
 export function proposeFromOpenApi(document: JsonObject) {
   const proposer = new Proposer();
   const endpoints = OPERATION_NAMES.map((leaf) => findEndpoint(document, leaf) ?? leaf);
-  const missing = endpoints.filter((each) => typeof each === 'string');
-  if (missing.length > 0) {
-    proposer.questions.push(
-      `the document does not describe these operations, or more than once: ${missing.join(', ')}`,
-    );
-  }
+  const missing = endpoints.filter((each) => typeof each === 'string').join(', ');
+  if (missing)
+    proposer.questions.push(`the document does not describe these operations, or more than once: ${missing}`);
   for (const endpoint of endpoints) if (typeof endpoint !== 'string') proposer.addEndpoint(endpoint);
   const { proposals, questions } = proposer;
   return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions };
