@@ -18,11 +18,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<st
   return text;
 }
 
-async function readTokenFile(
-  { value: path, replaceHint }: TokenSource,
-  io: Stdin,
-  signal: AbortSignal,
-): Promise<string> {
+async function readTokenFile({ value: path, replaceHint }: TokenSource, io: Stdin, signal: AbortSignal) {
   try {
     return await readFirstLine(path === '-' ? readStdin(io.stdin, signal) : readFileChunks(path, signal));
   } catch (error) {

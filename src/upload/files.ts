@@ -51,14 +51,13 @@ async function createMatcher(patterns: readonly string[]): Promise<(path: string
 async function walk(directory: string, isExcluded: (path: string) => boolean): Promise<Entry[]> {
   try {
     const found = await readdir(directory, { withFileTypes: true });
-    const entries = found
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map(async (entry): Promise<Entry[]> => {
-        const path = join(directory, entry.name);
-        if (isExcluded(path)) return [];
-        if (entry.name.startsWith('.') || entry.isSymbolicLink()) return ['left out'];
-        return entry.isDirectory() ? await walk(path, isExcluded) : [await inspect(path)];
-      });
+    const sorted = found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const entries = sorted.map(async (entry): Promise<Entry[]> => {
+      const path = join(directory, entry.name);
+      if (isExcluded(path)) return [];
+      if (entry.name.startsWith('.') || entry.isSymbolicLink()) return ['left out'];
+      return entry.isDirectory() ? await walk(path, isExcluded) : [await inspect(path)];
+    });
     return (await Promise.all(entries)).flat();
   } catch (error) {
     return [{ file: directory, why: describeFileError(error) }];
@@ -78,8 +77,7 @@ async function inspectArgument(path: string, recursive: boolean, exclude: readon
  * Finds the files to upload, and checks that all of them can be read. Below a directory, hidden files and links are
  * left out: nobody means to publish `.env`, `.git`, or what a link leads to elsewhere.
  * @param paths as typed
- * @param options `recursive` whether to find everything below directories; `exclude` patterns of what to leave out
- *   there
+ * @param options `exclude`: patterns of what to leave out below directories
  * @returns also how many hidden files, hidden directories, and links were left out
  * @throws InputError that names every file that cannot be uploaded
  */
@@ -126,9 +124,6 @@ export async function spool(chunks: AsyncIterable<Buffer | string>, filename: st
   }
 }
 
-/** Large enough that the overhead per chunk does not matter. */
-const CHUNK_BYTES = 512 * 1024;
-
 /**
  * Reads a file in constant memory.
  * @param signal stops reading early, without an error
@@ -139,8 +134,8 @@ export async function* readContent(file: LocalFile, signal: AbortSignal): AsyncG
   let handle = file.handle;
   try {
     handle ??= await open(label);
-    // One byte more than its size, to notice content that is longer.
-    const range = { start: 0, end: bytes, highWaterMark: CHUNK_BYTES, autoClose: false };
+    // One byte more than its size, to notice content that is longer. Large chunks keep the overhead of each small.
+    const range = { start: 0, end: bytes, highWaterMark: 512 * 1024, autoClose: false };
     let read = 0;
     for await (const chunk of handle.createReadStream(range)) {
       if (signal.aborted) return;
@@ -148,8 +143,7 @@ export async function* readContent(file: LocalFile, signal: AbortSignal): AsyncG
       if (read > bytes) throw changedError(label);
       yield chunk;
     }
-    const isSame = read === bytes && versionOf(await handle.stat({ bigint: true })) === version;
-    if (!isSame) throw changedError(label);
+    if (read !== bytes || versionOf(await handle.stat({ bigint: true })) !== version) throw changedError(label);
   } catch (error) {
     if (error instanceof LocalError) throw error;
     throw new LocalError(`${label} cannot be read.`, { why: describeFileError(error), cause: error });

@@ -20,8 +20,6 @@ type UploadIdentity = {
   readonly filename: string;
 };
 
-const KEY_LENGTH = 24;
-
 const UPLOADS: OnceKind<UploadIdentity> = {
   type: 'upload',
   decode({ origin, kind, sha256, filename }) {
@@ -30,7 +28,7 @@ const UPLOADS: OnceKind<UploadIdentity> = {
     return { origin, kind, sha256, filename };
   },
   keyOf: ({ origin, kind, sha256, filename }) =>
-    hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, KEY_LENGTH),
+    hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, 24),
 };
 
 export interface UploadOptions {
@@ -179,10 +177,9 @@ class UploadRun {
   /** Sends a file, which may take any time while it makes progress. @returns the id of the upload */
   private async send(file: LocalFile, limits: OnceLimits): Promise<string> {
     const { http, onSent } = this.deps;
-    const { as } = this.options;
     const { filename, bytes } = file;
     const { default: mime } = await import('mime');
-    const contentType = this.options.contentType ?? mime.getType(filename) ?? 'application/octet-stream';
+    const { as, contentType = mime.getType(filename) ?? 'application/octet-stream' } = this.options;
     async function* content(attemptEnded: AbortSignal) {
       let sent = 0;
       onSent(file, sent);

@@ -24,7 +24,6 @@ export interface Receiver {
 
 /** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
 const MAX_BODY_BYTES = 1024 * 1024;
-const MAX_CONNECTIONS = 100;
 
 /** Idle and slow connections are closed after these times, in milliseconds. */
 const LIMITS = {
@@ -94,7 +93,7 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
       response.destroy();
     }
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = 100;
   const actualPort = await listenOn(server, port);
 
   async function close(): Promise<void> {
