@@ -9,8 +9,7 @@ export function isLoopback(url: URL): boolean {
 /**
  * Validates a base URL and removes trailing slashes.
  * @param from the setting that contains the URL, for error messages
- * @throws UsageError unless the URL ends in `/v1`, has no credentials, query, or fragment, and uses https (or is
- * loopback)
+ * @throws UsageError unless it ends in `/v1`, has no credentials, query, or fragment, and uses https (or is loopback)
  */
 export function parseBaseUrl(text: string, from: string): string {
   const failure = (what: string, hint: string, why?: string) =>

@@ -129,10 +129,7 @@ function timeOf(fields: Fields): string | null {
   return null;
 }
 
-/**
- * Reads a history entry (spec §4.4).
- * @throws UnknownShape if it has no id, or if its author, text, or time is under a suspicious name
- */
+/** Reads a history entry (spec §4.4). @throws UnknownShape without an id, or for a suspicious author, text, or time */
 export function readMessage(entry: JsonObject, contract: Contract): Message {
   const fields = new Fields(entry, 'message', contract);
   const message_id = fields.readId('message.id');

@@ -22,10 +22,7 @@ export async function createDirectory(directory: string): Promise<void> {
   }
 }
 
-/**
- * Saves a delivery. A failure leaves no files: the sender repeats the delivery.
- * @returns the path of its `.body` file
- */
+/** Saves a delivery. A failure leaves no files: the sender repeats it. @returns the path of the `.body` file */
 export async function saveDelivery(directory: string, { body, ...rest }: Delivery): Promise<string> {
   const time = rest.received_at.replaceAll(/[-:.]/g, '');
   const path = join(directory, `${time}-${hash('sha256', rest.delivery_id, 'hex').slice(0, 24)}`);

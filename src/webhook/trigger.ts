@@ -31,10 +31,7 @@ interface TriggerOptions {
   readonly to?: string | undefined;
 }
 
-/**
- * Finds the admin API of the sandbox that the environment names: `http://127.0.0.1:4310/_sandbox`.
- * @throws UsageError if the environment names none
- */
+/** Finds the admin API of the sandbox: `http://127.0.0.1:4310/_sandbox`. @throws UsageError if `env` names none */
 function findSandbox(env: Environment): { readonly url: URL; readonly key: string } {
   const { PARTNER_SANDBOX_URL: address = '', PARTNER_SANDBOX_KEY: key } = env;
   const url = URL.canParse(address) ? new URL(address) : undefined;
