@@ -7,12 +7,6 @@ import type { ChatSource } from './spaces.ts';
 import { createId, settingsOf } from './store.ts';
 import { deliverMessage } from './webhooks.ts';
 
-/*
- * Agents get messages and reply when it is time. A message is stored together with the replies that its agent plans. A
- * reply has its id from the beginning. So after a crash each reply is either planned or sent: never lost, never sent
- * twice.
- */
-
 export const roleSchema = oneOf('user', 'assistant');
 
 const messageSchema = v.object({
@@ -28,7 +22,7 @@ const messageSchema = v.object({
 
 export type Message = v.InferOutput<typeof messageSchema>;
 
-/** A message that an agent has planned. */
+/** A reply that is due later. Stored with the message that it answers, so that a crash neither loses nor repeats it. */
 export interface PlannedReply extends Pick<Message, 'message_id' | 'source_id' | 'session_id' | 'text'> {
   /** Milliseconds since the epoch. */
   readonly due_at: number;

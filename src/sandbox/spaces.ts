@@ -8,10 +8,7 @@ const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billin
 
 const routingMode = oneOf('agent_inbox', 'session_workflow');
 
-/*
- * Spaces, agents, and sources as they are stored and returned. The spec leaves most fields of responses open (§4.7): they
- * are this service's own.
- */
+/* As stored and returned. The spec leaves most fields of responses open (§4.7): they are this service's own. */
 
 const spaceSchema = v.object({
   space_id: v.string(),

@@ -19,7 +19,6 @@ const rateLimit = v.strictObject({
   per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
 });
 
-/** The settings of the service, with their defaults. */
 export const settingsSchema = v.strictObject({
   balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
   rate_limit: v.optional(v.nullable(rateLimit), null),
@@ -88,7 +87,6 @@ class Table<Row extends object> {
   }
 }
 
-/** @param record gets each change */
 function createTables(record: (change: Change) => void) {
   const table = <Row extends object>(name: string, id?: keyof Row, ...group: readonly (keyof Row)[]): Table<Row> =>
     new Table((...change) => record([name, ...change]), id, group);

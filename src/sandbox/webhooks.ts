@@ -5,14 +5,6 @@ import { LOOPBACK_NAMES } from './input.ts';
 import type { Service } from './service.ts';
 import { createId } from './store.ts';
 
-/*
- * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together
- * with its message, and attempted until the receiver responds with a 2xx or the last attempt has failed.
- *
- * The service's clock says when an attempt is due. The signed timestamp is the machine's, because receivers compare it
- * with their own clock.
- */
-
 /** How long to wait after each failed attempt except the last, in milliseconds. */
 const PAUSES_MS = [1_000, 5_000];
 
@@ -42,7 +34,10 @@ export interface Webhook {
   readonly secret: string;
 }
 
-/** One message for one receiver (spec §6). */
+/**
+ * One message for one receiver (spec §6). Stored together with the message, so that it is made at least once: attempted
+ * until the receiver responds with a 2xx, or the last attempt has failed.
+ */
 export interface Delivery {
   readonly delivery_id: string;
   readonly url: string;
@@ -120,6 +115,7 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<De
 async function send({ closing }: Service, delivery: Delivery): Promise<Omit<DeliveryAttempt, 'at'>> {
   const { delivery_id, url, secret, message } = delivery;
   const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
+  // Not the service's clock: receivers compare the timestamp with their own.
   const now = new Date();
   try {
     const { Webhook } = await import('standardwebhooks');
