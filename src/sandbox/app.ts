@@ -34,16 +34,10 @@ const requireLoopbackHost: MiddlewareHandler<ServiceEnv> = async (c, next) => {
 
 function logRequest({ clock, requests }: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const entry: LoggedRequest = {
-      at: clock.timestamp(),
-      request_id: c.get('requestId'),
-      method: c.req.method,
-      path: c.req.path,
-      query: new URL(c.req.url).search.slice(1),
-      status: null,
-      fault: null,
-      body: null,
-    };
+    const { method, path, url } = c.req;
+    const query = new URL(url).search.slice(1);
+    const received = { at: clock.timestamp(), request_id: c.get('requestId'), method, path, query };
+    const entry: LoggedRequest = { ...received, status: null, fault: null, body: null };
     c.set('entry', entry);
     if (requests.push(entry) > MAX_LOGGED_REQUESTS) requests.shift();
     await next();
