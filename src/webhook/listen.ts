@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
-import { proxyFor } from '../config/proxy.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
@@ -189,12 +188,12 @@ export async function* listen(
   context: ListenContext,
   listening: ListenOptions,
 ): AsyncGenerator<ListenEvent, void, void> {
-  const { env, abortSignal } = context;
+  const { abortSignal } = context;
   const { port, path, directory, target: url, exitAfter = Number.POSITIVE_INFINITY } = listening;
   const verifier = await openVerifier(context, listening);
   const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
-  const target = url && (await openTarget(url, proxyFor(url.href, env)));
+  const target = url && (await openTarget(url, context.env));
   const events = new EventEmitter();
   const full = new AbortController();
   let accepted = 0;

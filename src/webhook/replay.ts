@@ -1,4 +1,3 @@
-import { proxyFor } from '../config/proxy.ts';
 import { type PartnerctlError, ServiceError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { findDeliveries, readDelivery } from './saved-delivery.ts';
@@ -30,7 +29,7 @@ export async function replayDeliveries(
   const url = parseTarget(forwardTo);
   const files = await findDeliveries(paths);
   for (const file of files) await readDelivery(file);
-  const target = await openTarget(url, proxyFor(url.href, env));
+  const target = await openTarget(url, env);
 
   async function replay(file: string, index: number): Promise<ReplayResult> {
     // Read again, so that memory does not grow with their number.

@@ -1,7 +1,8 @@
 import { isLoopback } from '../config/base-url.ts';
-import type { ProxySettings } from '../config/proxy.ts';
+import { proxyFor } from '../config/proxy.ts';
 import { UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
+import type { Environment } from '../platform/io.ts';
 import type { SentWebhook } from './delivery.ts';
 
 interface SendResult {
@@ -39,10 +40,10 @@ export function parseTarget(text: string): URL {
   });
 }
 
-/** Opens the target at a URL. */
-export async function openTarget(url: URL, proxy: ProxySettings | undefined): Promise<Target> {
+/** Opens the target at a URL, through the proxy of the environment. @throws UsageError for an invalid proxy */
+export async function openTarget(url: URL, env: Environment): Promise<Target> {
   const { dispatcherOpener } = await import('../api/undici.ts');
-  const dispatcher = await dispatcherOpener(url.origin, proxy)();
+  const dispatcher = await dispatcherOpener(url.origin, proxyFor(url.href, env))();
 
   async function send({ headers, body }: SentWebhook, signal: AbortSignal): Promise<SendResult> {
     try {

@@ -80,10 +80,9 @@ function isEqual(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Describes what is wrong with the time of a delivery, in seconds since the epoch, as a clause. */
-function findTimeProblem(timestamp: string, now: number): string | undefined {
-  const isRecent = /^\d+$/.test(timestamp) && Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE_MS;
-  return isRecent ? undefined : 'its timestamp is not within five minutes of the clock of this machine, in seconds';
+/** @param timestamp in seconds since the epoch */
+function isRecent(timestamp: string, now: number): boolean {
+  return /^\d+$/.test(timestamp) && Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE_MS;
 }
 
 /** `t=1767225600` in the signature header. */
@@ -101,8 +100,8 @@ function signedContentOf(scheme: Scheme, { headers, body }: SentWebhook, now: nu
       const beside = isTime ? TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1] : undefined;
       const found = headerValue(headers, header) ?? beside;
       if (found === undefined) return `it has no ${header} header`;
-      const problem = isTime ? findTimeProblem(found, now) : undefined;
-      if (problem !== undefined) return problem;
+      if (isTime && !isRecent(found, now))
+        return 'its timestamp is not within five minutes of the clock of this machine, in seconds';
       content.push(Buffer.from(found, 'latin1'));
     }
   }
