@@ -91,7 +91,9 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
     case 404: {
       // A code that says what is unknown also says that the path exists.
       const more = /[a-z]_not_found$/.test(said.code ?? '') ? undefined : contractHint(call, status);
-      const hint = [`Check the id and the base URL ${baseUrl}.`, more].filter(Boolean).join('\n');
+      const hint = [`Check the id (of your own: ext:<id>) and the base URL ${baseUrl}.`, more]
+        .filter(Boolean)
+        .join('\n');
       return new NotFoundError('The service does not know this resource (404).', hinted(hint));
     }
     case 429: {
@@ -103,14 +105,22 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
         hinted(later + more),
       );
     }
-    default: {
-      const fix = renamedParameter(call, said);
-      const isRead = status === 405 && operation.leaf === 'messages.history' && call.wire.method === 'GET';
-      const settings = [isRead && describePost(call.contract), contractHint(call, status)].filter(Boolean).join('\n');
-      const hint = fix ? describeFix(fix) : settings || undefined;
-      return new RefusedError(`The service refused the call (${status}).`, hinted(hint));
-    }
+    default:
+      return new RefusedError(`The service refused the call (${status}).`, hinted(refusalHint(call, said, status)));
   }
+}
+
+/** What in the contract may be wrong; nothing if the service complains only about values that it was sent. */
+function refusalHint(call: Call, said: ErrorBody, status: number): string | undefined {
+  const { operation, contract, wire, baseUrl } = call;
+  const fix = renamedParameter(call, said);
+  if (fix) return describeFix(fix);
+  const query = new URL(wire.path, baseUrl).searchParams;
+  const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
+  const isAboutValues = said.fields.every(({ path }) => isSent(lastStep(path)));
+  if (said.fields.length > 0 && isAboutValues) return undefined;
+  const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
+  return [isRead && describePost(contract), contractHint(call, status)].filter(Boolean).join('\n') || undefined;
 }
 
 function responseInfo(
@@ -119,7 +129,9 @@ function responseInfo(
   { operation, wire }: Call,
   { attempts, requestId, retryAt }: CallEnd,
 ): ErrorInfo {
-  const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
+  const complaints = fields
+    .map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`))
+    .filter((complaint) => !message?.includes(complaint));
   // A gateway that fails does not say which methods there are, or names the one that it refuses.
   const isNamed = !headers.allow || headers.allow.toUpperCase().split(/\W+/).includes(wire.method);
   return {
@@ -160,13 +172,18 @@ function contractHint({ operation: { leaf }, baseUrl, wire }: Call, status: numb
   return `${document}\n${setting}\nOr, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`;
 }
 
+/** The name of a field at a path such as `body.agents[0].name`. */
+function lastStep(path: string): string {
+  return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? '';
+}
+
 /**
  * Returns the setting for a parameter that the service calls otherwise: a refusal names it in another spelling, `agentId`,
  * or any field if the operation has only one: the file of an upload.
  */
 function renamedParameter({ operation, contract }: Call, { fields }: ErrorBody): ContractFix | undefined {
   const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
-  const named = fields.flatMap(({ path }) => path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? []);
+  const named = fields.map(({ path }) => lastStep(path)).filter((step) => step !== '');
   for (const leaf of leaves) {
     const known = contract.parameter(leaf)?.path.at(-1) ?? '';
     const isMeant = (name: string) => leaves.length === 1 || normalizeName(name) === normalizeName(known);

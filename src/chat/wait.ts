@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
 import type { Message } from '../contract/messages.ts';
-import { isUnexpectedShape, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
+import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import type { ChatContext, SessionRef } from './session.ts';
@@ -26,6 +26,16 @@ const DEFAULT_WAIT_MS = 120_000;
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
   const counted = replies === undefined ? [] : ['--replies', String(replies)];
   return settle === undefined ? counted : [...counted, '--settle', formatDuration(settle)];
+}
+
+function limitOf({ timeout = DEFAULT_WAIT_MS }: ChatContext['flags']): string {
+  return formatDuration(timeout);
+}
+
+/** @throws UsageError if the time limit passes before it can have been quiet for long enough */
+export function checkSettle({ settle = 0 }: ReplyCriteria, flags: ChatContext['flags']): void {
+  if (settle < (flags.timeout ?? DEFAULT_WAIT_MS)) return;
+  throw new UsageError(`--settle ${formatDuration(settle)} cannot pass within --timeout ${limitOf(flags)}.`);
 }
 
 /** Adds to a failure how to go on waiting, and how far the wait came. */
@@ -70,15 +80,24 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
 function noReplyError(
   { flags, command }: ChatContext,
   { contract }: Http,
-  { replies, unrecognized }: Received,
+  { unrecognized }: Received,
   lastError: PartnerctlError | undefined,
 ): NoReplyError {
-  const limit = formatDuration(flags.timeout ?? DEFAULT_WAIT_MS);
-  if (replies.length > 0) return new NoReplyError(`Only ${replies.length} of the replies came within ${limit}.`);
   const { why, hint } = unrecognized
     ? explainUnrecognized(unrecognized, contract, command)
     : { why: lastError?.message, hint: lastError?.info.hint };
-  return new NoReplyError(`No reply came within ${limit}.`, { why, hint, cause: lastError });
+  return new NoReplyError(`No reply came within ${limitOf(flags)}.`, { why, hint, cause: lastError });
+}
+
+/** The error for a wait that ended after some replies. */
+function fewRepliesError({ flags }: ChatContext, count: number, { replies, settle = 0 }: ReplyCriteria): NoReplyError {
+  const came = count === 1 ? '1 reply came' : `${count} replies came`;
+  const limit = limitOf(flags);
+  return new NoReplyError(
+    replies === undefined
+      ? `${came} within ${limit}, but it was never quiet for ${formatDuration(settle)}.`
+      : `Only ${came} of ${replies} within ${limit}.`,
+  );
 }
 
 /**
@@ -108,7 +127,9 @@ export async function awaitReplies(
     }
     signals.interrupt.throwIfAborted();
     const { lastError } = follower.health;
-    throw isUnexpectedShape(lastError) ? lastError : noReplyError(context, http, received, lastError);
+    if (isUnexpectedShape(lastError)) throw lastError;
+    if (replies.length > 0) throw fewRepliesError(context, replies.length, criteria);
+    throw noReplyError(context, http, received, lastError);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     return { replies, failure: withContinuation(error, context, target, replies) };

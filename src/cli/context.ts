@@ -9,7 +9,7 @@ import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Environment, Io } from '../platform/io.ts';
+import type { Environment, Io, Sink } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
@@ -54,6 +54,14 @@ function formatCommand(flags: GlobalFlags, words: readonly string[], operands: r
 /** Everything a command may use. Its functions may be passed on without it. */
 export type Context = ReturnType<typeof createContext>;
 
+/** Writes a line, cleaned of terminal controls, and wrapped in a terminal. */
+async function writeClean(sink: Sink, text: string): Promise<void> {
+  const line = sanitizeLine(text);
+  if (!sink.isTTY) return sink.write(`${line}\n`);
+  const { wrapText } = await import('../output/wrap.ts');
+  await sink.write(`${wrapText(line, sink.columns, '  ')}\n`);
+}
+
 /**
  * Reads no file, opens no connection, and loads no expensive module until the command needs it. The caller must call
  * `close` when the command ends.
@@ -68,7 +76,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
   // Node warns about more than ten listeners, and every concurrent operation adds one.
   setMaxListeners(0, abortSignal);
 
-  const writeLine = (text: string): Promise<void> => io.stderr.write(`${sanitizeLine(text)}\n`);
+  const writeLine = (text: string): Promise<void> => writeClean(io.stderr, text);
   const warn = (text: string): Promise<void> => writeLine(`warning: ${text}`);
 
   const stateLocation = async (address?: string): Promise<StateLocation> => {

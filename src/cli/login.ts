@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { verifyToken } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
@@ -73,8 +74,9 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   const name = resolveProfileName(flags, env, profiles).value;
   const base_url = await findBaseUrl(context, withProfile(profiles, name, profiles.profiles[name] ?? {}));
   const source = await tokenSource(context, tokenCommand, base_url);
-  // Checks the address.
-  if (flags.state !== undefined) await context.stateLocation();
+  // A path must lead to the same file from every directory.
+  const location = flags.state === undefined ? undefined : await context.stateLocation();
+  const chosen = location?.kind === 'file' ? resolve(location.path) : location && flags.state;
   const token = await readToken(source, io, signal);
   context.addSecret(token);
   const verified_by = options.verify
@@ -83,7 +85,7 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
   await config.update((latest) => {
     const isProtected = options.protect || latest.profiles[name]?.protected;
-    const state = flags.state ?? latest.profiles[name]?.state;
+    const state = chosen ?? latest.profiles[name]?.state;
     const profile: Profile = { base_url, ...secret, state, ...(isProtected && { protected: true }) };
     const isFirst = Object.keys(latest.profiles).length === 0;
     return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };

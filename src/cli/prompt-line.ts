@@ -46,6 +46,8 @@ export class PromptLine {
     // Do not pass the interface: readline would append multi-character input to the line's end, not at the cursor.
     emitKeypressEvents(this.input);
     this.input.on('keypress', this.handleKey);
+    // A question before, such as that of a protected profile, has paused it.
+    this.input.resume();
     this.input.once('end', () => this.line.close());
     this.line.on('line', () => this.redraw());
     this.line.on('SIGINT', () => this.handleInterrupt());
@@ -110,6 +112,9 @@ export class PromptLine {
     } else if (key.meta && (key.name === 'return' || key.name === 'enter')) {
       this.write(LINE_BREAK);
     } else {
+      // The history shows what begins like the text before the cursor, and would drop the text after it.
+      const isHistory = key.name === 'up' || key.name === 'down';
+      if (isHistory && this.line.cursor < this.line.line.length) this.write('', { ctrl: true, name: 'e' });
       this.write(text ?? '', key);
     }
   };

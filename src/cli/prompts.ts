@@ -81,6 +81,6 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
   if (!context.isInteractive) {
     throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, info);
   }
-  const question = `Profile ${JSON.stringify(name)} is protected. To write to ${service}, type its name:`;
+  const question = `Profile ${JSON.stringify(name)} is protected. To write to ${service}, type ${name}:`;
   await askText(context, question, (typed) => (typed === name ? true : `That is not ${name}. Ctrl-C sends nothing.`));
 }

@@ -128,7 +128,8 @@ export function failureOfBatch<Result>(
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const hint = nextSteps(batch.again, withError);
+  const isAllUnknown = done.length + withError.filter(isOutcomeUnknown).length === items.length;
+  const hint = nextSteps(isAllUnknown ? undefined : batch.again, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }
@@ -161,7 +162,7 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
 }
 
 /** The hint that all failures share, then `again`, then the hints for unknown outcomes, which no other run resolves. */
-function nextSteps(again: string, failed: readonly BatchItem[]): string {
+function nextSteps(again: string | undefined, failed: readonly BatchItem[]): string {
   const hintsOf = (items: readonly BatchItem[]) =>
     new Set(items.map(({ error }) => (error instanceof PartnerctlError ? error.info.hint : undefined)));
   const shared = hintsOf(failed.filter((item) => !isOutcomeUnknown(item)));

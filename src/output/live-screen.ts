@@ -8,7 +8,7 @@ const CLEAR_DOWN = '\x1b[0J';
 /** The line of the cursor, and one of what was there before. */
 const FREE_LINES = 2;
 
-/** Draws tables over one another on a terminal. The last one stays. What does not fit is left out from the end. */
+/** Draws tables over one another on a terminal. The last one stays. What does not fit is left out from the end, and counted. */
 export async function writeScreens(
   screens: AsyncIterable<Screen>,
   out: Sink,
@@ -22,8 +22,11 @@ export async function writeScreens(
     const size = layOut.isWide ? { width: Number.POSITIVE_INFINITY } : { width: columns, now };
     const { text: table } = await formatTable(list, { ...layOut, ...size });
     const lines = table.split(/(?<=\n)/);
-    while (lines.length > 1 && countScreenLines(lines.join('') + below, columns) > rows - FREE_LINES) lines.pop();
-    const text = lines.join('') + below;
+    const shown = [...lines];
+    const more = () => (shown.length < lines.length ? `… ${lines.length - shown.length} more lines\n` : '');
+    const draw = () => shown.join('') + more() + below;
+    while (shown.length > 1 && countScreenLines(draw(), columns) > rows - FREE_LINES) shown.pop();
+    const text = draw();
     if (text === drawn) continue;
     const height = countScreenLines(drawn, columns);
     await out.write(`${height === 0 ? '' : `\x1b[${height}A\r${CLEAR_DOWN}`}${text}`);

@@ -97,27 +97,22 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
-/** Forwards a delivery once and saves it, if that is asked for. @throws whatever keeps one that is only saved from it */
+/** Saves a delivery and forwards it once, if that is asked for. @throws if it cannot be saved: then it is not forwarded */
 async function take(
   { abortSignal, warn }: ListenContext,
   delivery: Delivery,
-  { directory, target }: { readonly directory: string | undefined; readonly target: Target | undefined },
+  {
+    save,
+    target,
+  }: { readonly save: (delivery: Delivery) => Promise<string | null>; readonly target: Target | undefined },
 ): Promise<HandledDelivery> {
+  const saved = await save(delivery);
   const sent = await target?.send(delivery, abortSignal);
-  const forwarding = { forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null };
-  const handled = { delivery, ...forwarding, status: sent ? (sent.status ?? 502) : 200, saved: null };
   if (sent?.isAccepted === false) {
     await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
-    return handled;
   }
-  if (directory === undefined) return handled;
-  const saved = await saveDelivery(directory, delivery).catch(async (error: unknown) => {
-    // A repeat would be forwarded again.
-    if (!sent) throw error;
-    await warn(`Delivery ${delivery.delivery_id} was forwarded, but not saved: ${errorMessage(error)}`);
-    return null;
-  });
-  return { ...handled, saved };
+  const forwarding = { forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null };
+  return { delivery, ...forwarding, status: sent ? (sent.status ?? 502) : 200, saved };
 }
 
 /** Returns the id that a delivery shares with its repeats: that of a header, if it is signed, else a hash of the body. */
@@ -140,11 +135,28 @@ function createHandler(
   const { clock, redact, notice, warn } = context;
   /** The answers to deliveries that are being handled, or were accepted, by id. */
   const answers = new Map<string, Promise<number>>();
+  /** The files of saved deliveries that the target has not accepted yet, by id. */
+  const files = new Map<string, string>();
+
+  function remember<Value>(known: Map<string, Value>, delivery_id: string, value: Value): void {
+    known.set(delivery_id, value);
+    const [oldest] = known.keys();
+    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
+  }
+
+  /** Saves a delivery, unless an earlier attempt was. Returns the path; null if nothing is to be saved. */
+  async function save(delivery: Delivery): Promise<string | null> {
+    if (directory === undefined) return null;
+    const path = files.get(delivery.delivery_id) ?? (await saveDelivery(directory, delivery));
+    remember(files, delivery.delivery_id, path);
+    return path;
+  }
 
   async function accept(delivery: Delivery): Promise<number> {
     try {
-      const handled = await take(context, delivery, { directory, target });
+      const handled = await take(context, delivery, { save, target });
       onDelivery(handled);
+      if (handled.status < 300) files.delete(delivery.delivery_id);
       return handled.status;
     } catch (error) {
       const why = errorMessage(error);
@@ -170,9 +182,7 @@ function createHandler(
       return await earlier;
     }
     const answer = accept(delivery);
-    answers.set(delivery_id, answer);
-    const [oldest] = answers.keys();
-    if (answers.size > MAX_REMEMBERED && oldest !== undefined) answers.delete(oldest);
+    remember(answers, delivery_id, answer);
     const status = await answer;
     if (status >= 300) answers.delete(delivery_id);
     return status;

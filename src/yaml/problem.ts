@@ -28,8 +28,9 @@ export interface Problem {
 /** More than a person corrects before the next run. */
 const MAX_PROBLEMS = 1_000;
 
-const MAX_EXCERPT_WIDTH = 120;
-const MAX_BEFORE_CARET = 60;
+/** With the number of the line, an excerpt fits into 80 columns. */
+const MAX_EXCERPT_WIDTH = 70;
+const MAX_BEFORE_CARET = 40;
 
 /** A source, and the problems in it, each one once. */
 export class ProblemList {

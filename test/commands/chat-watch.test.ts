@@ -85,7 +85,11 @@ describe('chat watch --no-follow', () => {
     expect(await sessions('--space', support.space_id)).toEqual(['anna', 'ben']);
     expect(await sessions('--agent', 'name:Billing', '--space', billing.space_id)).toEqual(['zoe']);
     const none = await watch(['--source', 'src_other', '--no-follow', '-o', 'table']);
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No conversation matches.\n' });
+    expect(none).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'No conversations. Those that this machine sends messages to, or follows, appear here.\n',
+    });
   });
 
   test('names the customer and the agent, or shows the ids if the token may not read the lists', async () => {

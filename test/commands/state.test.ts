@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -59,8 +59,10 @@ test('state path prints only the path without a service or a file, creates neith
   const inXdg = join(XDG_STATE_HOME, 'partnerctl/state.jsonl');
   expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: inXdg, from: 'default' });
   const login = ['login', '--base-url', 'https://api.example.com/v1', '--no-verify', '--state', 'team.jsonl'];
+  // The same file from every directory.
+  const team = resolve('team.jsonl');
   expect((await run(login, { env: { HOME, PARTNER_TOKEN: 'token-of-a-profile' } })).code).toBe(0);
-  expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: 'team.jsonl', from: 'profile' });
+  expect(await decided({ XDG_STATE_HOME })).toMatchObject({ path: team, from: 'profile' });
   expect(await decided({ PARTNER_STATE })).toMatchObject({ path: PARTNER_STATE, from: 'PARTNER_STATE' });
   const mine = await decided({ PARTNER_STATE }, '--state', 'mine.jsonl');
   expect(mine).toMatchObject({ path: 'mine.jsonl', from: '--state' });

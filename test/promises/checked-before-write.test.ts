@@ -282,6 +282,7 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
     ['the file of a message is missing', 'chat send --source s --session s --text-file {nowhere.txt}', '{nowhere.txt}'],
     ['the body of a call is missing', 'api POST /automation/spaces/ --data @{nowhere.json}', '{nowhere.json}'],
     ['a reply settles soon', 'chat send --source s --session s --wait --settle soon Hi', 'takes a '],
+    ['a reply settles later than the limit', 'chat send --source s --session s --settle 2m Hi', 'cannot pass within'],
     ['a reply settles in a number', 'chat wait --source s --session s --after m --settle 5', 'takes a '],
     ['the interval is 0', 'chat tail --source s --session s --interval 0', 'takes a '],
     ['an outage lasts less than nothing', 'chat tail --source s --session s --max-outage -1s', 'takes a '],

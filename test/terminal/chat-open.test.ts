@@ -139,6 +139,10 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await keys('Up', 'Up');
     await screen(new RegExp(`^› one${LINE_BREAK}two${LINE_BREAK}three$`, 'm'));
     await keys('C-c');
+    await paste('a draft');
+    await keys('Left', 'Left', 'Up', '!');
+    await screen(/^› a draft!$/m);
+    await keys('C-c');
     await screen(/^› *$/m);
     await keys('C-d');
     await screen(/ended with 0/);

@@ -99,7 +99,7 @@ export function openReport(
       if (annotations.length > 0) await annotate?.(annotations.join(''));
       // Such as a schema: there is nothing to sum up.
       if (!file || (counts === undefined && failures.length === 0)) return;
-      const totals = textLines(counts?.() ?? '', 0);
+      const totals = counts ? textLines(counts(), 0) : [];
       const lines = [...totals, ...failures.flatMap(findingLines), ...items.flatMap(itemLines)];
       const text = await formatSummary(title, lines, redact);
       await writeFile(file.path, text, { flag: file.flag }).catch((failure: unknown) =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Http } from '../../../api/http.ts';
 import { sendMessage } from '../../../chat/send.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
-import { awaitReplies, criteriaFlags, type ReplyCriteria, type ReplyTarget } from '../../../chat/wait.ts';
+import { awaitReplies, checkSettle, criteriaFlags, type ReplyCriteria, type ReplyTarget } from '../../../chat/wait.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readText } from '../../../cli/input.ts';
 import { UsageError } from '../../../errors.ts';
@@ -38,6 +38,7 @@ export async function sendOne(context: Context, typed: TypedMessage): Promise<Co
   const text = await readText(context, origin, 'message');
   const criteria = { replies, settle };
   const isWaiting = typed.wait === true || isForSeveral(criteria);
+  checkSettle(criteria, context.flags);
   const http = await context.http();
   const source_id = await findSource(http, typed.source, context.command);
   const names = { source_id, session_id, external_message_id };

@@ -18,8 +18,8 @@ function sinceOf({ unansweredSince }: Conversation): string | null {
 const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
   // The id of its source, where the service does not tell its name.
-  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
-  { header: 'SESSION', value: ({ session_id }) => session_id },
+  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id, fit: 'end', isOptional: true },
+  { header: 'SESSION', value: ({ session_id }) => session_id, fit: 'end' },
   { header: 'STATUS', value: ({ status }) => status.replaceAll('_', ' '), tone: ({ status }) => TONES[status] },
   { header: 'SINCE', value: (each) => sinceOf(each) ?? each.last?.created_at, isTime: true },
   { header: 'MESSAGE', value: ({ last }) => last?.text?.trim().replace(/\s+/g, ' '), fit: 'end', isOptional: true },
@@ -32,10 +32,12 @@ function toJson(conversation: Conversation) {
   return { source_id, session_id, space, agent, status, ...times, last_message };
 }
 
+const NONE = 'No conversations. Those that this machine sends messages to, or follows, appear here.';
+
 /** @param note is shown below */
 function toList(watch: Watch, note = ''): ListResult {
   return listResult(watch.conversations(), COLUMNS, {
-    empty: 'No conversation matches.',
+    empty: NONE,
     json: toJson,
     summary: () => note,
   });
@@ -45,7 +47,9 @@ function toList(watch: Watch, note = ''): ListResult {
 export async function* toStreamEvents(context: Context, watch: Watch): AsyncGenerator<StreamEvent, void, void> {
   for await (const event of watch.events()) {
     await writeNotice(context, event);
+    if (event.kind === 'tick') context.progress.stop();
     if (event.kind !== 'message' || watch.isOld(event)) continue;
+    context.progress.stop();
     const { space } = watch.namesOf(event.ref);
     const label = space === undefined ? event.ref.session_id : `${space}, ${event.ref.session_id}`;
     yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
@@ -59,7 +63,8 @@ export async function* toScreens({ clock, progress }: Context, watch: Watch): As
     note = formatNotice(event) ?? note;
     if (event.kind !== 'tick') continue;
     progress.stop();
-    yield { list: toList(watch, note), now: clock.now() };
+    const isEmpty = watch.conversations().length === 0;
+    yield { list: toList(watch, note ?? (isEmpty ? NONE : '')), now: clock.now() };
   }
 }
 

@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
 export const JOBS: Batch<CronResult> = {
   columns: COLUMNS,
   noun: 'jobs',
-  again: 'Run it again with --ensure: existing jobs are left as they are.',
+  again: 'Then run it again with --ensure: existing jobs are left as they are.',
   item: ({ source, job: { name }, status, cron_job_id: id, error }) => {
     return { name, source, status, id, error, isUnfinished: status === 'skipped' };
   },
