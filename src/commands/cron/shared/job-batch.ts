@@ -42,12 +42,18 @@ function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): strin
   return hasRuns ? next_runs.join(', ') : '';
 }
 
+/** Formats the schedule that was asked for, unless the existing job has another. */
+function formatSchedule({ isScheduleUnknown, differences, description }: CronResult): string {
+  if (differences.some(({ field }) => field !== 'instructions')) return 'differs';
+  return isScheduleUnknown ? 'not compared' : description;
+}
+
 const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
   { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
-  { header: 'SCHEDULE', value: (job) => (job.isScheduleUnknown ? 'not compared' : job.description), fit: 'end' },
+  { header: 'SCHEDULE', value: formatSchedule, fit: 'end' },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
   { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
