@@ -3,6 +3,7 @@ import { RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { READERS } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
@@ -20,11 +21,6 @@ interface LeafFinding {
 
 export type LeafCheck = Leaf & LeafFinding;
 
-export interface CheckedSession {
-  readonly source_id: string;
-  readonly session_id: string;
-}
-
 /** Enough to see every field and to follow pages, without reading a whole service. */
 const MAX_ITEMS = 500;
 
@@ -39,7 +35,7 @@ const ESSENTIAL: ReadonlySet<string> = new Set([
  * history of a session if one is given.
  * @throws PartnerctlError for a failure that says nothing of the contract
  */
-export async function checkContract(http: Http, session: CheckedSession | undefined): Promise<readonly LeafCheck[]> {
+export async function checkContract(http: Http, session: SessionRef | undefined): Promise<readonly LeafCheck[]> {
   const { contract } = http;
   const check = new ContractCheck(http);
   const [space] = await check.readList('spaces.list', listItems(http, OPERATIONS.listSpaces).pages);
@@ -91,7 +87,7 @@ class ContractCheck {
   }
 
   /** Reads the history of a session, and that of one that does not exist, which must not have the same messages. */
-  async readHistory(session: CheckedSession): Promise<void> {
+  async readHistory(session: SessionRef): Promise<void> {
     const { http } = this;
     async function* pages() {
       for await (const { messages } of readHistory(http, { ...session, after_message_id: undefined }))

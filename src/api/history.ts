@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { entriesOfSession, type Message, readMessage } from '../contract/messages.ts';
+import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { Verdict } from '../contract/paging.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
@@ -10,9 +10,7 @@ import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
 
 /** Where to start reading in the history of a session. */
-export interface HistoryPosition {
-  readonly source_id: string;
-  readonly session_id: string;
+export interface HistoryPosition extends SessionRef {
   /** Undefined to read from the first message. */
   readonly after_message_id: string | undefined;
   /** How many of the newest messages are enough, where they come first. All by default. */

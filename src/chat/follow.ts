@@ -2,13 +2,13 @@ import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { type HistoryPage, missingIn404, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
-import type { Message } from '../contract/messages.ts';
+import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import { Health, isFatal, noHistoryError } from './health.ts';
 import { Pace } from './pace.ts';
-import { type ChatContext, type FollowStart, type SessionRef, sessionKey } from './session.ts';
+import { type ChatContext, type FollowStart, sessionKey } from './session.ts';
 import { Shown } from './shown.ts';
 
 export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type NewMessage, postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { isCtrlC, PartnerctlError, withHint } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import { openPlaces, type Places } from './places.ts';
 import { resendCommand } from './send.ts';
-import type { ChatContext, SessionRef } from './session.ts';
+import type { ChatContext } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
 /** A prompt below the conversation. What it shows may be hostile: the prompt cleans it. */

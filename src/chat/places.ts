@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { describeFileError, InputError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { parseJsonText } from '../yaml/text.ts';
-import type { ChatContext, SessionRef } from './session.ts';
+import type { ChatContext } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */
 const MAX_IDS = 100;

@@ -1,4 +1,5 @@
 import type { Http } from '../api/http.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { FormatCommand } from './source.ts';
 
@@ -16,11 +17,6 @@ export interface ChatContext {
   stateLocation(): Promise<{ readonly path: string }>;
   redact(text: string): string;
   warn(text: string): Promise<void>;
-}
-
-export interface SessionRef {
-  readonly source_id: string;
-  readonly session_id: string;
 }
 
 /** Returns a key for a session that is unique across sources. */

@@ -1,9 +1,10 @@
 import type { Http } from '../api/http.ts';
 import { pagingFixes } from '../api/pages.ts';
+import type { SessionRef } from '../contract/messages.ts';
 import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
 import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
 import { openPlaces, type Places } from './places.ts';
-import type { ChatContext, FollowStart, SessionRef } from './session.ts';
+import type { ChatContext, FollowStart } from './session.ts';
 import { isUnfinished } from './shown.ts';
 
 export interface TailOptions extends FollowOptions {

@@ -1,9 +1,9 @@
 import type { Http } from '../api/http.ts';
-import type { Message } from '../contract/messages.ts';
+import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { Follower, type SessionEvent } from './follow.ts';
-import type { ChatContext, SessionRef } from './session.ts';
+import type { ChatContext } from './session.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 /** Which replies to wait for: --replies and --settle. Without both, the first one. */

@@ -1,11 +1,11 @@
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
-import type { Message } from '../contract/messages.ts';
+import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import { type Emit, Follower, type SessionEvent } from './follow.ts';
 import { openPlaces } from './places.ts';
-import { type ChatContext, type SessionRef, sessionKey } from './session.ts';
+import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
 import { checkInterrupt } from './tail.ts';
 

@@ -155,7 +155,8 @@ export function readAcknowledgement(body: unknown, contract: Contract): Acknowle
   return { message_id: id, created };
 }
 
-export interface RequestedSession {
+/** A conversation. */
+export interface SessionRef {
   readonly source_id: string;
   readonly session_id: string;
 }
@@ -167,13 +168,13 @@ export interface RequestedSession {
  */
 export function entriesOfSession(
   entries: readonly JsonObject[],
-  requested: RequestedSession,
+  requested: SessionRef,
   contract: Contract,
 ): readonly JsonObject[] {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
   return entries.filter((entry) => {
     const fields = new Fields(entry, 'message', contract);
-    const isOther = (field: keyof RequestedSession) => {
+    const isOther = (field: keyof SessionRef) => {
       const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
       return found !== undefined && canonicalId(String(found.value)) !== canonicalId(requested[field]);
     };
@@ -186,7 +187,7 @@ export function entriesOfSession(
   });
 }
 
-function foreignEntry(field: keyof RequestedSession): UnknownShape {
+function foreignEntry(field: keyof SessionRef): UnknownShape {
   const message = 'The history contains messages of a session other than the requested one.';
   const fix = { leaf: `messages.history.${field}`, value: 'query:<name>', other: 'none' } as const;
   return new UnknownShape(message, `messages whose ${field} differs`, fix);

@@ -1,8 +1,8 @@
-import type { SessionRef } from '../../chat/session.ts';
 import type { TailOptions } from '../../chat/tail.ts';
 import type { Context } from '../../cli/context.ts';
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
+import type { SessionRef } from '../../contract/messages.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { sessionLeaf } from './shared/session-options.ts';
 

@@ -1,8 +1,7 @@
 import ms from 'ms';
-import type { SessionRef } from '../../../chat/session.ts';
 import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
-import type { Message } from '../../../contract/messages.ts';
+import type { Message, SessionRef } from '../../../contract/messages.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
