@@ -52,6 +52,7 @@ interface SentPage<Item> {
   /** How it was requested; undefined for the first one. */
   readonly step: PageStep | undefined;
   readonly items: readonly Item[];
+  readonly ids: readonly string[];
   readonly fresh: readonly Item[];
   readonly response: ApiResponse;
   readonly paging: PageResponse;
@@ -98,7 +99,7 @@ class PageReader<Item> {
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(undefined, this.list.options());
     for (;;) {
-      const { items, fresh, step, paging } = page;
+      const { items, ids, fresh, step, paging } = page;
       progress = {
         items: progress.items + fresh.length,
         pages: progress.pages + 1,
@@ -106,8 +107,7 @@ class PageReader<Item> {
         step,
       };
       if (progress.pages > MAX_PAGES) throw this.refuse(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
-      const last = items.at(-1);
-      const verdict = decideNext(paging, progress, this.rule, last && this.list.idOf(last));
+      const verdict = decideNext(paging, progress, this.rule, ids.at(-1));
       if (this.isList && verdict.kind === 'unexplained') throw this.refuse(page, NO_WAY, verdict.signs);
       if (this.isList && verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
       yield { items: fresh, verdict };
@@ -136,13 +136,15 @@ class PageReader<Item> {
     const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
-    const fresh = items.filter((item) => !last.has(idOf(item)) && !first.has(idOf(item)));
+    const ids = items.map(idOf);
+    const isSeen = (id = '') => last.has(id) || first.has(id);
+    const fresh = items.filter((_, index) => !isSeen(ids[index]));
     const nextLink = await readNextLink(headers.link);
-    return { step, items, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
+    return { step, items, ids, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
   }
 
-  private remember({ items }: SentPage<Item>): void {
-    this.seen.last = new Set(items.map(this.list.idOf));
+  private remember({ ids }: SentPage<Item>): void {
+    this.seen.last = new Set(ids);
     if (this.seen.first.size === 0) this.seen.first = this.seen.last;
   }
 

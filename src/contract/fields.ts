@@ -48,19 +48,22 @@ export class Fields {
   private collect(): readonly Place[] {
     const { names, object, found } = this;
     // A place has a name from the top and, in a holder, also one from there.
-    const places = [{ path: '', object, from: [''] }];
+    const places: (Place & { readonly top: string; readonly held?: string | undefined })[] = [
+      { path: '', object, top: '' },
+    ];
     for (const place of places) {
       for (const key of Object.keys(place.object)) {
-        const [path, value] = [join(place.path, key), plain(place.object[key])];
-        const from = place.from.map((name) => join(name, normalizeName(key)));
-        for (const { leaf, rank } of names.at(from)) found.push({ leaf, rank, path, value, holder: place.object });
+        const [path, name, value] = [join(place.path, key), names.normalize(key), plain(place.object[key])];
+        const top = join(place.top, name);
+        const held = place.held === undefined ? undefined : join(place.held, name);
+        for (const { leaf, rank } of names.at(top, held)) found.push({ leaf, rank, path, value, holder: place.object });
         if (!isJsonObject(value)) continue;
-        const [top = ''] = from;
-        if (names.holders.has(top)) places.push({ path, object: value, from: [top, ''] });
-        else if (from.some((name) => names.parents.has(name))) places.push({ path, object: value, from });
+        if (names.holders.has(top)) places.push({ path, object: value, top, held: '' });
+        else if (names.parents.has(top) || names.parents.has(held ?? ''))
+          places.push({ path, object: value, top, held });
       }
     }
-    return places.filter(({ from }) => from.at(-1) === '');
+    return places.filter(({ top, held }) => top === '' || held === '');
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -143,7 +146,7 @@ export class Fields {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
-    const accepted = (key: string) => names.at([normalizeName(key)]).some((field) => field.leaf === leaf);
+    const accepted = (key: string) => names.at(normalizeName(key)).some((field) => field.leaf === leaf);
     const suspected = (key: string) => names.isSuspect(leaf, key);
     const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
     if (held !== undefined) return { leaf, value: held, other };
