@@ -28,9 +28,7 @@ export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly stri
   return settle === undefined ? counted : [...counted, '--settle', formatDuration(settle)];
 }
 
-function limitOf({ timeout = DEFAULT_WAIT_MS }: ChatContext['flags']): string {
-  return formatDuration(timeout);
-}
+const limitOf = ({ timeout = DEFAULT_WAIT_MS }: ChatContext['flags']): string => formatDuration(timeout);
 
 /** @throws UsageError if the time limit passes before it can have been quiet for long enough */
 export function checkSettle({ settle = 0 }: ReplyCriteria, flags: ChatContext['flags']): void {
@@ -89,7 +87,6 @@ function noReplyError(
   return new NoReplyError(`No reply came within ${limitOf(flags)}.`, { why, hint, cause: lastError });
 }
 
-/** The error for a wait that ended after some replies. */
 function fewRepliesError({ flags }: ChatContext, count: number, { replies, settle = 0 }: ReplyCriteria): NoReplyError {
   const came = count === 1 ? '1 reply came' : `${count} replies came`;
   const limit = limitOf(flags);

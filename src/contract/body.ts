@@ -186,8 +186,8 @@ export function bodyOfLocation(location: string | undefined, operation: Operatio
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  const flags = layers.flatMap((layer) =>
-    ['created', 'iscreated', 'isnew'].map((name) => byNormalName(layer).get(name)),
-  );
+  const flags = layers
+    .map(byNormalName)
+    .flatMap((values) => ['created', 'iscreated', 'isnew'].map((name) => values.get(name)));
   return flags.find((flag) => typeof flag === 'boolean');
 }

@@ -93,8 +93,6 @@ interface Accepted {
 /** Ids may be keys, so that a list may have any number of names. */
 const MAX_NORMALIZED = 10_000;
 
-const NO_FIELDS: readonly Accepted[] = [];
-
 function normalizePath(path: readonly string[]): string {
   return path.map(normalizeName).join('.');
 }
@@ -148,7 +146,7 @@ export class FieldNames {
 
   /** Returns the fields at a path from the top, which may also be one from an object that holds fields. */
   at(top: string, held?: string): readonly Accepted[] {
-    const own = this.fields.get(top) ?? NO_FIELDS;
+    const own = this.fields.get(top) ?? [];
     if (held === undefined) return own;
     return [...own, ...(this.fields.get(held) ?? []).filter(({ isChosen }) => !isChosen)];
   }

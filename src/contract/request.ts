@@ -48,7 +48,8 @@ function pathSegment(name: string, value: Value): string {
 }
 
 /** Adds or removes the trailing slash of the path in a path and query. */
-export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
+export function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['slash']>): string {
+  if (slash === 'as-written') return pathAndQuery;
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
 
@@ -61,14 +62,14 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   const target = contract.operation(operation);
   if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
   const inPath = new Set([...target.path.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
-  const slash = contract.slash();
-  const written = slash === 'as-written' ? target.path : withTrailingSlash(target.path, slash);
+  const written = withTrailingSlash(target.path, contract.slash());
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
   for (const leaf of parametersOf(operation)) {
     const name = leaf.slice(operation.length + 1);
     const value = findValue(values, name);
+    if (value === undefined && json) continue;
     const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
     if (place === 'body') json ??= {};

@@ -97,24 +97,6 @@ function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): voi
   throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
 }
 
-/** Saves a delivery and forwards it once, if that is asked for. @throws if it cannot be saved: then it is not forwarded */
-async function take(
-  { abortSignal, warn }: ListenContext,
-  delivery: Delivery,
-  {
-    save,
-    target,
-  }: { readonly save: (delivery: Delivery) => Promise<string | null>; readonly target: Target | undefined },
-): Promise<HandledDelivery> {
-  const saved = await save(delivery);
-  const sent = await target?.send(delivery, abortSignal);
-  if (sent?.isAccepted === false) {
-    await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
-  }
-  const forwarding = { forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null };
-  return { delivery, ...forwarding, status: sent ? (sent.status ?? 502) : 200, saved };
-}
-
 /** Returns the id that a delivery shares with its repeats: that of a header, if it is signed, else a hash of the body. */
 function deliveryIdOf({ headers, body }: SentWebhook, { signedContent } = { signedContent: '{id}' }): string {
   const [placeholder, header = 'webhook-id'] = /\{id(?::([^{}]+))?\}/.exec(signedContent) ?? [];
@@ -132,7 +114,7 @@ function createHandler(
   { verifier, target }: { readonly verifier: Verifier; readonly target: Target | undefined },
   onDelivery: (handled: HandledDelivery) => void,
 ): (sent: SentWebhook) => Promise<number> {
-  const { clock, redact, notice, warn } = context;
+  const { clock, abortSignal, redact, notice, warn } = context;
   /** The answers to deliveries that are being handled, or were accepted, by id. */
   const answers = new Map<string, Promise<number>>();
   /** The files of saved deliveries that the target has not accepted yet, by id. */
@@ -152,15 +134,22 @@ function createHandler(
     return path;
   }
 
+  /** Saves a delivery and forwards it once, if that is asked for. @returns the status for the sender */
   async function accept(delivery: Delivery): Promise<number> {
+    const { delivery_id } = delivery;
     try {
-      const handled = await take(context, delivery, { save, target });
-      onDelivery(handled);
-      if (handled.status < 300) files.delete(delivery.delivery_id);
-      return handled.status;
+      const saved = await save(delivery);
+      const sent = await target?.send(delivery, abortSignal);
+      const status = sent ? (sent.status ?? 502) : 200;
+      if (sent?.isAccepted === false) {
+        await warn(`Delivery ${delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
+      }
+      onDelivery({ delivery, forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null, status, saved });
+      if (status < 300) files.delete(delivery_id);
+      return status;
     } catch (error) {
       const why = errorMessage(error);
-      await warn(`Delivery ${delivery.delivery_id} could not be taken, so the sender got a 500: ${why}`);
+      await warn(`Delivery ${delivery_id} could not be taken, so the sender got a 500: ${why}`);
       return 500;
     }
   }
