@@ -47,10 +47,7 @@ const STEPS = [
     comment: 'Let the sandbox send one: a message in the session, delivered and signed.',
     line: "partnerctl webhook trigger --source $SOURCE --session ticket-42 --text 'Your invoice is attached.' --to http://127.0.0.1:$PORT/hooks",
   },
-  {
-    comment: 'Show the conversation so far.',
-    line: 'partnerctl chat tail --source $SOURCE --session ticket-42 --no-follow',
-  },
+  { comment: 'Show the conversation.', line: 'partnerctl chat tail --source $SOURCE --session ticket-42 --no-follow' },
   { comment: 'Upload a file; agents refer to it by its id.', line: 'partnerctl upload faq.md --as document' },
   { comment: 'Upload it again: it is known and skipped.', line: 'partnerctl upload faq.md --as document' },
   { comment: 'Schedule a job: on weekdays at six.', line: CREATE_JOB },
