@@ -1,6 +1,5 @@
 import type { Contract } from './contract.ts';
 import {
-  byNormalName,
   type CreatedResource,
   listedName,
   listNames,
@@ -109,16 +108,18 @@ export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[
 
 /* Responses to writes. */
 
-/** Names under which a response to a write may nest the resource that it is about, beside its own name. */
-const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
+/** Normalized keys under which a response to a write may nest the resource that it is about, beside its own name. */
+const ENVELOPES = /^(data|results?|response|payload|items?|details|d)$/;
 
 /** Returns the resource in a response to a write and its envelopes, the outermost first. A list of one is its item. */
 export function layersOf(body: unknown, resource: Resource): readonly JsonObject[] {
   if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource) : [];
   if (!isJsonObject(body)) return [];
-  const names = [...ENVELOPES, ...ownNames(resource).flatMap((name) => [name, `${name}s`])];
-  const envelopes = Object.keys(body).filter((key) => names.includes(normalizeName(key)));
-  return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource))];
+  const isEnvelope = (name: string) => ENVELOPES.test(name) || ownNames(resource).includes(name.replace(/s$/, ''));
+  const nested = Object.entries(body).filter(
+    ([key, value]) => typeof value === 'object' && isEnvelope(normalizeName(key)),
+  );
+  return [body, ...nested.flatMap(([, value]) => layersOf(value, resource))];
 }
 
 const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command)s?$/;
@@ -186,8 +187,7 @@ export function bodyOfLocation(location: string | undefined, operation: Operatio
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  const flags = layers
-    .map(byNormalName)
-    .flatMap((values) => ['created', 'iscreated', 'isnew'].map((name) => values.get(name)));
-  return flags.find((flag) => typeof flag === 'boolean');
+  for (const [key, value] of layers.flatMap(Object.entries<unknown>))
+    if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
+  return undefined;
 }
