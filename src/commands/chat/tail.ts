@@ -42,7 +42,7 @@ async function* eventsOf(
 export const tail = () =>
   sessionLeaf('tail', 'Follow the messages of one or more sessions', {
     description:
-      'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
+      'Shows the messages of one or more sessions as they arrive, each once, and those of a session in order, until Ctrl-C. It continues after failures of the service and the network.',
     exits: SERVICE_EXITS,
     examples: [
       'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
