@@ -4,7 +4,7 @@ import { InputError, LocalError, NotFoundError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from './location.ts';
-import { decode, encode, type LogRecord } from './record.ts';
+import { decode, encode, type Line, type LogRecord } from './record.ts';
 
 /**
  * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see
@@ -83,6 +83,8 @@ export const REPAIR_HINT =
 /** An append-only log of records. Records that are appended during a write share the next one. */
 export class Log {
   private readonly deps: LogDeps;
+  /** What `decode` returned, by line: a run reads the log again for each batch. */
+  private readonly decoded = new Map<string, Line>();
   private waiting: string[] = [];
   private writing: Promise<void> = Promise.resolve();
   /** The write that has not started yet. */
@@ -92,7 +94,6 @@ export class Log {
     this.deps = deps;
   }
 
-  /** The path of the file, or the address without a password. */
   get label(): string {
     return this.deps.driver.label;
   }
@@ -112,7 +113,8 @@ export class Log {
     for (const [index, text] of (lines ?? []).entries()) {
       if (text === '') continue;
       const line = index + 1;
-      const decoded = decode(text);
+      const decoded = this.decoded.get(text) ?? decode(text);
+      this.decoded.set(text, decoded);
       if (decoded.kind === 'torn') torn.push(line);
       else if (decoded.kind === 'damaged') damaged.push({ line, why: decoded.why });
       else if (!records.has(decoded.record.id)) records.set(decoded.record.id, { line, record: decoded.record, text });
@@ -124,10 +126,7 @@ export class Log {
     return `${this.label}:${line} cannot be used: ${why}`;
   }
 
-  /**
-   * Reads the records, in order; none if there is no log yet.
-   * @throws LocalError if the log cannot be reached, or if a line is damaged
-   */
+  /** Reads the records, in order. @throws LocalError if the log cannot be reached, or if a line is damaged */
   async read(): Promise<readonly LogRecord[]> {
     const { records } = await this.inspectIntact();
     return records.map(({ record }) => record);
@@ -166,12 +165,12 @@ export class Log {
     });
   }
 
-  /** Creates the file, the table, or the branch: see `LogDriver.prepare`. */
+  /** See `LogDriver`. */
   prepare(): Promise<string | undefined> {
     return this.deps.driver.prepare();
   }
 
-  /** Checks that records can be read and written. Writes nothing. @throws LocalError */
+  /** See `LogDriver`. */
   check(): Promise<void> {
     return this.deps.driver.check();
   }
