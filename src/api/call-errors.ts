@@ -91,9 +91,9 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
     case 404: {
       // A code that says what is unknown also says that the path exists.
       const more = /[a-z]_not_found$/.test(said.code ?? '') ? undefined : contractHint(call, status);
-      const hint = [`Check the id (of your own: ext:<id>) and the base URL ${baseUrl}.`, more]
-        .filter(Boolean)
-        .join('\n');
+      const isOfSpace = operation.leaf === 'agents.list' || operation.leaf === 'sources.setup';
+      const check = `Check the id and the base URL ${baseUrl}.${isOfSpace ? ' Write your own id of a space as ext:<id>.' : ''}`;
+      const hint = [check, more].filter(Boolean).join('\n');
       return new NotFoundError('The service does not know this resource (404).', hinted(hint));
     }
     case 429: {

@@ -73,7 +73,9 @@ describe('cron create', () => {
       });
       expect(ran.error()).toMatchObject({ type: 'duplicate', hint: expect.stringContaining('partnerctl cron forget') });
     }
-    const { stderr } = await service.cron([...args, '0 10 * * *']);
+    const { stdout, stderr } = await service.cron([...args, '0 10 * * *', '-o', 'table']);
+    // Not the schedule that was asked for: it would look like that of the job.
+    expect(stdout).toMatch(/^SCHEDULE: +differs$/m);
     expect(stderr).toContain('hour differs: the service has "9", the new job has "10"\n');
     expect(stderr).toContain('instructions differ: the service has (only its hash is recorded)');
   });
