@@ -100,7 +100,7 @@ export class Http {
     const { clock, deadline, tokenOrigin, redact } = this.options;
     const { body, timeoutMs = Number.POSITIVE_INFINITY } = options;
     const wire = toWire(operation, options, this);
-    const pathname = wire.path.replace(/\?.*/s, '');
+    const [pathname = ''] = wire.path.split('?', 1);
     const now = clock.now();
     // A streamed body may take any time while it makes progress.
     const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;

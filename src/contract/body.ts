@@ -187,7 +187,8 @@ export function bodyOfLocation(location: string | undefined, operation: Operatio
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
 function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  for (const [key, value] of layers.flatMap(Object.entries<unknown>))
-    if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
+  for (const layer of layers)
+    for (const [key, value] of Object.entries(layer))
+      if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
   return undefined;
 }

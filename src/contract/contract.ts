@@ -39,12 +39,20 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, ReadonlySet<string>>();
+  private readonly formats = new Map<OperationLeaf, RequestFormat | undefined>();
+  private readonly known = new Map<LeafName, Leaf>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
   }
 
   leaf(name: LeafName): Leaf {
+    const leaf = this.known.get(name) ?? this.readLeaf(name);
+    this.known.set(name, leaf);
+    return leaf;
+  }
+
+  private readLeaf(name: LeafName): Leaf {
     const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
     if (set !== undefined) return { name, value: set, source: 'override' };
     if (read !== undefined) return { name, value: read, source: 'imported' };
@@ -64,6 +72,12 @@ export class Contract {
   /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
     return parseParameter(this.leaf(name).value);
+  }
+
+  /** Undefined if the service has no such operation. */
+  requestFormat(name: OperationLeaf): RequestFormat | undefined {
+    if (!this.formats.has(name)) this.formats.set(name, readFormat(this, name));
+    return this.formats.get(name);
   }
 
   /** Undefined if the only list is taken. */
@@ -117,6 +131,17 @@ export interface ParameterValue {
   readonly path: readonly string[];
 }
 
+/** An operation with its parameters, in the order of the catalog. */
+export interface RequestFormat extends OperationValue {
+  readonly parameters: readonly {
+    /** The name of a value; in a list, that of the list, a dot, and that of the item's value. */
+    readonly name: string;
+    readonly isInPath: boolean;
+    /** Undefined if the parameter is sent in the path, or not at all. */
+    readonly target: ParameterValue | undefined;
+  }[];
+}
+
 /** How the next page of a list is requested. A source that starts with `header.` is a response header. */
 export type NextValue =
   | { readonly kind: 'auto' }
@@ -142,6 +167,17 @@ export function parseOperation(value: string): OperationValue | undefined {
     throw new LeafValueError('must be a method and a path, such as GET /automation/spaces/, or none');
   }
   return { method, path };
+}
+
+function readFormat(contract: Contract, name: OperationLeaf): RequestFormat | undefined {
+  const operation = contract.operation(name);
+  if (operation === undefined) return undefined;
+  const inPath = placeholdersIn(operation.path);
+  const parameters = parametersOf(name).map((leaf) => {
+    const parameter = leaf.slice(name.length + 1);
+    return { name: parameter, isInPath: inPath.includes(parameter), target: contract.parameter(leaf) };
+  });
+  return { ...operation, parameters };
 }
 
 function parsePath(text: string): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { type OperationLeaf, parametersOf } from './leaves.ts';
+import type { OperationLeaf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
@@ -59,26 +59,22 @@ export function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contra
  * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
  */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
-  const target = contract.operation(operation);
-  if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
-  const inPath = new Set([...target.path.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
-  const written = withTrailingSlash(target.path, contract.slash());
+  const format = contract.requestFormat(operation);
+  if (format === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
+  const written = withTrailingSlash(format.path, contract.slash());
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const leaf of parametersOf(operation)) {
-    const name = leaf.slice(operation.length + 1);
-    const value = findValue(values, name);
-    if (value === undefined && json) continue;
-    const { place, path: steps = [] } = contract.parameter(leaf) ?? {};
+  for (const { name, isInPath, target } of format.parameters) {
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    if (place === 'body') json ??= {};
-    if (value === undefined || inPath.has(name)) continue;
-    if (place === 'query') query.append(steps[0] ?? '', String(value));
-    if (place === 'body') json = put(json ?? {}, steps, value);
+    if (target?.place === 'body') json ??= {};
+    const value = target && !isInPath ? findValue(values, name) : undefined;
+    if (value === undefined) continue;
+    if (target?.place === 'query') query.append(target.path[0] ?? '', String(value));
+    if (target?.place === 'body') json = put(json ?? {}, target.path, value);
   }
   return {
-    method: target.method,
+    method: format.method,
     path: query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
     json,
   };

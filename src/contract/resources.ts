@@ -95,8 +95,11 @@ function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick
 }
 
 /** Reads one agent of a list. @throws UnknownShape if it has no id, or if a field that was sent cannot be read */
-export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
-  const fields = new Fields(agent, 'agent', contract);
+export function readAgent(
+  agent: JsonObject,
+  contract: Contract,
+  fields = new Fields(agent, 'agent', contract),
+): ListedAgent {
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name') ?? undefined,
@@ -124,12 +127,14 @@ const AGENTS = ['agents', 'installedagents', 'agentinstalls', 'agentinstallation
 export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {
   const { id, created, layers } = readCreated(body, 'space', contract);
   const entries = layers.toReversed().flatMap((layer) => Object.entries(layer));
-  const lists = entries.flatMap(([key, value]) => (AGENTS.includes(normalizeName(key)) ? [value] : []));
+  const [list = []] = entries.flatMap(([key, value]) =>
+    Array.isArray(value) && AGENTS.includes(normalizeName(key)) ? [value] : [],
+  );
   const agents: ListedAgent[] = [];
   let unreadable: UnknownShape | undefined;
-  for (const agent of (lists.find(Array.isArray) ?? []).filter(isJsonObject)) {
+  for (const agent of list.filter(isJsonObject)) {
     const fields = new Fields(agent, 'agent', contract);
-    if (fields.id('agent.id') !== undefined) agents.push(readAgent(agent, contract));
+    if (fields.id('agent.id') !== undefined) agents.push(readAgent(agent, contract, fields));
     else unreadable ??= fields.unreadable('agent.id', 'An installed agent has no id.');
   }
   return { space_id: id, created, agents, unreadable };

@@ -41,7 +41,7 @@ interface BatchItem {
   /** Whether it was not started. Then its error is no failure of its own. */
   readonly isUnfinished?: boolean;
   /** What a summary in CI shows below its failure. */
-  readonly lines?: readonly ReportLine[];
+  readonly lines?: () => readonly ReportLine[];
 }
 
 /** How the results of a batch are shown, and what they mean for the command. */
@@ -66,7 +66,7 @@ export interface Batch<Result> {
 
 function ciItem({ name, source, status, id, error, lines }: BatchItem): CiItem {
   const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
-  return { name, detail, source, failures: [error], lines };
+  return { name, detail, source, failures: [error], lines: lines?.() };
 }
 
 function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batch<Result>): string {

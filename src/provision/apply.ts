@@ -45,7 +45,7 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan)
   const ids = new Set(current.map(({ agent_id }) => agent_id));
   const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];
   const fact: SpaceFact = { origin: http.baseUrl, external_space_id, space_id, agents: [...older, ...current] };
-  if (JSON.stringify(fact) === JSON.stringify(earlier)) return;
+  if (earlier && JSON.stringify(fact) === JSON.stringify(earlier)) return;
   try {
     await log.append([log.newRecord(SPACE_TYPE, { ...fact })]);
   } catch (error) {

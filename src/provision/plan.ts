@@ -97,7 +97,7 @@ export function pairAgents(
   const found = new Map<ManifestAgent, ListedAgent>();
   const recordedIds = new Map(fact?.agents.map(({ key, agent_id }) => [key, agent_id]));
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
-    ({ agent_id }, by) => recordedIds.get(agentKey(by)) === agent_id,
+    ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === undefined,
   ];

@@ -2,20 +2,21 @@ import { toNfc } from '../cron/job.ts';
 import { checkUniqueName } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
-import type { YamlDocument } from '../yaml/document.ts';
+import type { Path, YamlDocument } from '../yaml/document.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
 
 /** A repeated run could not tell two agents of the same template and name apart. */
 function checkAgents(document: YamlDocument, { agents }: Manifest): void {
-  const places = new Map<string, string>();
+  const places = new Map<string, Path>();
   for (const [index, { template_id, name, cron = [] }] of agents.entries()) {
     const path = ['agents', index, 'name'];
     const key = JSON.stringify([template_id, toNfc(name)]);
     const first = places.get(key);
-    if (first === undefined) places.set(key, document.fileAndLine(path));
-    else document.report(path, `this agent has the same template and name as the one at ${first}`);
+    if (first === undefined) places.set(key, path);
+    else
+      document.report(path, `this agent has the same template and name as the one at ${document.fileAndLine(first)}`);
     const names = new Map<string, string>();
     for (const number of cron.keys()) checkUniqueName(document, ['agents', index, 'cron', number], '', names);
   }

@@ -52,6 +52,8 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator<YamlDocument, void, void> {
   const options = { merge: true, stringKeys: true, resolveKnownTags: false } as const;
   const composer = new Composer({ ...options, prettyErrors: false, logLevel: 'silent' });
+  // Most sources have neither variables nor what cannot become plain data: anchors, aliases, and tags.
+  const isPlain = !/[&*!]|\$\{/.test(problems.text);
   let isWritten = false;
   // One at a time: the nodes of thousands of documents take hundreds of megabytes.
   for (const document of composer.compose(new Parser().parse(problems.text))) {
@@ -65,7 +67,7 @@ export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator
       const isDeep = error.code === 'RESOURCE_EXHAUSTION';
       const what = isDeep ? 'nested too deep' : `invalid YAML: ${printable(error.message.slice(0, 200))}`;
       problems.add(error.pos, what, SYNTAX_HINT);
-    } else prepare(content, lookup);
+    } else if (!isPlain) prepare(content, lookup);
     if (problems.size > before) continue;
     let value: unknown;
     try {

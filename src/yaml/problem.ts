@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import { eastAsianWidth } from 'get-east-asian-width';
 import { LineCounter } from 'yaml';
 import { InputError } from '../errors.ts';
 import { printable } from './text.ts';
@@ -31,6 +31,12 @@ const MAX_PROBLEMS = 1_000;
 /** With the number of the line, an excerpt fits into 80 columns. */
 const MAX_EXCERPT_WIDTH = 70;
 const MAX_BEFORE_CARET = 40;
+
+/** The columns of printable text. `string-width` would take longer to load than all else that reads YAML. */
+function widthOf(text: string): number {
+  const widths = [...text.replace(/\p{M}/gu, '')].map((character) => eastAsianWidth(character.codePointAt(0) ?? 0));
+  return widths.reduce<number>((total, width) => total + width, 0);
+}
 
 /** A source, and the problems in it, each one once. */
 export class ProblemList {
@@ -80,8 +86,8 @@ export class ProblemList {
     const after = `${printable(written.slice(at, to))}${to < written.length ? '…' : ''}`;
     const underlined = printable(written.slice(at, Math.min(to, at + end - start)));
     const number = String(line).padStart(4);
-    const gap = ' '.repeat(stringWidth(before));
-    const carets = '^'.repeat(Math.max(1, stringWidth(underlined)));
+    const gap = ' '.repeat(widthOf(before));
+    const carets = '^'.repeat(Math.max(1, widthOf(underlined)));
     return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
   }
 }

@@ -225,7 +225,7 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
       const { document, error } = plan;
       const { source, manifest } = document;
       const isUnfinished = outcomeOf(plan, tense) === 'skipped';
-      const lines = detailLines(plan, tense);
+      const lines = () => detailLines(plan, tense);
       return { name: manifest.external_space_id, source, status: wordOf(plan, tense), error, isUnfinished, lines };
     },
     json: (plan) => documentJson(plan, tense),
