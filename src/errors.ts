@@ -157,6 +157,9 @@ export class NoReplyError extends errorOf('no_reply', EXIT.noReply) {}
 /** At least one item of a batch failed and at least one succeeded. */
 export class PartialFailure extends errorOf('partial_failure', EXIT.partial) {}
 
+/** A space changed after the plan that is applied was made. Nothing was sent for it. */
+export class PlanStaleError extends errorOf('plan_stale', EXIT.partial) {}
+
 /** A failure with the type and the exit code of another error, the decisive one of several failed items for example. */
 export class RunFailure extends PartnerctlError {
   readonly type: string;

@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { group } from '../cli/leaf.ts';
 import { list as listAgents } from './agents/list.ts';
 import { api } from './api.ts';
+import { apply } from './apply.ts';
 import { open } from './chat/open.ts';
 import { send } from './chat/send.ts';
 import { setup } from './chat/setup.ts';
@@ -60,6 +61,7 @@ export function allCommands(): readonly CommandUnknownOpts[] {
     group('spaces', 'Customer workspaces', [listSpaces(), showSpace()]),
     group('agents', 'Agents of a space', [listAgents()]),
     plan(),
+    apply(),
     provision(),
     group('chat', 'Send messages to agents and follow their replies', chats),
     upload(),

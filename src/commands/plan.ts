@@ -5,17 +5,20 @@ import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
     description:
-      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
+      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads. The same as provision --dry-run; with --out, `partnerctl apply` carries out exactly what was planned.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     examples: [
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
+      'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
       "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'  # every difference that no call can change",
     ],
-  }).action(
-    run(async (context, files, options) => {
-      if (options.schema) return printManifestSchema();
-      const { planDocuments, readManifests } = await import('./provisioning/run.ts');
-      return planDocuments(context, await readManifests(context, files, options.var), options);
-    }),
-  );
+  })
+    .option('--out <path>', 'write the plan to this file, for `partnerctl apply`')
+    .action(
+      run(async (context, files, options) => {
+        if (options.schema) return printManifestSchema();
+        const { planDocuments, readManifests } = await import('./provisioning/run.ts');
+        return planDocuments(context, await readManifests(context, files, options.var), options);
+      }),
+    );

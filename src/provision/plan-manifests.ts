@@ -27,6 +27,8 @@ export interface ProvisionDeps {
   readonly concurrency: number;
   /** Whether an agent that was probably renamed in the manifest is installed beside the old one. */
   readonly installRenamed: boolean;
+  /** Returns the error for a space whose plan was made earlier, and no longer holds. */
+  readonly findStale?: ((plan: SpacePlan) => Error | undefined) | undefined;
 }
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */

@@ -58,6 +58,8 @@ export interface Unmanaged {
 export interface SpacePlan {
   readonly document: ManifestDocument;
   readonly index: number;
+  /** What existed, and the plan is based on. */
+  readonly observed: { readonly space: Observation['space']; readonly agents: readonly ListedAgent[] };
   space_id: string | null;
   /** The space, its agents, their chats, their jobs; each in the order of the manifest. */
   readonly steps: readonly Step[];
@@ -180,7 +182,8 @@ export function planSpace(
   const { manifest, index } = document;
   const { space, fact } = observation;
   const space_id = space?.space_id ?? null;
-  const { pairs, free } = pairAgents(manifest.agents, space ? presentAgents(observation, manifest.agents) : [], fact);
+  const present = space ? presentAgents(observation, manifest.agents) : [];
+  const { pairs, free } = pairAgents(manifest.agents, present, fact);
   // The list may not show the source that an earlier run set up.
   const recordedSources = new Map(fact?.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
   const agents = pairs.map(({ wanted, present }): PlannedAgent => {
@@ -200,9 +203,17 @@ export function planSpace(
     ...pairs.flatMap(({ wanted, present }) => (present ? agentDifferences(wanted, present) : [])),
   ];
   const unmanaged = free.map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }));
+  const observed = { space, agents: present };
+  const plan = { document, index, observed, space_id, steps, agents, differences, unmanaged, error: undefined };
   const error = installRenamed ? undefined : renameError(pairs, free, fact);
-  for (const step of error ? steps : []) if (step.status === 'planned') step.status = 'blocked';
-  return { document, index, space_id, steps, agents, differences, unmanaged, error };
+  if (error) blockPlan(plan, error);
+  return plan;
+}
+
+/** Blocks what is to be done: somebody has to decide first. */
+export function blockPlan(plan: SpacePlan, error: Error): void {
+  for (const step of plan.steps) if (step.status === 'planned') step.status = 'blocked';
+  plan.error = error;
 }
 
 /** The steps of a kind that are to be done. */

@@ -75,7 +75,7 @@ describe('--summary', () => {
     const text = read(env.GITHUB_STEP_SUMMARY ?? '');
     expect(text).toMatch(/^### partnerctl plan\n\n {4}Plan: 2 spaces, 2 agents, 1 job to create\.\n/);
     expect(text).toMatch(/### partnerctl provision\n\n {4}Done: 2 spaces, 2 agents, 1 job created\.\n/);
-    expect(text).toMatch(/^ {4}acme {2}.*acme\.yaml:1, created\n +\+ space/m);
+    expect(text).toMatch(/^<details><summary><code>acme {2}.*acme\.yaml:1, created<\/code><\/summary>\n\n +\+ space/m);
     expect(text).not.toContain('SECRET-PLAN');
   });
 
@@ -97,7 +97,7 @@ describe('--summary', () => {
     const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], actions(path));
     expect(ran.code).toBe(10);
     const text = read(summary);
-    expect(text).toMatch(/^ {4}good[\s\S]*\n {4}❌ bad/m);
+    expect(text).toMatch(/<code>good[\s\S]*<code>❌ bad/);
     expect(annotations(ran.stderr)).toEqual([expect.stringContaining('file=all.yaml,line=6,')]);
     for (const report of [text, ...annotations(ran.stderr)]) {
       expect(report).toContain('daily');

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../support/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
 
@@ -11,16 +12,19 @@ async function setUp() {
   expect((await run(['profile', 'protect', 'live'], { env: home.env })).code).toBe(0);
   const manifests = write('acme.yaml', manifest('acme-001'));
   expect((await run(['provision', manifests], { env: it.env })).code).toBe(0);
+  const out = join(tempDirectory(), 'plan.json');
+  expect((await run(['plan', write('beta.yaml', manifest('beta')), '--out', out], { env: it.env })).code).toBe(0);
   const setup = await run(['chat', 'setup', 'ext:acme-001', 'name:Support', '--query', 'source_id'], { env: it.env });
   await it.forget();
-  return { ...it, home, env: home.env, source: setup.stdout.trim() };
+  return { ...it, home, env: home.env, source: setup.stdout.trim(), plan: out };
 }
 
 const ADDRESS = ['--space', 'ext:acme-001', '--agent', 'name:Support'];
 const JOB = [...ADDRESS, '--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1'];
 
 /** Every command that writes, as it is typed. */
-const WRITES: Readonly<Record<string, (source: string) => string[]>> = {
+const WRITES: Readonly<Record<string, (source: string, plan: string) => string[]>> = {
+  apply: (_, plan) => ['apply', plan],
   provision: () => ['provision', write('new.yaml', manifest('acme-002'))],
   'chat setup': () => ['chat', 'setup', 'ext:acme-001', 'name:Support', '--name', 'Another'],
   'chat send': (source) => ['chat', 'send', '--source', source, '--session', 'one', 'hello'],
@@ -41,9 +45,9 @@ test('Exactly the commands that write have --confirm.', async () => {
 });
 
 test('A write through a protected profile is sent only with --confirm and its name.', async () => {
-  const { env, source, sandbox, received, posts, forget } = await setUp();
+  const { env, source, plan, sandbox, received, posts, forget } = await setUp();
   for (const [name, argsOf] of Object.entries(WRITES)) {
-    const args = argsOf(source);
+    const args = argsOf(source, plan);
     const ran = await run(args, { env });
     expect(ran, name).toMatchObject({
       code: 2,

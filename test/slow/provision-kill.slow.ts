@@ -15,6 +15,7 @@ async function agentsOf(sandbox: Service, externalId: string): Promise<string[]>
 for (const [name, scopes] of [
   ['provision', undefined],
   ['provision without lists', ['spaces.provision']],
+  ['apply', undefined],
 ] as const) {
   testKills({
     name,
@@ -24,7 +25,10 @@ for (const [name, scopes] of [
       const token = scopes && { PARTNER_TOKEN: await sandbox.createToken({ scopes }) };
       return async (label, given) => {
         const env: Record<string, string> = { ...given, ...token };
-        const args = ['provision', write(`${label}.yaml`, manifest(label, AGENTS))];
+        const path = write(`${label}.yaml`, manifest(label, AGENTS));
+        const plan = path.replace('.yaml', '.json');
+        if (name === 'apply') expect((await run(['plan', path, '--out', plan], { env })).code).toBe(0);
+        const args = name === 'apply' ? ['apply', plan] : ['provision', path];
         const stageOf = async () => {
           const types = await recordTypes(env.PARTNER_STATE ?? '');
           if (types.includes('space')) return 'installed and recorded';

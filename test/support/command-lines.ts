@@ -26,6 +26,7 @@ const IN_SESSION = '--source {source} --session anna';
 const SEND = `chat send ${IN_SESSION} Hello`;
 const LOGIN = 'login --profile work';
 const PROVISION_NEW = 'provision {new.yaml}';
+const PLAN_OUT = 'plan {new.yaml} --out {directory}/plan.json';
 const SET_LEAF = 'contract set spaces.list.items results';
 
 export const COMMAND_LINES: readonly CommandLine[] = [
@@ -44,6 +45,8 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'agents list {space}', sends: 'reads' },
   { words: 'agents list ext:acme', sends: 'reads' },
   { words: 'plan {new.yaml}', sends: 'reads' },
+  { words: PLAN_OUT, sends: 'reads' },
+  { words: 'apply {directory}/plan.json', sends: 'writes', after: PLAN_OUT },
   { words: PROVISION_NEW, sends: 'writes' },
   { words: 'provision {full.yaml}', sends: 'writes' },
   { words: 'provision {two.yaml}', sends: 'writes' },

@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path';
 import { describeFileError, UsageError } from '../../errors.ts';
 import type { CiItem, CommandResult, ListResult, ReportLine, Row } from '../../output/command-result.ts';
 import { formatReport } from '../../output/report.ts';
+import { cellText } from '../../output/sanitize.ts';
 import type { Environment } from '../../platform/io.ts';
 import type { Context } from '../context.ts';
 import { type Finding, failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
@@ -31,29 +32,50 @@ function textLines(text: string, indent: number): readonly ReportLine[] {
   return text.split('\n').map((line) => ({ indent, text: line }));
 }
 
-function itemLines(item: CiItem): readonly ReportLine[] {
-  const failures = itemFindings(item);
-  const head = `${failures.length > 0 ? '❌ ' : ''}${item.name}  ${item.detail}`;
-  return [
-    { indent: 0, text: head },
-    ...failures.flatMap(({ message }) => textLines(message, 4)),
-    ...(item.lines ?? []),
-  ];
-}
-
 function findingLines({ file, line, message }: Finding): readonly ReportLine[] {
   return textLines(`${file === undefined ? '' : `${file}:${line}: `}${message}`, 0);
 }
 
-/** Formats a summary as Markdown. @param redact replaces secrets in a text */
+/** GitHub refuses a comment of more than 65,536 characters. */
+const MAX_SUMMARY = 60_000;
+
+/** What a summary is made of: items that have lines are folded, and left out if there is nothing below them. */
+interface Summary {
+  readonly title: string;
+  readonly totals: readonly ReportLine[];
+  readonly items: readonly CiItem[];
+}
+
+/**
+ * Formats a summary as Markdown, which is cut off after a whole item.
+ * @param redact replaces secrets in a text
+ */
 export async function formatSummary(
-  title: string,
-  lines: readonly ReportLine[],
+  { title, totals, items }: Summary,
   redact: (text: string) => string,
 ): Promise<string> {
-  const text = await formatReport(lines, { color: false, width: Number.POSITIVE_INFINITY, redact });
   // An indented code block, which no text can end.
-  return `### ${title}\n\n${text.replace(/^/gm, '    ').trimEnd()}\n\n`;
+  const code = async (lines: readonly ReportLine[]): Promise<string> => {
+    const text = await formatReport(lines, { color: false, width: Number.POSITIVE_INFINITY, redact });
+    return text.replace(/^(?=.)/gm, '    ');
+  };
+  const formatItem = async (item: CiItem): Promise<string> => {
+    const failures = itemFindings(item);
+    const head = `${failures.length > 0 ? '❌ ' : ''}${item.name}  ${item.detail}`;
+    const below = [...failures.flatMap(({ message }) => textLines(message, 4)), ...(item.lines ?? [])];
+    if (item.lines === undefined) return code([{ indent: 0, text: head }, ...below]);
+    const label = cellText(head, redact).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    return below.length === 0
+      ? ''
+      : `\n<details><summary><code>${label}</code></summary>\n\n${await code(below)}\n</details>\n`;
+  };
+  let text = `### ${title}\n\n${await code(totals)}`;
+  for (const [index, item] of items.entries()) {
+    const next = await formatItem(item);
+    if (text.length + next.length > MAX_SUMMARY) return `${text}\n… and ${items.length - index} more\n\n`;
+    text += next;
+  }
+  return `${text}\n`;
 }
 
 /**
@@ -100,8 +122,8 @@ export function openReport(
       // Such as a schema: there is nothing to sum up.
       if (!file || (counts === undefined && failures.length === 0)) return;
       const totals = counts ? textLines(counts(), 0) : [];
-      const lines = [...totals, ...failures.flatMap(findingLines), ...items.flatMap(itemLines)];
-      const text = await formatSummary(title, lines, redact);
+      const all = [...totals, ...failures.flatMap(findingLines)];
+      const text = await formatSummary({ title, totals: all, items }, redact);
       await writeFile(file.path, text, { flag: file.flag }).catch((failure: unknown) =>
         warn(`The summary ${file.path} cannot be written: ${describeFileError(failure)}`),
       );

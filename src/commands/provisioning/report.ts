@@ -1,4 +1,4 @@
-import { EXIT, type ExitCode, PartnerctlError } from '../../errors.ts';
+import { EXIT, type ExitCode, PartnerctlError, PlanStaleError } from '../../errors.ts';
 import { type Batch, countByStatus } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
 import { describeError, errorJson } from '../../output/error-text.ts';
@@ -17,12 +17,13 @@ const OUTCOMES = {
   created: { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 },
 } as const;
 
-type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned';
+type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned' | 'stale';
 
-/** @returns `planned` for a document that provision only checked */
+/** @returns `planned` for a document that provision only checked, `stale` for one whose plan no longer holds */
 function outcomeOf({ steps, error }: SpacePlan, tense: Tense): Outcome {
   const isPlan = tense === 'planned';
   const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
+  if (error instanceof PlanStaleError) return 'stale';
   if (error !== undefined) return isPlan ? 'blocked' : 'failed';
   if (!isPlan && isAny('planned')) return 'planned';
   if (steps[0]?.status === tense) return isPlan ? 'create' : 'created';
@@ -155,7 +156,7 @@ function wordOf(plan: SpacePlan, tense: Tense): string {
 
 const MARKERS: Readonly<Partial<Record<Outcome, Marker>>> = {
   ...{ create: '+', created: '+', change: '~', reused: '~' },
-  ...{ blocked: 'x', failed: 'x', skipped: '-' },
+  ...{ blocked: 'x', failed: 'x', stale: 'x', skipped: '-' },
 };
 
 function headerLine(plan: SpacePlan, tense: Tense): ReportLine {
@@ -173,7 +174,7 @@ function counted(count: number, noun: string, rest = ''): string[] {
 }
 
 /** The outcomes that totals count. What is created or changed is counted as things. */
-const COUNTED = ['blocked', 'failed', 'skipped', 'unchanged', 'valid'];
+const COUNTED = ['blocked', 'failed', 'stale', 'skipped', 'unchanged', 'valid'];
 
 /** What a plan or a run does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces unchanged.` */
 function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
@@ -188,7 +189,7 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
     ...counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API'),
     ...counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest'),
   ];
-  return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ')}.`;
+  return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ') || 'nothing to do'}.`;
 }
 
 /** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */

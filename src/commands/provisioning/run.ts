@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/context.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
+import type { ListedCronJob } from '../../contract/resources.ts';
 import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
 import type { CronJob } from '../../cron/job.ts';
 import { createScheduleDescriber } from '../../cron/schedule.ts';
@@ -11,8 +12,10 @@ import { applyManifests } from '../../provision/apply.ts';
 import { addUnmanagedJobs } from '../../provision/jobs.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
 import { Observer } from '../../provision/observe.ts';
+import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, type ProvisionDeps, planManifests } from '../../provision/plan-manifests.ts';
 import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
+import { jobsByAgent } from '../../provision/reading.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
@@ -85,17 +88,33 @@ async function openProvisioning(
   };
 }
 
-/** Plans what provisioning would do. @throws as `openProvisioning` and `planManifests` */
+/** Lists the jobs, by agent; none if they cannot be listed. @throws PartnerctlError if listing may succeed later */
+async function readJobs(lists: JobLists): Promise<readonly ListedCronJob[]> {
+  const listed = await lists.recent();
+  return 'jobs' in listed ? [...listed.jobs.values()] : [];
+}
+
+/**
+ * Plans what provisioning would do, and writes the plan to the file `out`.
+ * @throws as `openProvisioning`, `planManifests`, and `writePlan`
+ */
 export async function planDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  options: SharedOptions & { readonly detailedExitcode?: boolean | undefined },
+  options: SharedOptions & { readonly detailedExitcode?: boolean | undefined; readonly out?: string | undefined },
 ): Promise<CommandResult> {
+  const { out, installRenamed = false } = options;
   const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
   const plans = await planManifests(deps, documents);
-  const hasAgents = plans.some(({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id));
-  const listed = hasAgents ? await deps.lists.recent() : undefined;
-  if (listed && 'jobs' in listed) addUnmanagedJobs(plans, listed.jobs.values());
+  const hasAgents = plans.some(({ observed }) => observed.agents.length > 0);
+  const jobs = hasAgents ? await readJobs(deps.lists) : [];
+  addUnmanagedJobs(plans, jobs);
+  if (out !== undefined) {
+    const { writePlan } = await import('../../provision/plan-file.ts');
+    const count = await writePlan(out, plans, jobs, { service: deps.http.baseUrl, installRenamed });
+    const next = `To carry it out: ${context.command(['apply', out])}`;
+    await context.notice(`The plan in ${out} has steps for ${count} of ${plans.length} spaces. ${next}`);
+  }
   const result = batchResult(plans, documentBatch('planned'), context.signals);
   return options.detailedExitcode ? { ...result, exitCode: () => exitCodeOfPlan(plans) } : result;
 }
@@ -107,10 +126,50 @@ export async function provisionDocuments(
   { failFast = false, ...options }: SharedOptions & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { ...options, isPlan: false });
+  return applyDocuments(context, deps, documents, failFast);
+}
+
+async function applyDocuments(
+  context: Context,
+  deps: ProvisionDeps,
+  documents: readonly ManifestDocument[],
+  failFast: boolean,
+): Promise<CommandResult> {
   await deps.observer.prepare();
   const plans = applyManifests(deps, documents, { failFast });
   const onResult = (done: number) => context.progress.update(`Provisioning: ${done} of ${documents.length}`);
   return batchResult(plans, documentBatch('created'), context.signals, onResult);
+}
+
+/**
+ * Carries out the file of a plan: exactly its steps.
+ * @param input the manifests that the plan must have been made of, if they are given
+ * @throws InputError if the file is no plan; UsageError if it is for another service, or of other manifests; as
+ * `openProvisioning`
+ */
+export async function applyPlan(
+  context: Context,
+  path: string,
+  input: readonly ManifestDocument[] | undefined,
+  { failFast = false, concurrency }: { readonly failFast?: boolean | undefined; readonly concurrency: number },
+): Promise<CommandResult> {
+  const { inputHash, readPlan, staleError } = await import('../../provision/plan-file.ts');
+  const plan = await readPlan(path);
+  const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
+  if (input && inputHash(input) !== plan.input_sha256)
+    throw new UsageError(`The plan ${path} was made of other manifests.`, { hint });
+  const documents = plan.spaces.map(({ source, manifest }, index) => ({ source, index, manifest }));
+  const options = { concurrency, installRenamed: plan.install_renamed, isPlan: false };
+  const deps = await openProvisioning(context, documents, options);
+  const { baseUrl } = deps.http;
+  if (baseUrl !== plan.service)
+    throw new UsageError(`The plan ${path} is for ${plan.service}, not for ${baseUrl}.`, { hint });
+  const jobs = jobsByAgent(await readJobs(deps.lists));
+  const findStale = (space: SpacePlan) => {
+    const planned = plan.spaces[space.index];
+    return planned && staleError(space, planned, jobs);
+  };
+  return applyDocuments(context, { ...deps, findStale }, documents, failFast);
 }
 
 /** Shows the documents as valid, without calling the service. */

@@ -2,6 +2,7 @@ import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { escapeWorkflowCommands, formatAnnotation } from '../../../src/cli/ci/annotations.ts';
 import { formatSummary } from '../../../src/cli/ci/report.ts';
+import { UsageError } from '../../../src/errors.ts';
 import { stringifyJson } from '../../../src/output/json.ts';
 import { stringifyYaml } from '../../../src/output/yaml.ts';
 
@@ -41,13 +42,34 @@ test('annotations escape what would end a property or a line', () => {
   );
 });
 
+test('a summary folds what has lines, leaves out what has none, and is cut off after a whole item', async () => {
+  const line = { indent: 4, marker: '+', text: 'x'.repeat(1_000) };
+  const items = Array.from({ length: 100 }, (_, index) => ({
+    ...{ name: `customer-${index}`, detail: 'all.yaml:1', failures: [] },
+    lines: index === 1 ? [] : [line],
+  }));
+  const totals = [{ indent: 0, text: 'Plan: 99 spaces to create.' }];
+  const text = await formatSummary({ title: 'partnerctl plan', totals, items }, (each) => each);
+  const folded = [...text.matchAll(/<details><summary><code>customer-(\d+) /g)].map(([, index]) => Number(index));
+  expect(text).toMatch(/^### partnerctl plan\n\n {4}Plan: 99 spaces to create\.\n\n<details>/);
+  expect(folded).toEqual(items.flatMap((_, index) => (index !== 1 && index < folded.length + 1 ? [index] : [])));
+  expect(folded.length).toBeGreaterThan(50);
+  expect(text).toMatch(new RegExp(`</details>\n\n… and ${99 - folded.length} more\n\n$`));
+  expect(text.length).toBeLessThan(65_536);
+});
+
 test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', async () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
   const lines = [0, 4].map((indent) => ({ indent, text: outside }));
-  const summary = await formatSummary('partnerctl plan', lines, (text) => text.replaceAll('evil', '[redacted]'));
+  const item = { name: outside, detail: outside, failures: [new UsageError(outside)] };
+  const summary = await formatSummary(
+    { title: 'partnerctl plan', totals: lines, items: [item, { ...item, lines }] },
+    (text) => text.replaceAll('evil', '[redacted]'),
+  );
   const html = marked.parse(summary, { async: false });
   const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
-  expect([...tags].sort()).toEqual(['code', 'h3', 'pre']);
+  expect([...tags].sort()).toEqual(['code', 'details', 'h3', 'pre', 'summary']);
+  expect(html.match(/<details>/g)).toHaveLength(1);
   expect(html).toContain('&lt;img src=x&gt;|`a`\\n\\n# Title');
   expect(html).not.toContain('evil');
 });

@@ -1,0 +1,32 @@
+import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
+import { SCOPE } from '../contract/scopes.ts';
+
+export const apply = () =>
+  leaf('apply', 'Carry out a plan that `plan --out` wrote', {
+    description:
+      'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change, so that an interrupted run can be repeated.',
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
+    exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
+    examples: [
+      'partnerctl apply plan.json  # what was planned, and nothing else',
+      'partnerctl apply plan.json customers/  # only if these are still the manifests of the plan',
+      'partnerctl apply plan.json -o json  # for a script',
+    ],
+  })
+    .argument('<plan>', 'the file that `plan --out` wrote')
+    .argument('[file...]', 'the manifests; the plan must have been made of them')
+    .option('--var <NAME=value>', 'a value for ${NAME} in the manifests; repeatable', collect, [])
+    .option('--concurrency <n>', 'how many spaces at a time', integer(1, 64), 4)
+    .option('--fail-fast', 'do not start further spaces after a failure')
+    .addOption(summaryOption())
+    .addOption(summaryFileOption())
+    .addOption(confirmOption())
+    .action(
+      run(async (context, path, files, options) => {
+        const { applyPlan, readManifests } = await import('./provisioning/run.ts');
+        await context.confirmWrite(options.confirm);
+        const input = files.length > 0 ? await readManifests(context, files, options.var) : undefined;
+        return applyPlan(context, path, input, options);
+      }),
+    );

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import type { ListedCronJob } from '../contract/resources.ts';
+import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
+import { type ManifestDocument, manifestSchema } from './manifest.ts';
+import type { SpacePlan } from './plan.ts';
+import { isPlanned, type JobsByAgent, jobsByAgent, readingOf, toPlannedStep } from './reading.ts';
+
+const plannedSpace = v.object({
+  source: v.string(),
+  manifest: manifestSchema,
+  /** As `readingOf` returns it. */
+  reading_sha256: v.string(),
+  steps: v.array(
+    v.object({
+      op: v.picklist(['create_space', 'install_agent', 'setup_chat', 'create_job']),
+      name: v.string(),
+      agent: v.exactOptional(v.string()),
+      template_id: v.exactOptional(v.string()),
+    }),
+  ),
+});
+
+const planFile = v.object({
+  /** The version of the format. */
+  partnerctl_plan: v.literal(1),
+  /** The base URL of the service. */
+  service: v.string(),
+  /** Of all documents, also of those that are not in `spaces`. */
+  input_sha256: v.string(),
+  install_renamed: v.boolean(),
+  /** Where there is something to do, and nothing is blocked. */
+  spaces: v.array(plannedSpace),
+});
+
+/** A plan as `plan --out` writes it and `apply` carries it out. It holds all that will be sent. */
+export type PlanFile = v.InferOutput<typeof planFile>;
+
+type PlannedSpace = v.InferOutput<typeof plannedSpace>;
+
+/** Hashes what manifests say, wherever they stand and however they are written. */
+export function inputHash(documents: readonly ManifestDocument[]): string {
+  return hash('sha256', JSON.stringify(documents.map(({ manifest }) => manifest)), 'hex');
+}
+
+/** Returns what the file of a plan has about a space. @returns undefined if it is blocked, or there is nothing to do */
+function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace | undefined {
+  const { source, manifest } = plan.document;
+  const steps = plan.steps.filter(({ status }) => status === 'planned').map(toPlannedStep);
+  if (plan.error !== undefined || steps.length === 0) return undefined;
+  return { source, manifest, reading_sha256: readingOf(plan, jobs), steps };
+}
+
+/**
+ * Writes a plan into a file that only its owner can read: what variables hold is in it.
+ * @returns the number of spaces in it
+ * @throws LocalError if it cannot be written
+ */
+export async function writePlan(
+  path: string,
+  plans: readonly SpacePlan[],
+  listed: readonly ListedCronJob[],
+  about: { readonly service: string; readonly installRenamed: boolean },
+): Promise<number> {
+  const jobs = jobsByAgent(listed);
+  const plan: PlanFile = {
+    partnerctl_plan: 1,
+    service: about.service,
+    input_sha256: inputHash(plans.map(({ document }) => document)),
+    install_renamed: about.installRenamed,
+    spaces: plans.flatMap((each) => toPlannedSpace(each, jobs) ?? []),
+  };
+  try {
+    await writeFile(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+  } catch (error) {
+    throw new LocalError(`The plan ${path} cannot be written.`, { why: describeFileError(error), cause: error });
+  }
+  return plan.spaces.length;
+}
+
+/** Reads the file of a plan. @throws InputError if it cannot be read, or is none */
+export async function readPlan(path: string): Promise<PlanFile> {
+  const hint = 'Make a plan with: partnerctl plan <file...> --out plan.json';
+  try {
+    const text = await readFile(path, 'utf8');
+    const { success, output } = v.safeParse(planFile, JSON.parse(text));
+    if (success) return output;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) {
+      throw new InputError(`The plan ${path} cannot be read.`, { why: describeFileError(error), hint, cause: error });
+    }
+  }
+  throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint });
+}
+
+/**
+ * Returns the error for a space that is not as the plan found it, save for what the plan itself has done since; also for
+ * one that would now need more than the plan has.
+ */
+export function staleError(
+  plan: SpacePlan,
+  { reading_sha256, steps }: PlannedSpace,
+  jobs: JobsByAgent,
+): PlanStaleError | undefined {
+  const isMore = plan.steps.some(
+    (step) => step.status === 'planned' && step.op !== 'create_job' && !isPlanned(step, steps),
+  );
+  if (!isMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
+  const id = JSON.stringify(plan.document.manifest.external_space_id);
+  return new PlanStaleError(`The space ${id} is not as it was when the plan was made.`, {
+    hint: 'Nothing was sent for this space. Make a new plan with: partnerctl plan <file...> --out plan.json',
+  });
+}

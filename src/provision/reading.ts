@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import type { ListedCronJob } from '../contract/resources.ts';
+import { comparableAgent } from '../contract/values.ts';
+import { findDifferences, instructionsHash, toNfc } from '../cron/job.ts';
+import { spaceDifferences } from './differences.ts';
+import type { SpacePlan, Step } from './plan.ts';
+
+type AgentStep = Exclude<Step, { op: 'create_space' }>;
+
+/** The jobs of a service, by `comparableAgent`. */
+export type JobsByAgent = ReadonlyMap<string, readonly ListedCronJob[]>;
+
+/** Groups the jobs of a list by their agents. */
+export function jobsByAgent(jobs: Iterable<ListedCronJob>): JobsByAgent {
+  const groups = new Map<string, ListedCronJob[]>();
+  for (const job of jobs) {
+    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
+    const group = groups.get(agent);
+    if (group) group.push(job);
+    else groups.set(agent, [job]);
+  }
+  return groups;
+}
+
+/** A step as a plan file has it: what identifies it among those of its space. */
+export interface PlannedStep {
+  readonly op: Step['op'];
+  readonly name: string;
+  /** The name of the agent of a chat or a job, and the template of the agent. */
+  readonly agent?: string;
+  readonly template_id?: string;
+}
+
+export function toPlannedStep(step: Step): PlannedStep {
+  const { op, name } = step;
+  if (op === 'create_space') return { op, name };
+  const { name: agent, template_id } = step.agent.wanted;
+  return { op, name, agent, template_id };
+}
+
+function isSame(step: PlannedStep, { op, name, agent, template_id }: PlannedStep): boolean {
+  return step.op === op && step.name === name && step.agent === agent && step.template_id === template_id;
+}
+
+/** Whether a plan had this to do. */
+export function isPlanned(step: Step, planned: readonly PlannedStep[]): boolean {
+  const own = toPlannedStep(step);
+  return planned.some((each) => isSame(each, own));
+}
+
+function describeJob({ cron_job_id, name, schedule, instructions }: ListedCronJob): readonly unknown[] {
+  return [cron_job_id, name, schedule, instructions === undefined ? null : instructionsHash(instructions)];
+}
+
+/**
+ * Hashes what was read of a space for its plan: the space, its agents, their chats, and their jobs. What the steps of an
+ * earlier plan created since then is left out, so that the hash is still that of the earlier plan if only these steps
+ * were carried out.
+ * @param planned what the earlier plan had to do
+ */
+export function readingOf(
+  { document: { manifest }, observed: { space, agents }, steps }: SpacePlan,
+  jobs: JobsByAgent,
+  planned: readonly PlannedStep[] = [],
+): string {
+  const done = steps.filter((step) => isPlanned(step, planned));
+  const stepsOf = <Op extends AgentStep['op']>(op: Op, agentId: string) =>
+    done.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === agentId);
+  const present = agents.flatMap(({ agent_id, name, template_id, source_id, source }) => {
+    const created = stepsOf('create_job', agent_id);
+    const isCreated = (job: ListedCronJob) =>
+      created.some(
+        ({ wanted }) => toNfc(wanted.name) === toNfc(job.name ?? '') && findDifferences(job, wanted).length === 0,
+      );
+    const others = jobs.get(comparableAgent(agent_id))?.filter((job) => !isCreated(job)) ?? [];
+    if (stepsOf('install_agent', agent_id).length > 0 && others.length === 0) return [];
+    const chat = stepsOf('setup_chat', agent_id).length > 0 ? [null, null] : [source_id, source];
+    return [[agent_id, name, template_id, chat, others.map(describeJob).sort()]];
+  });
+  const isNew = done.some(({ op }) => op === 'create_space') && present.length === 0;
+  const isCreated = space && isNew && spaceDifferences(manifest, space).length === 0;
+  const own = space && [space.space_id, space.external_space_id, space.name, space.description, space.is_org_wide];
+  return hash('sha256', JSON.stringify(isCreated || !own ? null : [own, present.sort()]), 'hex');
+}

@@ -1,0 +1,202 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CRON_JOBS } from '../support/cron.ts';
+import { type Fleet, type FleetSpace, fleets, writeFleet } from '../support/fleet.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { fasterClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, PROVISION, type Service, service, write } from '../support/service.ts';
+
+interface Applied {
+  readonly results: readonly { readonly external_space_id: string; readonly status: string }[];
+}
+
+const command = ({ env }: Pick<Service, 'env'>, ...argv: string[]): Promise<Ran> =>
+  run(argv, { env, clock: fasterClock(), random: tinyRandom });
+
+/** Plans a file, and returns the path of the plan. */
+async function planned(it: Service, path: string): Promise<string> {
+  const out = join(tempDirectory(), 'plan.json');
+  const ran = await command(it, 'plan', path, '--out', out);
+  expect(ran.code, ran.stderr).toBe(0);
+  return out;
+}
+
+const apply = (it: Service, plan: string, ...more: string[]) => command(it, 'apply', plan, '-o', 'json', ...more);
+
+const statuses = (ran: Ran) =>
+  Object.fromEntries(ran.json<Applied>().results.map(({ external_space_id, status }) => [external_space_id, status]));
+
+const JOB = "{ name: daily, instructions: Sum up., schedule: '0 9 * * *' }";
+const withJob = (id: string) => manifest(id).replace('"Support" }', `"Support", chat: {}, cron: [${JOB}] }`);
+
+describe('a plan', () => {
+  test('is written for its owner only, carried out once, and is empty afterwards', async () => {
+    const it = await service();
+    const path = write('all.yaml', `${withJob('acme')}---\n${manifest('beta')}`);
+    const out = join(tempDirectory(), 'plan.json');
+    const ran = await command(it, 'plan', path, '--out', out);
+    expect(ran.stderr).toBe(
+      `The plan in ${out} has steps for 2 of 2 spaces. To carry it out: partnerctl apply ${out}\n`,
+    );
+    expect(await it.posts()).toEqual([]);
+    expect(statSync(out).mode & 0o777).toBe(0o600);
+    const first = await apply(it, out, path);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(statuses(first)).toEqual({ acme: 'created', beta: 'created' });
+    expect((await command(it, 'plan', path, '--detailed-exitcode')).code).toBe(0);
+    await it.forget();
+    expect(statuses(await apply(it, out))).toEqual({ acme: 'unchanged', beta: 'unchanged' });
+    expect(await it.posts()).toEqual([]);
+    const nothing = await command(it, 'apply', await planned(it, path));
+    expect(nothing).toMatchObject({ code: 0, stdout: 'Done: nothing to do.\n' });
+  });
+
+  test('leaves out what is blocked, and exits as provision would', async () => {
+    const it = await service();
+    const renamed = write('acme.yaml', manifest('acme'));
+    expect((await command(it, 'provision', renamed)).code).toBe(0);
+    writeFileSync(renamed, `${manifest('acme', ['Helpdesk'])}---\n${manifest('beta')}`);
+    const out = join(tempDirectory(), 'plan.json');
+    expect((await command(it, 'plan', renamed, '--out', out)).code).toBe(10);
+    expect(statuses(await apply(it, out))).toEqual({ beta: 'created' });
+    // What was agreed to when the plan was made is in it.
+    expect((await command(it, 'plan', renamed, '--out', out, '--install-renamed')).code).toBe(0);
+    expect(statuses(await apply(it, out))).toEqual({ acme: 'reused' });
+  });
+
+  test('is refused for another service, for other manifests, and if it is none; nothing is sent', async () => {
+    const [it, other] = [await service(), await service()];
+    const path = write('acme.yaml', manifest('acme'));
+    const out = await planned(it, path);
+    const elsewhere = await apply(other, out);
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.error().message).toContain(`is for ${it.sandbox.baseUrl}, not for ${other.sandbox.baseUrl}.`);
+    writeFileSync(path, `# the same\n${manifest('acme')}`);
+    const changed = write('changed.yaml', manifest('acme', ['Support', 'Sales']));
+    expect((await apply(it, out, changed)).error().message).toBe(`The plan ${out} was made of other manifests.`);
+    for (const text of ['', '{', '[]', readFileSync(out, 'utf8').replace('"name": "Support"', '"name": 5')]) {
+      const damaged = await apply(it, write('plan.json', text));
+      expect(damaged.code).toBe(2);
+      expect(damaged.error().hint).toBe('Make a plan with: partnerctl plan <file...> --out plan.json');
+    }
+    expect((await apply(it, join(tempDirectory(), 'none.json'))).error().message).toContain('cannot be read');
+    expect([...(await it.posts()), ...(await other.received())]).toEqual([]);
+    expect((await apply(it, out, path)).code).toBe(0);
+  });
+
+  test('holds the values of variables, and needs them only to compare the manifests', async () => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme').replace('Space acme', '${NAME}'));
+    const out = join(tempDirectory(), 'plan.json');
+    expect((await command(it, 'plan', path, '--var', 'NAME=Acme', '--out', out)).code).toBe(0);
+    expect((await apply(it, out, path)).code).toBe(2);
+    expect((await apply(it, out, path, '--var', 'NAME=Ajax')).code).toBe(2);
+    expect(await it.posts()).toEqual([]);
+    expect((await apply(it, out)).code).toBe(0);
+    expect(await it.spaces()).toMatchObject([{ name: 'Acme' }]);
+  });
+});
+
+test('A space whose plan is stale is shown with what to do, beside those that are done', async () => {
+  const it = await service();
+  const path = write('all.yaml', `${withJob('acme')}---\n${manifest('beta')}`);
+  const out = await planned(it, path);
+  await it.partner('POST', PROVISION, {
+    body: {
+      external_space_id: 'acme',
+      space: { name: 'Space acme' },
+      agents: [{ template_id: 'tmpl_sales', name: 'Sales' }],
+    },
+  });
+  await it.forget();
+  const ran = await command(it, 'apply', out);
+  expect(ran.code).toBe(10);
+  expect(ran.stdout).toMatch(
+    /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was/,
+  );
+  expect(ran.stdout).toMatch(/\nDone: 1 space, 1 agent created; 1 space stale; 1 thing not in the manifest\.\n$/);
+  expect(ran.stderr).toContain('Make a new plan with: partnerctl plan <file...> --out plan.json');
+  expect(await it.posts()).toMatchObject([{ body: { external_space_id: 'beta' } }]);
+});
+
+/** A fleet as it was before: the first agents and jobs of its first spaces. */
+function earlier(fleet: Fleet, count: number): Fleet {
+  return fleet.slice(0, count).map((space) => ({
+    ...space,
+    agents: space.agents.slice(0, 1).map(({ chat, cron = [], ...agent }) => ({ ...agent, cron: cron.slice(0, 1) })),
+  }));
+}
+
+/** Changes a space at the service as others might: another agent, in a new space if there is none, or another job. */
+async function change(it: Service, { external_space_id, space }: FleetSpace, kind: 'agent' | 'job'): Promise<void> {
+  const existing = (await it.spaces()).find((each) => each.external_space_id === external_space_id);
+  const [agent] = existing ? await it.agents(existing.space_id) : [];
+  const data = { minute: '5', hour: '5', day_of_week: '*' };
+  const job = { name: 'theirs', instructions: 'Look.', schedule: { type: 'cron', data, timezone: 'UTC' } };
+  const agents = [{ template_id: 'tmpl_onboarding', name: 'Theirs' }];
+  const { status } =
+    agent && kind === 'job'
+      ? await it.partner('POST', CRON_JOBS, { body: { agent_id: agent.agent_id, ...job } })
+      : await it.partner('POST', PROVISION, { body: { external_space_id, space: { name: space.name }, agents } });
+  expect(status).toBeLessThan(300);
+}
+
+const cases = fc.record({
+  fleet: fleets,
+  before: fc.nat(4),
+  failAfter: fc.nat(12),
+  stage: fc.constantFrom('before' as const, 'after' as const),
+  touched: fc.array(fc.record({ index: fc.nat(3), kind: fc.constantFrom('agent' as const, 'job' as const) }), {
+    maxLength: 2,
+  }),
+});
+
+type Case = typeof cases extends fc.Arbitrary<infer Value> ? Value : never;
+
+describe('a fleet of any kind', () => {
+  test('is complete after its plan was applied, cut off at any request, and applied again', async () => {
+    const check = async ({ fleet, before, failAfter, stage }: Case) => {
+      const it = await service();
+      if (before > 0) expect((await command(it, 'provision', writeFleet(earlier(fleet, before)))).code).toBe(0);
+      const path = writeFleet(fleet);
+      const out = await planned(it, path);
+      await it.faults({ kind: 'reset', stage, skip: failAfter });
+      const cut = await apply(it, out, '--retries', '0');
+      await it.faults();
+      if (cut.code === 9 || cut.code === 10) {
+        const argv = ['cron', 'reconcile', '--assume-not-created'];
+        expect((await run(argv, { env: it.env, clock: fasterClock(500) })).code).toBe(0);
+      }
+      const ran = await apply(it, out);
+      expect(ran.code, ran.stderr).toBe(0);
+      await it.forget();
+      expect((await command(it, 'plan', path, '--detailed-exitcode')).code).toBe(0);
+      expect((await apply(it, out)).code).toBe(0);
+      expect(await it.posts()).toEqual([]);
+    };
+    await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 15) });
+  });
+
+  test('is stale in exactly the spaces that others have changed since the plan', async () => {
+    const check = async ({ fleet, before, touched }: Case) => {
+      const it = await service();
+      if (before > 0) expect((await command(it, 'provision', writeFleet(earlier(fleet, before)))).code).toBe(0);
+      const out = await planned(it, writeFleet(fleet));
+      const changed = new Set<string>();
+      for (const { index, kind } of touched) {
+        const space = fleet[index % fleet.length];
+        if (!space) continue;
+        await change(it, space, kind);
+        changed.add(space.external_space_id);
+      }
+      const ran = await apply(it, out);
+      const found = Object.entries(statuses(ran));
+      const stale = found.filter(([, status]) => status === 'stale').map(([id]) => id);
+      expect(stale).toEqual(found.map(([id]) => id).filter((id) => changed.has(id)));
+      expect(ran.code).toBe(stale.length > 0 ? 10 : 0);
+    };
+    await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 15) });
+  });
+});
