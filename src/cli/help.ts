@@ -13,12 +13,13 @@ function topic(name: string, summary: string, ...commands: readonly string[]) {
 const SETTINGS_COMMANDS = ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'];
 
 export const HELP_TOPICS = [
-  topic('manifest', 'The YAML of plan and provision, and what a run changes', 'plan', 'provision'),
+  topic('manifest', 'The YAML of plan and provision, and what a run changes', 'export', 'plan', 'provision'),
   topic('cron', 'Scheduled jobs: create once, settle, adopt', 'cron'),
   topic('chat', 'Send messages, wait for replies, follow sessions', 'chat'),
   topic('webhooks', 'Receive, verify, save, and forward webhooks', 'webhook'),
   topic('state', 'What earlier runs did; uploads; one state for many machines', 'state', 'upload'),
-  topic('ci', 'GitHub Actions and GitLab: workflows, annotations, summaries', 'plan', 'provision'),
+  topic('fleet', 'Many customers in a repository: export, plan, apply, drift', 'export', 'plan', 'apply', 'provision'),
+  topic('ci', 'Annotations and summaries in GitHub Actions and GitLab', 'plan', 'apply', 'provision'),
   topic('output', 'Output, exit codes, environment, tokens, global options', ...SETTINGS_COMMANDS),
   topic('contract', 'The wire format, where the specification leaves it open', 'contract'),
   topic('sandbox', 'The service on this machine: scripts, faults, clock', 'sandbox'),

@@ -32,9 +32,9 @@ describe('README.md', () => {
 
 describe.each(DOCUMENTS)('%s', (path) => {
   test('contains only code blocks with commands, or their output', () => {
-    // The session of the README and the YAML of the CI examples have tests of their own.
+    // The session of the README and the YAML of the workflows have tests of their own.
     const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].flatMap(([, language = '']) =>
-      language === 'console' || (path === 'src/help/ci.md' && language === 'yaml') ? [] : [language],
+      language === 'console' || (path === 'src/help/fleet.md' && language === 'yaml') ? [] : [language],
     );
     const blocks = commandBlocks(path);
     const outputs = blocks.filter(({ output }) => output !== undefined);
@@ -63,7 +63,7 @@ test('the only commands that tests do not run need a person, the network, or the
     'README.md: needs a git host',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
-    'src/help/ci.md: is a job of GitLab CI',
+    'src/help/fleet.md: is a job of GitLab CI',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',
     'src/help/state.md: needs a git host',

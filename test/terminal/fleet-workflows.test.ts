@@ -8,15 +8,15 @@ import pkg from '../../package.json' with { type: 'json' };
 import { readDocument } from '../support/documents.ts';
 import { launcher, spawnFile } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { manifest, service } from '../support/service.ts';
+import { manifest, PROVISION, type Service, service } from '../support/service.ts';
 
-/* The examples of `help ci`: their script lines run as the host would run them, against a sandbox. */
+/* The examples of `help fleet`: their script lines run as the host would run them, against a sandbox. */
 
-/** The YAML block of `help ci` for this file. */
+/** The YAML block of `help fleet` for this file. */
 function example(file: string): string {
-  const fences = readDocument('src/help/ci.md').matchAll(/^```yaml file=(\S+)\n(.*?)^```$/gms);
+  const fences = readDocument('src/help/fleet.md').matchAll(/^```yaml file=(\S+)\n(.*?)^```$/gms);
   const [, , text] = [...fences].find(([, name]) => name === file) ?? [];
-  if (text === undefined) throw new Error(`help ci has no ${file}`);
+  if (text === undefined) throw new Error(`help fleet has no ${file}`);
   return text;
 }
 
@@ -96,7 +96,15 @@ test('both examples install this version', () => {
   }
 });
 
-test('the workflow of GitHub Actions plans a pull request, shows its mistakes, and provisions the merge', async () => {
+/** Others install an agent in the first space. */
+async function drift({ spaces, partner }: Service): Promise<void> {
+  const [space] = await spaces();
+  const agents = [{ template_id: 'tmpl_sales', name: 'Sales' }];
+  const body = { external_space_id: space?.external_space_id, space: { name: space?.name }, agents };
+  expect((await partner('POST', PROVISION, { body })).status).toBe(200);
+}
+
+test('the workflow of GitHub Actions plans a pull request, applies the merge, and reports drift at night', async () => {
   const host = await checkout({});
   spawnSync('git', ['init', '-q', '--bare', join(host.directory, 'state.git')]);
   const state = `git+file://${join(host.directory, 'state.git')}#partnerctl-state`;
@@ -108,21 +116,24 @@ test('the workflow of GitHub Actions plans a pull request, shows its mistakes, a
   expect(broken.summary).toContain('customers/acme.yaml:4:');
   host.commit(manifest('acme'));
   const planned = await runJob('plan', host, state);
-  expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(planned).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('The plan in plan.json has steps') });
   expect(planned.summary).toContain('    Plan: 1 space, 1 agent to create.');
   expect(await host.service.posts()).toEqual([]);
-  const merged = await runJob('provision', host, state);
+  const merged = await runJob('apply', host, state);
   expect(merged).toMatchObject({ exitCode: 0 });
   expect(merged.summary).toContain('    Done: 1 space, 1 agent created.');
   expect(await host.service.spaces()).toHaveLength(1);
   expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
+  expect((await runJob('drift', host, state)).exitCode).toBe(0);
+  host.commit(manifest('acme').replace('Space acme', 'Acme'));
+  expect((await runJob('drift', host, state)).exitCode).toBe(13);
 }, 60_000);
 
-test('the pipeline of GitLab plans, shows failures with their lines in its summary, and provisions', async () => {
+test('the pipeline of GitLab plans, shows failures with their lines in its summary, and applies', async () => {
   const host = await checkout({ GITLAB_CI: 'true' });
   const pipeline = parse(PIPELINE);
   const before: readonly string[] = pipeline.default.before_script;
-  const runStage = (name: 'plan' | 'provision') =>
+  const runStage = (name: 'plan' | 'apply' | 'drift') =>
     host.bash([...before, ...pipeline[name].script], {
       CI_PROJECT_DIR: host.directory,
       PARTNER_TOKEN: host.service.env.PARTNER_TOKEN ?? '',
@@ -132,8 +143,12 @@ test('the pipeline of GitLab plans, shows failures with their lines in its summa
   expect((await runStage('plan')).exitCode).toBe(2);
   expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('customers/acme.yaml:4:');
   host.commit(manifest('acme'));
-  expect(await runStage('plan')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect((await runStage('plan')).exitCode).toBe(0);
   expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('    Plan: 1 space, 1 agent to create.');
-  expect((await runStage('provision')).exitCode).toBe(0);
-  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('    Done: 1 space, 1 agent created.');
+  expect((await runStage('drift')).exitCode).toBe(12);
+  expect((await runStage('apply')).exitCode).toBe(0);
+  expect(host.read(pipeline.apply.artifacts.paths[0])).toContain('    Done: 1 space, 1 agent created.');
+  // An agent that others installed is no change that is pending.
+  await drift(host.service);
+  expect((await runStage('drift')).exitCode).toBe(0);
 }, 60_000);
