@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { median, PROGRAM, ratio, wallTime, withService } from './measure.js';
+import { fileURLToPath } from 'node:url';
+import { median, PROGRAM, peakMemory, ratio, wallTime, withService } from './measure.js';
+
+const FLEET_LOOP = fileURLToPath(new URL('fleet-loop.js', import.meta.url));
 
 const numbers = (count) => Array.from({ length: count }, (_, number) => number);
 
@@ -62,8 +65,29 @@ function existingJobs(rounds) {
   });
 }
 
+const FLEET = { spaces: 10_000, agents: true, delayMs: 20 };
+
+/** Gives `use` the arguments of Node that plan a fleet in which there is nothing to do, and their environment. */
+function withFleet(use) {
+  return withService(FLEET, async (env) => {
+    const [program, , file] = await provisionSpaces(FLEET.spaces, env.HOME);
+    return use([program, 'plan', file, '--concurrency', '16', '--detailed-exitcode'], env);
+  });
+}
+
+const planFleet = (rounds) =>
+  withFleet((plan, env) =>
+    ratio(
+      Math.min(rounds, 3),
+      () => wallTime([process.execPath, ...plan], env),
+      () => wallTime([process.execPath, FLEET_LOOP], env),
+    ),
+  );
+
 export const rows = [
   { name: 'provision of 2,000 new spaces after 20 ms, beside curl --parallel', limit: 1.3, measure: newSpaces(20) },
   { name: 'provision of 2,000 new spaces after 0 ms, beside curl --parallel', limit: 8, measure: newSpaces(0) },
+  { name: 'plan of 10,000 spaces after 20 ms, beside a bare loop that reads them', limit: 1.3, measure: planFleet },
+  { name: 'memory of the plan of 10,000 spaces', unit: 'MB', limit: 220, measure: () => withFleet(peakMemory) },
   { name: 'cron create of 3,000 existing jobs', unit: 's', limit: 3, measure: existingJobs },
 ];

@@ -83,7 +83,8 @@ function respond(method, path, body) {
     return { file_attachment_id: `file_${uploads}` };
   }
   if (pathname.endsWith('/spaces/')) return list(url, spaces);
-  if (pathname.endsWith('/agents/')) return [];
+  const [, id] = /\/spaces\/(\w+)\/agents\/$/.exec(pathname) ?? [];
+  if (id) return rest.agents ? [{ agent_id: `agt_${id}`, name: 'Support', template_id: 'tpl_support' }] : [];
   return history(url);
 }
 
