@@ -5,6 +5,7 @@ import {
   OutcomeUnknownError,
   PartialFailure,
   PartnerctlError,
+  PlanStaleError,
   RunFailure,
 } from '../errors.ts';
 import { type CiItem, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
@@ -128,8 +129,9 @@ export function failureOfBatch<Result>(
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const isAllUnknown = done.length + withError.filter(isOutcomeUnknown).length === items.length;
-  const hint = nextSteps(isAllUnknown ? undefined : batch.again, withError);
+  const isStuck = ({ error }: BatchItem) => error instanceof OutcomeUnknownError || error instanceof PlanStaleError;
+  const canRepeat = done.length + withError.filter(isStuck).length < items.length;
+  const hint = nextSteps(canRepeat ? batch.again : undefined, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }

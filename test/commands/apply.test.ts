@@ -117,7 +117,7 @@ test('A space whose plan is stale is shown with what to do, beside those that ar
     /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was/,
   );
   expect(ran.stdout).toMatch(/\nDone: 1 space, 1 agent created; 1 space stale; 1 thing not in the manifest\.\n$/);
-  expect(ran.stderr).toContain('Make a new plan with: partnerctl plan <file...> --out plan.json');
+  expect(ran.stderr).toMatch(/Make a new plan with: partnerctl plan <file\.\.\.> --out plan\.json\n$/);
   expect(await it.posts()).toMatchObject([{ body: { external_space_id: 'beta' } }]);
 });
 
