@@ -12,7 +12,7 @@ import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan } from './faults.ts';
 import { checkOption } from './input.ts';
 import type { Script } from './script.ts';
-import type { Service } from './service.ts';
+import type { Observe, Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
 import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
 
@@ -21,11 +21,14 @@ export interface SandboxOptions {
   readonly port?: number | undefined;
   /** The directory of the data; by default the data is only in memory. */
   readonly dataDir?: string | undefined;
+  /** The data itself, in place of a directory. It can be read and changed at any time. */
+  readonly store?: Store | undefined;
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script | undefined;
   /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
+  readonly observe?: Observe;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
 }
@@ -84,9 +87,10 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, faults = { rules: [] }, script, now = Date.now } = options;
+  const { observe = (_, handle) => handle() } = options;
   const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
 
-  const store = await openStore(dataDir);
+  const store = options.store ?? (await openStore(dataDir));
   // A large upload may take longer than Node's default of five minutes.
   const server = createServer({ requestTimeout: 0 });
   const closing = new AbortController();
@@ -102,6 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       sending: pLimit(8),
       origin,
       adminKey: secrets.adminKey,
+      observe,
       closing: closing.signal,
     };
     if (script) store.script.put({ rules: script });
