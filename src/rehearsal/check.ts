@@ -10,6 +10,8 @@ export interface Problem {
   readonly message: string;
 }
 
+const quote = (name: string | undefined) => JSON.stringify(name ?? '');
+
 /** What the checks read of `plan -o json`. */
 const planSchema = v.object({
   spaces: v.array(
@@ -21,22 +23,24 @@ const planSchema = v.object({
 });
 
 const THINGS: Readonly<Record<string, string>> = {
-  create_space: 'space',
   install_agent: 'agent',
   setup_chat: 'chat of agent',
   create_job: 'job',
 };
 
-/** The things that a plan would still create. @param plan the output of `plan -o json` */
+/** The things that are still to be created. @param plan the output of `plan -o json` */
 export function findMissing(plan: string): Problem[] {
   const { spaces } = v.parse(planSchema, JSON.parse(plan));
-  return spaces.flatMap(({ external_space_id, actions }) =>
-    actions.map(({ op, name, agent }) => {
-      const owner = agent === undefined ? '' : ` of agent ${JSON.stringify(agent)}`;
-      const message = `${THINGS[op]} ${JSON.stringify(name)}${owner} is missing in ${external_space_id}`;
-      return { kind: 'missing' as const, message };
-    }),
-  );
+  return spaces.flatMap(({ external_space_id, actions }): Problem[] => {
+    // Then everything in it is missing, too.
+    if (actions.some(({ op }) => op === 'create_space')) {
+      return [{ kind: 'missing', message: `space ${external_space_id} is missing` }];
+    }
+    return actions.map(({ op, name, agent }) => {
+      const owner = agent === undefined ? '' : ` of agent ${quote(agent)}`;
+      return { kind: 'missing', message: `${THINGS[op]} ${quote(name)}${owner} is missing in ${external_space_id}` };
+    });
+  });
 }
 
 /** The groups of rows with the same key that have more than one row, and more than before. */
@@ -47,53 +51,75 @@ function findGrown<Row>(rows: readonly Row[], before: readonly Row[], keyOf: (ro
   return [...groups].flatMap(([key, group]) => (group.length > Math.max(1, countBefore(key)) ? [group] : []));
 }
 
-/** The spaces, agents, and jobs that are there more often than once, and than the mirror has them. */
+/** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
 export function findDuplicates(store: Store, mirror: Mirror): Problem[] {
-  const agentKey = (agent: Mirror['agents'][number]) =>
-    JSON.stringify([agent.space_id, agent.template_id, toNfc(agent.name)]);
-  const jobKey = (job: Mirror['cronJobs'][number]) => JSON.stringify([job.agent_id, toNfc(job.name)]);
-  const spaceOf = (id: string | undefined) => store.spaces.get(id)?.external_space_id;
-  const messages = [
-    ...findGrown(store.spaces.all(), mirror.spaces, ({ external_space_id: id }) => id).map(
-      (found) => `${found.length} spaces ${spaceOf(found[0]?.space_id)}: ${found.map((each) => each.space_id)}`,
-    ),
-    ...findGrown(store.agents.all(), mirror.agents, agentKey).map((found) => {
-      const name = JSON.stringify(found[0]?.name);
-      return `${found.length} agents ${name} in ${spaceOf(found[0]?.space_id)}: ${found.map((each) => each.agent_id)}`;
+  const inSpace = (id: string | undefined) => `in ${store.spaces.get(id)?.external_space_id}`;
+  const twice = (what: string, ids: readonly string[]): Problem => {
+    return { kind: 'twice', message: `${ids.length} ${what}: ${ids.join(', ')}` };
+  };
+  return [
+    ...findGrown(store.spaces.all(), mirror.spaces, (space) => space.external_space_id).map((found) => {
+      return twice(
+        `spaces ${found[0]?.external_space_id}`,
+        found.map(({ space_id }) => space_id),
+      );
     }),
-    ...findGrown(store.cronJobs.all(), mirror.cronJobs, jobKey).map((found) => {
+    ...findGrown(store.agents.all(), mirror.agents, ({ space_id, template_id, name }) =>
+      JSON.stringify([space_id, template_id, name]),
+    ).map((found) => {
+      const what = `agents ${quote(found[0]?.name)} ${inSpace(found[0]?.space_id)}`;
+      return twice(
+        what,
+        found.map(({ agent_id }) => agent_id),
+      );
+    }),
+    ...findGrown(store.cronJobs.all(), mirror.cronJobs, ({ agent_id, name }) =>
+      JSON.stringify([agent_id, toNfc(name)]),
+    ).map((found) => {
       const agent = store.agents.get(found[0]?.agent_id);
-      const what = `${found.length} jobs ${JSON.stringify(found[0]?.name)} of agent ${JSON.stringify(agent?.name)}`;
-      return `${what} in ${spaceOf(agent?.space_id)}: ${found.map((each) => each.cron_job_id)}`;
+      const what = `jobs ${quote(found[0]?.name)} of agent ${quote(agent?.name)} ${inSpace(agent?.space_id)}`;
+      return twice(
+        what,
+        found.map(({ cron_job_id }) => cron_job_id),
+      );
     }),
   ];
-  return messages.map((message) => ({ kind: 'twice', message: message.replaceAll(',', ', ') }));
 }
 
 /** A job of a manifest, by the names of its space and its agent. */
 export interface JobName {
-  readonly external_space_id: string | undefined;
-  readonly agent: string | undefined;
+  readonly external_space_id: string;
+  readonly agent: string;
   readonly name: string;
 }
 
-/** The jobs of the documents that have never run. */
+/** The jobs of the documents that exist, and have never run. */
 export function findIdleJobs(documents: readonly ManifestDocument[], store: Store): JobName[] {
-  const keyOf = ({ external_space_id, agent, name }: JobName) =>
-    JSON.stringify([external_space_id, agent, toNfc(name)]);
-  const ran = store.cronJobs.all().flatMap(({ agent_id, name, last_run_at }) => {
+  const nameOf = ({ agent_id, name, last_run_at }: Mirror['cronJobs'][number]): string => {
     const agent = store.agents.get(agent_id);
-    const external_space_id = store.spaces.get(agent?.space_id)?.external_space_id;
-    return last_run_at === null ? [] : [keyOf({ external_space_id, agent: agent?.name, name })];
-  });
+    return JSON.stringify([
+      store.spaces.get(agent?.space_id)?.external_space_id,
+      agent?.name,
+      toNfc(name),
+      last_run_at,
+    ]);
+  };
+  const jobs = new Set(store.cronJobs.all().map(nameOf));
   const wanted = documents.flatMap(({ manifest: { external_space_id, agents } }) =>
     agents.flatMap(({ name: agent, cron = [] }) => cron.map(({ name }) => ({ external_space_id, agent, name }))),
   );
-  return wanted.filter((job) => !ran.includes(keyOf(job)));
+  return wanted.filter(({ external_space_id, agent, name }) =>
+    jobs.has(JSON.stringify([external_space_id, agent, toNfc(name), null])),
+  );
 }
 
-/** The most requests within any one second. @param times when they were received, in ISO 8601, ascending */
+/** The most requests within any one second. @param times when they arrived, in ISO 8601, ascending */
 export function busiestSecond(times: readonly string[]): number {
-  const ms = times.map((time) => Date.parse(time));
-  return Math.max(0, ...ms.map((start, index) => ms.slice(index).filter((at) => at < start + 1000).length));
+  const arrived = times.map((time) => Date.parse(time));
+  let [start, most] = [0, 0];
+  for (const [index, at] of arrived.entries()) {
+    while ((arrived[start] ?? at) <= at - 1000) start += 1;
+    most = Math.max(most, index - start + 1);
+  }
+  return most;
 }

@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
-import { ListUnavailable, toListFailure } from '../api/list.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent, ListedCronJob, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { toNfc } from '../cron/job.ts';
-import { JOB_LIST, listNamedJobs } from '../cron/service-jobs.ts';
+import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
+import { systemClock } from '../platform/clock.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { Observer } from '../provision/observe.ts';
 import type { CronJob } from '../sandbox/cron.ts';
@@ -70,19 +70,6 @@ function toJob(
   };
 }
 
-/** @returns undefined if they cannot be listed */
-async function readJobs(http: Http): Promise<readonly ListedCronJob[] | undefined> {
-  const jobs: ListedCronJob[] = [];
-  try {
-    for await (const job of listNamedJobs(http)) jobs.push(job);
-    return jobs;
-  } catch (error) {
-    const failure = toListFailure(error, JOB_LIST, jobs.length > 0);
-    if (failure instanceof ListUnavailable) return undefined;
-    throw failure;
-  }
-}
-
 /**
  * Reads the spaces of the documents, their agents with chat sources, and their jobs. Sends only reads.
  * @returns what exists, and the lists that the token may not read: what they have is missing
@@ -108,13 +95,15 @@ export async function readMirror(
   });
   const installed = found.flatMap((each) => each.installed);
   const owners = new Map(installed.map((each) => [comparableAgent(each.agent.agent_id), each]));
-  const jobs = installed.length === 0 ? [] : await readJobs(http);
-  if (!jobs) unreadable.add('jobs');
+  const lists = new JobLists({ list: () => listNamedJobs(http), clock: systemClock, hint: () => '' });
+  const listed = await lists.recent();
+  if (!('jobs' in listed)) unreadable.add('jobs');
+  const jobs = 'jobs' in listed ? [...listed.jobs.values()] : [];
   const mirror = {
     spaces: found.map(({ space }) => space),
     agents: installed.map(({ agent }) => agent),
     sources: found.flatMap(({ sources }) => sources),
-    cronJobs: (jobs ?? []).flatMap((job) => {
+    cronJobs: jobs.flatMap((job) => {
       const owner = owners.get(comparableAgent(job.agent_id ?? job.agent_text ?? ''));
       return owner ? [toJob(job, owner.agent, owner.document)] : [];
     }),

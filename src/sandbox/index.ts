@@ -21,8 +21,6 @@ export interface SandboxOptions {
   readonly port?: number | undefined;
   /** The directory of the data; by default the data is only in memory. */
   readonly dataDir?: string | undefined;
-  /** The data itself, in place of a directory. It can be read and changed at any time. */
-  readonly store?: Store | undefined;
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script | undefined;
@@ -43,6 +41,8 @@ export interface Sandbox {
   readonly token: string;
   /** The secret of the webhook in the options. */
   readonly webhookSecret: string | undefined;
+  /** For a caller that changes more than requests can. */
+  readonly service: Service;
   /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { observe = (_, handle) => handle() } = options;
   const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
 
-  const store = options.store ?? (await openStore(dataDir));
+  const store = await openStore(dataDir);
   // A large upload may take longer than Node's default of five minutes.
   const server = createServer({ requestTimeout: 0 });
   const closing = new AbortController();
@@ -128,6 +128,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       adminUrl: `${origin}/_sandbox`,
       ...secrets,
       webhookSecret: webhook?.secret,
+      service,
       close: () => shutDown(server, closing, store),
     };
   } catch (error) {
