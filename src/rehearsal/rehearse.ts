@@ -144,16 +144,17 @@ export async function rehearse(
   const measured = await measureRun(deps);
   const limit = pLimit(CONCURRENCY);
   let done = 0;
-  const results = await Promise.all(
-    seeds.map((seed, index) =>
-      limit(async () => {
-        const result = await rehearseSeed(deps, seed, measured.requests, index === 0);
-        done += 1;
-        onSeed(done);
-        return result;
-      }),
-    ),
+  const running = seeds.map((seed, index) =>
+    limit(async () => {
+      const result = await rehearseSeed(deps, seed, measured.requests, index === 0);
+      done += 1;
+      onSeed(done);
+      return result;
+    }),
   );
+  // The directory is removed next: no run may be left.
+  await Promise.allSettled(running);
+  const results = await Promise.all(running);
   return {
     ...measured,
     seeds: results.map(({ neverRan: _, ...result }) => result),
