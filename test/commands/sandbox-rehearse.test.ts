@@ -102,6 +102,24 @@ describe('A rehearsal without a service', () => {
     expect(ran.stdout).toMatch(/2 agents "Support" in acme: agt_\w+,\s+agt_\w+/);
   });
 
+  test.each([
+    ['shows new jobs within the minute of a lease', 30_000, []],
+    [
+      'hides new jobs for longer',
+      600_000,
+      [expect.stringMatching(/^2 jobs "(dai|night)ly" of agent "Support" in acme: /)],
+    ],
+  ])('reconciles the jobs of a killed run with a list that %s', async (_, ms, problems) => {
+    const rules = [{ kind: 'stale', ms, on: 'GET /automation/partner-cron-jobs/' }];
+    const faults = write('faults.json', JSON.stringify({ rules }));
+    // It is killed at the second of the two jobs.
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '2', '--faults', faults, '-o', 'json']);
+    const [seed] = ran.json<Report>().seeds;
+    expect(seed?.killed_at).toBe(6);
+    expect(seed?.problems.map(({ message }) => message)).toEqual(expect.arrayContaining(problems));
+    expect(ran.code).toBe(problems.length === 0 ? 0 : 10);
+  });
+
   test('shows that a rate limit cannot be met in time', async () => {
     const settings = '{"rate_limit":{"requests":2,"per_seconds":600}}';
     const args = ['--seed', '2', '--settings', settings, '--run-timeout', '2s'];
