@@ -3,6 +3,7 @@ import { toNfc } from '../cron/job.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import type { Store } from '../sandbox/store.ts';
 import type { Mirror } from './mirror.ts';
+import type { Ended } from './stage.ts';
 
 /** What is wrong after a seed. `failed`: a run ended with an error. */
 export interface Problem {
@@ -12,7 +13,23 @@ export interface Problem {
 
 const quote = (name: string | undefined) => JSON.stringify(name ?? '');
 
-/** What the checks read of `plan -o json`. */
+/** What is read of an error with `-o json`. */
+const errorSchema = v.object({
+  error: v.object({
+    message: v.string(),
+    details: v.fallback(v.object({ why: v.optional(v.string(), '') }), { why: '' }),
+  }),
+});
+
+/** Describes how a run failed. The last line of stderr has the error, unless the program crashed. */
+export function describeFailure(command: string, { exitCode, stderr }: Ended): string {
+  const line = stderr.trimEnd().split('\n').at(-1) ?? '';
+  const { output, success } = v.safeParse(v.pipe(v.string(), v.parseJson(), errorSchema), line);
+  const text = success ? `${output.error.message} ${output.error.details.why}`.trimEnd() : line;
+  return `${command} exited with ${exitCode}: ${text.replaceAll('\n', '; ')}`;
+}
+
+/** What is read of `plan -o json`. */
 const planSchema = v.object({
   spaces: v.array(
     v.object({

@@ -1,14 +1,16 @@
 import pLimit from 'p-limit';
+import * as v from 'valibot';
 import type { Http } from '../api/http.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
-import type { ListedAgent, ListedCronJob, ListedSpace } from '../contract/resources.ts';
+import type { ListedAgent, ListedCronJob, ListedSpace, WireSchedule } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { toNfc } from '../cron/job.ts';
 import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
 import { systemClock } from '../platform/clock.ts';
+import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { Observer } from '../provision/observe.ts';
-import type { CronJob } from '../sandbox/cron.ts';
+import { type CronJob, scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
 
 /** What exists at the service, as a sandbox stores it, with the ids of the service. */
@@ -32,13 +34,10 @@ function toSpace(
   return { space_id, external_space_id, ...shown, created_at };
 }
 
-/** An agent whose template the service does not show counts as the one of its name, as in `pairAgents`. */
-function toAgent(
-  { agent_id, name = '', template_id: shown }: ListedAgent,
-  space_id: string,
-  { manifest }: ManifestDocument,
-): Agent {
-  const template_id = shown ?? manifest.agents.find((wanted) => wanted.name === name)?.template_id ?? '';
+/** Where the service shows no templates, the one of the manifest counts, as in `pairAgents`. */
+function toAgent(agent: ListedAgent, space_id: string, { manifest }: ManifestDocument): Agent {
+  const { agent_id, name = '', template_id: shown } = agent;
+  const template_id = shown ?? manifest.agents.find((wanted) => hasName(agent, wanted.name))?.template_id ?? '';
   return { agent_id, space_id, template_id, name, created_at };
 }
 
@@ -49,24 +48,23 @@ function toSource({ agent_id, source_id, source }: ListedAgent, space_id: string
   return [{ source_id, space_id, agent_id, name, reply_capable, routing_mode, created_at }];
 }
 
-/** What the service does not show of a job counts as equal to the manifest, as in `findDifferences`. */
+/** What the service does not show of a job, or the sandbox cannot run, counts as equal to the manifest. */
 function toJob(
-  { cron_job_id, name: shown, instructions, schedule }: ListedCronJob,
+  { cron_job_id, name: shown, instructions, schedule: listed }: ListedCronJob,
   { agent_id, name: agentName }: Agent,
   { manifest }: ManifestDocument,
 ): CronJob {
   const name = shown ?? '';
   const { cron = [] } = manifest.agents.find((agent) => agent.name === agentName) ?? {};
   const wanted = cron.find((job) => toNfc(job.name) === toNfc(name));
-  const { minute, hour, day_of_week } = schedule ?? wanted?.schedule ?? { minute: '0', hour: '0', day_of_week: '*' };
+  const { timezone = 'UTC', schedule: fields = { minute: '0', hour: '0', day_of_week: '*' } } = wanted ?? {};
+  const toSchedule = ({ minute, hour, day_of_week, ...zone }: Partial<WireSchedule> & typeof fields) =>
+    ({ type: 'cron', data: { minute, hour, day_of_week }, timezone: zone.timezone ?? timezone }) as const;
+  const schedule = toSchedule(listed ?? fields);
   return {
-    ...{ cron_job_id, agent_id, name, instructions: instructions ?? wanted?.instructions ?? '', created_at },
-    schedule: {
-      type: 'cron',
-      data: { minute, hour, day_of_week },
-      timezone: schedule?.timezone ?? wanted?.timezone ?? 'UTC',
-    },
-    ...{ last_run_at: null, next_run_at: null },
+    ...{ cron_job_id, agent_id, name, instructions: instructions ?? wanted?.instructions ?? '' },
+    schedule: v.is(scheduleSchema, schedule) ? schedule : toSchedule(fields),
+    ...{ created_at, last_run_at: null, next_run_at: null },
   };
 }
 

@@ -3,8 +3,16 @@ import { EXIT, PartialFailure } from '../errors.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { type FaultPlan, faultPlanSchema } from '../sandbox/faults.ts';
 import { checkOption } from '../sandbox/input.ts';
-import { busiestSecond, findDuplicates, findIdleJobs, findMissing, type JobName, type Problem } from './check.ts';
-import { type Ended, openStage, type Stage, type StageDeps } from './stage.ts';
+import {
+  busiestSecond,
+  describeFailure,
+  findDuplicates,
+  findIdleJobs,
+  findMissing,
+  type JobName,
+  type Problem,
+} from './check.ts';
+import { openStage, type Stage, type StageDeps } from './stage.ts';
 
 /** How many seeds are rehearsed at a time. */
 const CONCURRENCY = 4;
@@ -50,14 +58,6 @@ export interface Rehearsal {
   readonly requests: number;
   readonly requests_per_second: number;
   readonly never_ran: readonly JobName[];
-}
-
-/** The last line of stderr has the error as JSON, unless the program crashed. */
-function describeFailure(command: string, { exitCode, stderr }: Ended): string {
-  const line = stderr.trimEnd().split('\n').at(-1) ?? '';
-  const { message, details } = line.startsWith('{"error":') ? JSON.parse(line).error : { message: line, details: null };
-  const why = typeof details?.why === 'string' ? ` ${details.why.replaceAll('\n', '; ')}` : '';
-  return `${command} exited with ${exitCode}: ${message}${why}`;
 }
 
 function greatestDivisor(one: number, other: number): number {

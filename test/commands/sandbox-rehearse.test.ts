@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../support/cron.ts';
-import { run } from '../support/run.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { partnerctl, run } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -35,9 +37,9 @@ describe('A rehearsal with a service', () => {
       { template_id: 'tmpl_real', name: 'Support' },
       { template_id: 'tmpl_real', name: 'Other' },
     ];
-    const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
     const job = { name: 'daily', instructions: 'Look.', ...scheduleBody('0 0 *') };
-    await partner('POST', CRON_JOBS, { body: jobBody(json.agents[0].agent_id, job) });
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, job) });
     await forget();
     const path = write('fleet.yaml', `${space('acme', 'tmpl_real')}---\n${space('bolt', 'tmpl_real')}`);
     const ran = await rehearse(path, ['--seeds', '3', '-o', 'json'], { env });
@@ -62,10 +64,36 @@ describe('A rehearsal with a service', () => {
     expect(ran.json<Report>().seeds).toMatchObject([{ seed: 4, problems: [] }]);
   });
 
+  test('counts what the service does not show, or the sandbox cannot run, as in the manifest', async () => {
+    const list = (...results: readonly object[]) => json({ results });
+    const schedule = {
+      type: 'cron',
+      data: { minute: '0', hour: '0', day_of_week: '*' },
+      timezone: 'GMT Standard Time',
+    };
+    const fake = await startFakeService({
+      'GET /automation/spaces/': list({ space_id: 's1', external_space_id: 'acme' }),
+      'GET /automation/spaces/s1/agents/': list({ agent_id: 'a1', name: 'Support', source_id: 'src1' }),
+      'GET /automation/partner-cron-jobs/': list(
+        { cron_job_id: 'j1', agent_id: 'a1', name: 'daily', schedule },
+        { cron_job_id: 'j2', agent_id: 'a1', name: 'nightly' },
+        { cron_job_id: 'j3', agent_id: 'a2', name: 'of another space' },
+      ),
+    });
+    const ran = await partnerctl(
+      fake.baseUrl,
+      ['sandbox', 'rehearse', write('acme.yaml', space('acme')), '--seed', '1', '-o', 'json'],
+      { clock: systemClock },
+    );
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    // The lists of spaces, agents, and jobs: everything is there.
+    expect(ran.json<Report>().summary).toMatchObject({ requests: 3, never_ran: [] });
+  });
+
   test('ends before the first seed where provisioning fails even without faults', async () => {
     const { env, partner } = await service();
-    const { json } = await partner('POST', PROVISION, { body: provisionBody('acme') });
-    await partner('POST', CRON_JOBS, { body: jobBody(json.agents[0].agent_id, { name: 'daily' }) });
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, { name: 'daily' }) });
     const ran = await rehearse(write('acme.yaml', space('acme')), ['-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 10, stdout: '' });
     expect(ran.error()).toMatchObject({
@@ -76,13 +104,13 @@ describe('A rehearsal with a service', () => {
 
   test('names a job that does not run within a week', async () => {
     const { env, partner } = await service();
-    const { json } = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
     // A job of the third Monday of the month, for example: one that is at least two weeks away.
     const monday = new Date(Date.now() + 21 * DAY_MS);
     monday.setUTCDate(monday.getUTCDate() - ((monday.getUTCDay() + 6) % 7));
     const nth = Math.ceil(monday.getUTCDate() / 7);
     const body = { name: 'daily', instructions: 'Look.', ...scheduleBody(`0 0 1#${nth}`) };
-    await partner('POST', CRON_JOBS, { body: jobBody(json.agents[0].agent_id, body) });
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, body) });
     const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '1', '-o', 'json'], { env });
     expect(ran.code).toBe(10);
     const idle = { external_space_id: 'acme', agent: 'Support', name: 'daily' };
