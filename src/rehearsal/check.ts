@@ -60,46 +60,42 @@ export function findMissing(plan: string): Problem[] {
   });
 }
 
-/** The groups of rows with the same key that have more than one row, and more than before. */
-function findGrown<Row>(rows: readonly Row[], before: readonly Row[], keyOf: (row: Row) => string): Row[][] {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), row]);
-  const countBefore = (key: string) => before.filter((row) => keyOf(row) === key).length;
-  return [...groups].flatMap(([key, group]) => (group.length > Math.max(1, countBefore(key)) ? [group] : []));
+/** @param describe says what a row is, in the plural. Rows are the same thing if that is equal */
+function findRepeated<Row>(
+  rows: readonly Row[],
+  before: readonly Row[],
+  describe: (row: Row) => string,
+  idOf: (row: Row) => string,
+): Problem[] {
+  const ids = new Map<string, string[]>();
+  for (const row of rows) ids.set(describe(row), [...(ids.get(describe(row)) ?? []), idOf(row)]);
+  const counts = new Map<string, number>();
+  for (const row of before) counts.set(describe(row), (counts.get(describe(row)) ?? 0) + 1);
+  return [...ids]
+    .filter(([what, { length }]) => length > (counts.get(what) ?? 1))
+    .map(([what, all]) => ({ kind: 'twice', message: `${all.length} ${what}: ${all.join(', ')}` }));
 }
 
 /** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
-export function findDuplicates(store: Store, mirror: Mirror): Problem[] {
-  const inSpace = (id: string | undefined) => `in ${store.spaces.get(id)?.external_space_id}`;
-  const twice = (what: string, ids: readonly string[]): Problem => {
-    return { kind: 'twice', message: `${ids.length} ${what}: ${ids.join(', ')}` };
-  };
+export function findDuplicates({ spaces, agents, cronJobs }: Store, mirror: Mirror): Problem[] {
+  const describeAgent = (agent: Mirror['agents'][number] | undefined) =>
+    `${quote(agent?.name)} (${agent?.template_id}) in ${spaces.get(agent?.space_id)?.external_space_id}`;
+  const describeJob = ({ agent_id, name }: Mirror['cronJobs'][number]) =>
+    `jobs ${quote(toNfc(name))} of agent ${describeAgent(agents.get(agent_id))}`;
   return [
-    ...findGrown(store.spaces.all(), mirror.spaces, (space) => space.external_space_id).map((found) => {
-      return twice(
-        `spaces ${found[0]?.external_space_id}`,
-        found.map(({ space_id }) => space_id),
-      );
-    }),
-    ...findGrown(store.agents.all(), mirror.agents, ({ space_id, template_id, name }) =>
-      JSON.stringify([space_id, template_id, name]),
-    ).map((found) => {
-      const what = `agents ${quote(found[0]?.name)} ${inSpace(found[0]?.space_id)}`;
-      return twice(
-        what,
-        found.map(({ agent_id }) => agent_id),
-      );
-    }),
-    ...findGrown(store.cronJobs.all(), mirror.cronJobs, ({ agent_id, name }) =>
-      JSON.stringify([agent_id, toNfc(name)]),
-    ).map((found) => {
-      const agent = store.agents.get(found[0]?.agent_id);
-      const what = `jobs ${quote(found[0]?.name)} of agent ${quote(agent?.name)} ${inSpace(agent?.space_id)}`;
-      return twice(
-        what,
-        found.map(({ cron_job_id }) => cron_job_id),
-      );
-    }),
+    ...findRepeated(
+      spaces.all(),
+      mirror.spaces,
+      (each) => `spaces ${each.external_space_id}`,
+      (each) => each.space_id,
+    ),
+    ...findRepeated(
+      agents.all(),
+      mirror.agents,
+      (each) => `agents ${describeAgent(each)}`,
+      (each) => each.agent_id,
+    ),
+    ...findRepeated(cronJobs.all(), mirror.cronJobs, describeJob, (each) => each.cron_job_id),
   ];
 }
 

@@ -127,7 +127,7 @@ describe('A rehearsal without a service', () => {
     const args = ['--seeds', '2', '--lose-state', '--faults', faults, '--settings', settings];
     const ran = await rehearse(write('acme.yaml', space('acme')), args, { columns: 80 });
     expect(ran.code).toBe(10);
-    expect(ran.stdout).toMatch(/2 agents "Support" in acme: agt_\w+,\s+agt_\w+/);
+    expect(ran.stdout).toMatch(/2 agents "Support" \(tmpl_support\) in acme: agt_\w+,\s+agt_\w+/);
   });
 
   test.each([
@@ -135,7 +135,7 @@ describe('A rehearsal without a service', () => {
     [
       'hides new jobs for longer',
       600_000,
-      [expect.stringMatching(/^2 jobs "(dai|night)ly" of agent "Support" in acme: /)],
+      [expect.stringMatching(/^2 jobs "(dai|night)ly" of agent "Support" \(tmpl_support\) in acme: /)],
     ],
   ])('reconciles the jobs of a killed run with a list that %s', async (_, ms, problems) => {
     const rules = [{ kind: 'stale', ms, on: 'GET /automation/partner-cron-jobs/' }];
