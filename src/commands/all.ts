@@ -30,6 +30,7 @@ import { remove } from './profile/remove.ts';
 import { show as showProfile } from './profile/show.ts';
 import { use } from './profile/use.ts';
 import { provision } from './provision.ts';
+import { rehearse } from './sandbox/rehearse.ts';
 import { run } from './sandbox/run.ts';
 import { start } from './sandbox/start.ts';
 import { list as listSpaces } from './spaces/list.ts';
@@ -70,7 +71,7 @@ export function allCommands(): readonly CommandUnknownOpts[] {
     group('webhook', 'Receive, verify, and forward webhooks', [listen(), replay(), trigger()]),
     api(),
     group('contract', 'The wire format, where the specification leaves it open', contracts),
-    group('sandbox', 'A local copy of the service, no account needed', [start(), run()]),
+    group('sandbox', 'A local copy of the service, no account needed', [start(), run(), rehearse()]),
     completion(),
     help(),
   ];

@@ -32,7 +32,7 @@ const requireLoopbackHost: MiddlewareHandler<ServiceEnv> = async (c, next) => {
   throw new Problem(421, 'misdirected_request', message);
 };
 
-function logRequest({ clock, requests }: Service): MiddlewareHandler<ServiceEnv> {
+function logRequest({ clock, requests, observe }: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const { method, path, url } = c.req;
     const query = new URL(url).search.slice(1);
@@ -40,7 +40,7 @@ function logRequest({ clock, requests }: Service): MiddlewareHandler<ServiceEnv>
     const entry: LoggedRequest = { ...received, status: null, fault: null, body: null };
     c.set('entry', entry);
     if (requests.push(entry) > MAX_LOGGED_REQUESTS) requests.shift();
-    await next();
+    await observe(entry, next);
     entry.status = sentStatus(c);
   };
 }

@@ -7,26 +7,29 @@ import type { Operation, Service } from './service.ts';
 import { ensureChatSource } from './spaces.ts';
 import { createId } from './store.ts';
 
-const schedule = v.strictObject({
+const scheduleFields = v.strictObject({
   type: v.literal('cron', 'must be cron'),
   data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
   timezone: nonBlank,
 });
 
-function createCron({ data, timezone }: v.InferOutput<typeof schedule>): Cron {
+function createCron({ data, timezone }: v.InferOutput<typeof scheduleFields>): Cron {
   const { minute, hour, day_of_week } = data;
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
+
+/** When a job runs. */
+export const scheduleSchema = v.pipe(
+  scheduleFields,
+  usableBy((given) => createCron(given).nextRun(), 'is not a valid schedule in a known timezone'),
+);
 
 /** The body of spec §4.5. The spec leaves open what is required: here every field is, and `cron` is the one type. */
 const jobBody = v.strictObject({
   agent_id: v.string(),
   name: nonBlank,
   instructions: nonBlank,
-  schedule: v.pipe(
-    schedule,
-    usableBy((given) => createCron(given).nextRun(), 'is not a valid schedule in a known timezone'),
-  ),
+  schedule: scheduleSchema,
 });
 
 const jobSchema = v.object({

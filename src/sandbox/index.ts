@@ -12,7 +12,7 @@ import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan } from './faults.ts';
 import { checkOption } from './input.ts';
 import type { Script } from './script.ts';
-import type { Service } from './service.ts';
+import type { Observe, Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
 import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
 
@@ -26,6 +26,7 @@ export interface SandboxOptions {
   readonly script?: Script | undefined;
   /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
+  readonly observe?: Observe;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
 }
@@ -40,6 +41,8 @@ export interface Sandbox {
   readonly token: string;
   /** The secret of the webhook in the options. */
   readonly webhookSecret: string | undefined;
+  /** For a caller that changes more than requests can. */
+  readonly service: Service;
   /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
 }
@@ -84,6 +87,7 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, faults = { rules: [] }, script, now = Date.now } = options;
+  const { observe = (_, handle) => handle() } = options;
   const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
 
   const store = await openStore(dataDir);
@@ -102,6 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       sending: pLimit(8),
       origin,
       adminKey: secrets.adminKey,
+      observe,
       closing: closing.signal,
     };
     if (script) store.script.put({ rules: script });
@@ -123,6 +128,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       adminUrl: `${origin}/_sandbox`,
       ...secrets,
       webhookSecret: webhook?.secret,
+      service,
       close: () => shutDown(server, closing, store),
     };
   } catch (error) {

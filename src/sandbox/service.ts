@@ -26,6 +26,7 @@ export interface Service {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
   readonly adminKey: string;
+  readonly observe: Observe;
   /** Aborted when the sandbox closes. */
   readonly closing: AbortSignal;
 }
@@ -44,6 +45,9 @@ export interface LoggedRequest {
   /** The parsed body of a write. Of an upload only `bytes` and `sha256`. */
   body: unknown;
 }
+
+/** Sees each partner request as it arrives. The response is sent once this resolves. @param handle handles it */
+export type Observe = (request: LoggedRequest, handle: () => Promise<void>) => Promise<void>;
 
 export interface ServiceEnv {
   Bindings: HttpBindings;

@@ -2,9 +2,7 @@ import * as v from 'valibot';
 import { found, isoTime, nonBlank, oneOf, readBody } from './input.ts';
 import { listQuery, pageOf, pageSchema } from './pages.ts';
 import type { Operation, Service, ServiceContext } from './service.ts';
-import { createId, settingsOf } from './store.ts';
-
-const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
+import { createId, settingsOf, TEMPLATES } from './store.ts';
 
 const routingMode = oneOf('agent_inbox', 'session_workflow');
 
@@ -54,27 +52,29 @@ const provisioned = v.object({
 });
 
 /** The body of spec §4.1. The spec leaves defaults open: here descriptions are optional, and flags are false. */
-const provisionBody = v.strictObject({
-  external_space_id: nonBlank,
-  space: v.strictObject({
-    name: nonBlank,
-    description: v.optional(v.string(), ''),
-    is_org_wide: v.optional(v.boolean(), false),
-  }),
-  agents: v.pipe(
-    v.array(
-      v.strictObject({
-        template_id: oneOf(...TEMPLATES),
-        name: nonBlank,
-        auto_create_api_chat: v.optional(v.boolean(), false),
-        api_chat_routing_mode: v.optional(routingMode, 'agent_inbox'),
-      }),
+function provisionBody(templates: readonly string[]) {
+  return v.strictObject({
+    external_space_id: nonBlank,
+    space: v.strictObject({
+      name: nonBlank,
+      description: v.optional(v.string(), ''),
+      is_org_wide: v.optional(v.boolean(), false),
+    }),
+    agents: v.pipe(
+      v.array(
+        v.strictObject({
+          template_id: oneOf(...templates),
+          name: nonBlank,
+          auto_create_api_chat: v.optional(v.boolean(), false),
+          api_chat_routing_mode: v.optional(routingMode, 'agent_inbox'),
+        }),
+      ),
+      v.minLength(1, 'must have at least one item'),
     ),
-    v.minLength(1, 'must have at least one item'),
-  ),
-});
+  });
+}
 
-type Provision = v.InferOutput<typeof provisionBody>;
+type Provision = v.InferOutput<ReturnType<typeof provisionBody>>;
 
 /** The body of spec §4.2. The spec leaves open what is required: here every field is optional. */
 const setupBody = v.strictObject({
@@ -158,10 +158,11 @@ export const SPACE_OPERATIONS: readonly Operation[] = [
     path: '/automation/agent-templates/provision-space/',
     scope: 'spaces.provision',
     summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
-    body: provisionBody,
+    body: provisionBody(TEMPLATES),
     returns: provisioned,
     handle: async (service, c) => {
-      const result = provision(service, await readBody(c, provisionBody));
+      const body = provisionBody(settingsOf(service.store).templates);
+      const result = provision(service, await readBody(c, body));
       return c.json(result, result.created ? 201 : 200);
     },
   },

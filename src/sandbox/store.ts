@@ -19,15 +19,20 @@ const rateLimit = v.strictObject({
   per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
 });
 
+/** The templates of a sandbox, unless its settings name others. */
+export const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
+
 export const settingsSchema = v.strictObject({
   balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
   rate_limit: v.optional(v.nullable(rateLimit), null),
   page_size: v.optional(integer(1, MAX_PAGE_SIZE), 100),
   /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
   agents_on_repeat: v.optional(oneOf('reuse', 'install'), 'reuse'),
+  /** The ids of the templates that can be installed. */
+  templates: v.optional(v.array(v.string()), TEMPLATES),
 });
 
-type Settings = v.InferOutput<typeof settingsSchema>;
+export type Settings = v.InferOutput<typeof settingsSchema>;
 
 /** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
 type Change = readonly [table: string, id: string, row?: unknown];
@@ -119,7 +124,8 @@ export interface Store extends ReturnType<typeof createTables> {
 
 /** The current settings. */
 export function settingsOf(store: Store): Settings {
-  return store.settings.get() ?? v.parse(settingsSchema, {});
+  // Those of an earlier version lack the newer settings.
+  return v.parse(settingsSchema, store.settings.get() ?? {});
 }
 
 /** Creates an identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */

@@ -4,7 +4,7 @@ import { readWebhookSecrets } from '../../../config/webhook-secret.ts';
 import { describeFileError, InputError, LocalError, UsageError } from '../../../errors.ts';
 import { errorMessage } from '../../../platform/error-code.ts';
 import { decodeText, readFileChunks } from '../../../platform/input.ts';
-import { faultPlanSchema } from '../../../sandbox/faults.ts';
+import { type FaultPlan, faultPlanSchema } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox as startService } from '../../../sandbox/index.ts';
 import { checkOption } from '../../../sandbox/input.ts';
 import { parseScript } from '../../../sandbox/script.ts';
@@ -49,6 +49,12 @@ async function readOptionFile<Content>(
   }
 }
 
+/** Reads and checks the file of --faults. @throws InputError; the signal's reason */
+export function readFaults(path: string | undefined, signal: AbortSignal): Promise<FaultPlan | undefined> {
+  const parse = (text: string) => checkOption('fault plan', faultPlanSchema, JSON.parse(text));
+  return readOptionFile(path, 'faults', parse, signal);
+}
+
 /** Reads and checks where to deliver, and with which secret: the first, if there are several. @throws UsageError */
 async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, context: Context) {
   if (url === undefined) {
@@ -81,8 +87,7 @@ export async function startSandbox(options: SandboxOptionValues, context: Contex
   const { data: dataDir, port } = options;
   const { abortSignal } = context;
   const webhook = await readWebhook(options, context);
-  const parseFaults = (text: string) => checkOption('fault plan', faultPlanSchema, JSON.parse(text));
-  const faults = await readOptionFile(options.faults, 'faults', parseFaults, abortSignal);
+  const faults = await readFaults(options.faults, abortSignal);
   const script = await readOptionFile(options.script, 'script', parseScript, abortSignal);
   try {
     const sandbox = await startService({ port, dataDir, faults, script, webhook });

@@ -1,0 +1,99 @@
+import type { Context } from '../../cli/context.ts';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { collect, duration, integer } from '../../cli/options.ts';
+import { SCOPE } from '../../contract/scopes.ts';
+import { PartialFailure } from '../../errors.ts';
+import { type CommandResult, type ReportLine, reportResult } from '../../output/command-result.ts';
+import type { Rehearsal, SeedResult } from '../../rehearsal/rehearse.ts';
+
+/** How many seeds with problems people see. */
+const MAX_SHOWN = 10;
+
+function seedLines({ seed, killed_at, runs, problems }: SeedResult): readonly ReportLine[] {
+  const killed = killed_at === null ? '' : `killed at request ${killed_at}, `;
+  return [
+    { indent: 0, marker: 'x', tone: 'bad', text: `seed ${seed}: ${killed}${runs} runs` },
+    ...problems.map(({ message }): ReportLine => ({ indent: 4, text: message })),
+  ];
+}
+
+function summaryOf({ seeds, requests, requests_per_second, never_ran }: Rehearsal) {
+  // The run that is killed always has one repeat.
+  const repeated = seeds.filter(({ runs, killed_at }) => runs > (killed_at === null ? 1 : 2)).length;
+  const ended_well = seeds.filter(({ problems }) => problems.length === 0).length;
+  return { seeds: seeds.length, ended_well, repeated, requests, requests_per_second, never_ran };
+}
+
+function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
+  const { seeds, ended_well, repeated, requests, requests_per_second, never_ran } = summaryOf(rehearsal);
+  const failed = rehearsal.seeds.filter(({ problems }) => problems.length > 0);
+  const more = failed.length - MAX_SHOWN;
+  const isGood = failed.length + never_ran.length === 0;
+  return [
+    { indent: 0, tone: isGood ? 'good' : 'bad', text: `${ended_well} of ${seeds} seeds ended well.` },
+    ...failed.slice(0, MAX_SHOWN).flatMap(seedLines),
+    ...(more > 0 ? [{ indent: 0, text: `and ${more} more seeds; -o json shows all` }] : []),
+    ...never_ran.map(({ external_space_id, agent, name }): ReportLine => {
+      const text = `job ${JSON.stringify(name)} of ${JSON.stringify(agent)} in ${external_space_id} did not run within a week`;
+      return { indent: 0, marker: 'x', tone: 'bad', text };
+    }),
+    {
+      indent: 0,
+      text: `Without faults, provision sends ${requests} requests, up to ${requests_per_second} in a second.`,
+    },
+    { indent: 0, text: `After the kill, ${repeated} of ${seeds} seeds needed more than one run.` },
+  ];
+}
+
+function failureOf({ seeds, never_ran }: Rehearsal, { command }: Context, files: readonly string[]) {
+  const failed = seeds.filter(({ problems }) => problems.length > 0);
+  const [first] = failed;
+  if (first) {
+    const again = command(['sandbox', 'rehearse', '--seed', String(first.seed)], files);
+    return new PartialFailure(`${failed.length} of ${seeds.length} seeds did not end well.`, {
+      hint: `Repeat the first of them, with the same options: ${again}`,
+    });
+  }
+  return never_ran.length > 0
+    ? new PartialFailure(`Jobs that did not run within a week: ${never_ran.length}.`)
+    : undefined;
+}
+
+function toResult(rehearsal: Rehearsal, context: Context, files: readonly string[]): CommandResult {
+  const json = { seeds: rehearsal.seeds, summary: summaryOf(rehearsal) };
+  return { ...reportResult(json, reportOf(rehearsal)), failure: failureOf(rehearsal, context, files) };
+}
+
+export const rehearse = () =>
+  leaf('rehearse', 'Rehearse a roll-out under faults, before it touches a customer', {
+    description:
+      'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut responses), and at which request provision is killed; as many seeds as there are requests kill it at each of them. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. In the end everything must be there, and nothing twice. The first seed also lets a week pass, in which every job must run.',
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    exits: [...SERVICE_EXITS, 'partial'],
+    examples: [
+      'partnerctl sandbox rehearse customers/  # 100 seeds',
+      'partnerctl sandbox rehearse acme.yaml --seed 17  # one of them again',
+      `partnerctl sandbox rehearse acme.yaml --seeds 20 --settings '{"rate_limit":{"requests":5,"per_seconds":1}}' --run-timeout 2m  # at a service with this rate limit`,
+    ],
+  })
+    .argument('<file...>', 'YAML files, or directories of them')
+    .option('--seeds <n>', 'how many seeds', integer(1, 10_000), 100)
+    .option('--seed <n>', 'only this seed', integer(1, 10_000))
+    .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
+    .option('--settings <json>', 'what the service is like, as the admin API takes it: see `partnerctl help sandbox`')
+    .option('--faults <file>', 'a JSON file of faults to inject before those of the seeds')
+    .option('--lose-state', 'delete the state after the run that is killed')
+    .option('--run-timeout <duration>', 'the --timeout of each run of provision', duration)
+    .action(
+      run(async (context, files, options) => {
+        const { prepareRehearsal } = await import('./shared/rehearsal.ts');
+        const { rehearse: rehearseSeeds } = await import('../../rehearsal/rehearse.ts');
+        const { seed, seeds: count } = options;
+        const deps = await prepareRehearsal(context, files, options);
+        const seeds = seed === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [seed];
+        const show = (done: number) => `Rehearsing: ${done} of ${seeds.length} seeds`;
+        context.progress.start(show(0));
+        const rehearsal = await rehearseSeeds(deps, seeds, (done) => context.progress.update(show(done)));
+        return toResult(rehearsal, context, files);
+      }),
+    );

@@ -1,0 +1,163 @@
+import pLimit from 'p-limit';
+import { EXIT, PartialFailure } from '../errors.ts';
+import type { ManifestDocument } from '../provision/manifest.ts';
+import { type FaultPlan, faultPlanSchema } from '../sandbox/faults.ts';
+import { checkOption } from '../sandbox/input.ts';
+import {
+  busiestSecond,
+  describeFailure,
+  findDuplicates,
+  findIdleJobs,
+  findMissing,
+  type JobName,
+  type Problem,
+} from './check.ts';
+import { openStage, type Stage, type StageDeps } from './stage.ts';
+
+/** How many seeds are rehearsed at a time. */
+const CONCURRENCY = 4;
+/** How often a run is repeated until it succeeds. */
+const MAX_REPEATS = 5;
+/** How long every job has to run at least once. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+const RATE = 0.02;
+const SEEDED_FAULTS = [
+  { kind: 'status', status: 503, rate: RATE },
+  { kind: 'status', status: 503, stage: 'after', rate: RATE },
+  { kind: 'status', status: 429, retry_after: 0.1, rate: RATE },
+  { kind: 'reset', rate: RATE },
+  { kind: 'reset', stage: 'after', rate: RATE },
+  { kind: 'cut', rate: RATE },
+];
+
+export interface RehearsalDeps extends StageDeps {
+  readonly documents: readonly ManifestDocument[];
+  /** The files and variables, as arguments. */
+  readonly inputs: readonly string[];
+  /** Options of each run of provision. */
+  readonly runOptions: readonly string[];
+  /** They come before the seeded faults. */
+  readonly faults: FaultPlan['rules'];
+  /** Whether the state is deleted after the run that is killed. */
+  readonly loseState: boolean;
+}
+
+export interface SeedResult {
+  readonly seed: number;
+  /** How often provision ran. */
+  readonly runs: number;
+  /** The number of the request at which the first run was killed; null if it ended before. */
+  readonly killed_at: number | null;
+  readonly problems: readonly Problem[];
+}
+
+export interface Rehearsal {
+  readonly seeds: readonly SeedResult[];
+  /** How many requests a run without faults sends, and the most in one second. */
+  readonly requests: number;
+  readonly requests_per_second: number;
+  readonly never_ran: readonly JobName[];
+}
+
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other);
+}
+
+/** The request at which the run of a seed is killed. As many seeds as there are requests meet each of them once. */
+export function killPoint(seed: number, requests: number): number {
+  // Few seeds are spread over all of a long run.
+  let step = Math.ceil(requests * 0.618);
+  while (greatestDivisor(step, requests) !== 1) step += 1;
+  return (((seed - 1) * step) % requests) + 1;
+}
+
+async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Promise<Problem[]> {
+  stage.endFaults();
+  const planned = await stage.run(['plan', '--detailed-exitcode', ...inputs]);
+  const duplicates = findDuplicates(stage.service.store, mirror);
+  if (planned.exitCode === EXIT.changesPending) return [...findMissing(planned.stdout), ...duplicates];
+  if (planned.exitCode === EXIT.ok || planned.exitCode === EXIT.differences) return duplicates;
+  return [{ kind: 'failed', message: describeFailure('plan', planned) }, ...duplicates];
+}
+
+/** @param requests of a run without faults */
+async function rehearseSeed(
+  deps: RehearsalDeps,
+  seed: number,
+  requests: number,
+  withWeek: boolean,
+): Promise<SeedResult & { readonly neverRan: readonly JobName[] }> {
+  const { documents, faults, inputs, loseState, runOptions, signal } = deps;
+  signal.throwIfAborted();
+  const plan = checkOption('fault plan', faultPlanSchema, { rules: [...faults, ...SEEDED_FAULTS], seed });
+  const stage = await openStage(deps, `seed-${seed}`, plan);
+  try {
+    // One document at a time, so that a seed does the same again.
+    const provision = ['provision', '--concurrency', '1', ...runOptions, ...inputs];
+    const killAt = killPoint(seed, requests);
+    let ended = await stage.run(provision, killAt);
+    const killed_at = ended.exitCode === null ? killAt : null;
+    if (loseState) await stage.loseState();
+    let runs = 1;
+    while (ended.exitCode !== EXIT.ok && runs <= MAX_REPEATS) {
+      await stage.reconcile();
+      ended = await stage.run(provision);
+      runs += 1;
+    }
+    const failure = { kind: 'failed', message: describeFailure('provision', ended) } as const;
+    const problems = [...(ended.exitCode === EXIT.ok ? [] : [failure]), ...(await checkStage(stage, deps))];
+    if (withWeek) await stage.service.clock.change(undefined, WEEK_MS);
+    const neverRan = withWeek ? findIdleJobs(documents, stage.service.store) : [];
+    return { seed, runs, killed_at, problems, neverRan };
+  } finally {
+    await stage.close();
+  }
+}
+
+/** Runs provision without faults and without a rate limit. @throws PartialFailure if that fails */
+async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'requests' | 'requests_per_second'>> {
+  const unlimited = { ...deps, settings: { ...deps.settings, rate_limit: null } };
+  const stage = await openStage(unlimited, 'clean', { rules: [] });
+  try {
+    const ended = await stage.run(['provision', ...deps.runOptions, ...deps.inputs]);
+    if (ended.exitCode !== EXIT.ok) {
+      throw new PartialFailure('Provisioning fails even without faults.', { why: describeFailure('provision', ended) });
+    }
+    const requests_per_second = busiestSecond(stage.requests.map(({ at }) => at));
+    return { requests: stage.requests.length, requests_per_second };
+  } finally {
+    await stage.close();
+  }
+}
+
+/**
+ * Rehearses a roll-out once for each seed: under faults, with a kill at one request, and repeated until it succeeds.
+ * @param onSeed called after each seed, with their number so far
+ * @throws PartialFailure if provision fails even without faults; the signal's reason
+ */
+export async function rehearse(
+  deps: RehearsalDeps,
+  seeds: readonly number[],
+  onSeed: (done: number) => void,
+): Promise<Rehearsal> {
+  const measured = await measureRun(deps);
+  const limit = pLimit(CONCURRENCY);
+  let done = 0;
+  const running = seeds.map((seed, index) =>
+    limit(async () => {
+      const result = await rehearseSeed(deps, seed, measured.requests, index === 0);
+      done += 1;
+      onSeed(done);
+      return result;
+    }),
+  );
+  // The directory is removed next: no run may be left.
+  await Promise.allSettled(running);
+  const results = await Promise.all(running);
+  return {
+    ...measured,
+    seeds: results.map(({ neverRan: _, ...result }) => result),
+    never_ran: results.flatMap(({ neverRan }) => neverRan),
+  };
+}

@@ -1,0 +1,131 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Http } from '../api/http.ts';
+import { Transport } from '../api/transport.ts';
+import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import { reconcileJobs } from '../cron/reconcile.ts';
+import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
+import { PartnerctlError } from '../errors.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
+import { scheduleJob } from '../sandbox/cron.ts';
+import { createInjector, type FaultPlan } from '../sandbox/faults.ts';
+import { startSandbox } from '../sandbox/index.ts';
+import type { LoggedRequest, Observe, Service } from '../sandbox/service.ts';
+import type { Settings } from '../sandbox/store.ts';
+import type { Log } from '../state/log.ts';
+import type { Mirror } from './mirror.ts';
+
+/** What the stages of a rehearsal have in common. */
+export interface StageDeps {
+  readonly mirror: Mirror;
+  readonly settings: Settings;
+  /** The command that starts the program. */
+  readonly program: readonly string[];
+  readonly env: Environment;
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly openLog: (path: string) => Promise<Log>;
+}
+
+/** How a run of the program ended. */
+export interface Ended {
+  /** Null if it was killed. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function fill(service: Service, { spaces, agents, sources, cronJobs }: Mirror, settings: Settings): void {
+  const { store } = service;
+  store.settings.put(settings);
+  for (const row of spaces) store.spaces.put(row);
+  for (const row of agents) store.agents.put(row);
+  for (const row of sources) store.sources.put(row);
+  for (const row of cronJobs) scheduleJob(service, row);
+}
+
+/** A sandbox with what the mirror has, and a state of its own, against which the program runs. */
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** Opens a stage. The caller closes it. @param name of its directory */
+export async function openStage(deps: StageDeps, name: string, faults: FaultPlan) {
+  const { mirror, settings, program, env, directory, signal, openLog } = deps;
+  const [file = '', ...script] = program;
+  const state = join(directory, name, 'state.jsonl');
+  const requests: LoggedRequest[] = [];
+  const handled: Promise<void>[] = [];
+  let running: { readonly child: ChildProcess; readonly killAt: number | undefined } | undefined;
+  const observe: Observe = async (request, handle) => {
+    const isPoint = requests.push(request) === running?.killAt;
+    const handling = handle();
+    handled.push(handling);
+    await handling;
+    if (isPoint) running?.child.kill('SIGKILL');
+  };
+  const { baseUrl, token, service, close } = await startSandbox({ faults, observe });
+  fill(service, mirror, settings);
+  const childEnv = {
+    ...env,
+    ...{ PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: token, PARTNER_PROFILE: undefined },
+    ...{ PARTNER_STATE: state, PARTNER_CONFIG_DIR: join(directory, name, 'config') },
+    // Each run would write a summary to the page of the workflow.
+    GITHUB_ACTIONS: undefined,
+  };
+  return {
+    service,
+    requests,
+    close,
+    loseState: () => rm(state, { force: true }),
+
+    /** Runs the program, and kills it once the sandbox has handled the request with this number, from 1. */
+    run(args: readonly string[], killAt?: number): Promise<Ended> {
+      const options = { env: childEnv, signal, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const;
+      return new Promise((resolve, reject) => {
+        const child = execFile(file, [...script, '-o', 'json', ...args], options, (_, stdout, stderr) => {
+          if (signal.aborted) reject(signal.reason);
+          else resolve({ exitCode: child.exitCode, stdout, stderr });
+        });
+        running = { child, killAt };
+      });
+    },
+
+    /**
+     * Treats jobs that are not listed as not created, as `cron reconcile --assume-not-created` does after a lease. The
+     * lease passes on the sandbox's clock: no run is left, and the sandbox is handling none of its requests.
+     */
+    async reconcile(): Promise<void> {
+      let passedMs = 0;
+      const sleep = async (ms: number): Promise<void> => {
+        await Promise.all(handled);
+        await service.clock.change(undefined, ms);
+        passedMs += ms;
+      };
+      const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs, sleep };
+      const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
+      const http = new Http({
+        ...{ baseUrl, token, transport, clock: systemClock, random: Math.random, interrupt: signal },
+        ...{ retries: DEFAULT_RETRIES, deadline: undefined, userAgent: 'partnerctl' },
+        redact: (text) => text,
+        trace: () => undefined,
+      });
+      const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: () => '' });
+      const decisions = { isNotCreated: async () => true, onWait: () => undefined };
+      try {
+        await reconcileJobs({ origin: baseUrl, log: await openLog(state), clock, signal, lists, ...decisions });
+      } catch (error) {
+        // The next run fails to read the list, too, and reports it.
+        if (signal.aborted || !(error instanceof PartnerctlError)) throw error;
+      } finally {
+        await transport.close();
+      }
+    },
+
+    /** From now on, every request succeeds. */
+    endFaults(): void {
+      service.faults = createInjector({ rules: [] });
+      service.store.settings.put({ ...settings, rate_limit: null });
+    },
+  };
+}

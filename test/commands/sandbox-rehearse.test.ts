@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { CRON_JOBS, jobBody, scheduleBody } from '../support/cron.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { partnerctl, run } from '../support/run.ts';
+import { PROVISION, provisionBody, service, write } from '../support/service.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+interface Report {
+  readonly seeds: readonly {
+    readonly seed: number;
+    readonly runs: number;
+    readonly killed_at: number | null;
+    readonly problems: readonly { readonly kind: string; readonly message: string }[];
+  }[];
+  readonly summary: Readonly<Record<string, unknown>>;
+}
+
+/** A space with one agent, its chat, and two jobs. */
+function space(externalId: string, template = 'tmpl_support'): string {
+  const jobs = ['daily', 'nightly'].map(
+    (name, hour) => `{ name: ${name}, instructions: Look., schedule: '0 ${hour} * * *' }`,
+  );
+  const agent = `{ template_id: ${template}, name: Support, chat: {}, cron: [${jobs.join(', ')}] }`;
+  return `external_space_id: ${externalId}\nspace: { name: ${externalId} }\nagents: [${agent}]\n`;
+}
+
+const rehearse = (path: string, more: readonly string[], options: Parameters<typeof run>[1] = {}) =>
+  run(['sandbox', 'rehearse', path, ...more], options);
+
+describe('A rehearsal with a service', () => {
+  test('begins with what exists there, sends it only reads, and kills the same requests again', async () => {
+    const { env, partner, posts, received, set, forget } = await service();
+    await set({ templates: ['tmpl_real'] });
+    const agents = [
+      { template_id: 'tmpl_real', name: 'Support' },
+      { template_id: 'tmpl_real', name: 'Other' },
+    ];
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
+    const job = { name: 'daily', instructions: 'Look.', ...scheduleBody('0 0 *') };
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, job) });
+    await forget();
+    const path = write('fleet.yaml', `${space('acme', 'tmpl_real')}---\n${space('bolt', 'tmpl_real')}`);
+    const ran = await rehearse(path, ['--seeds', '3', '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const { seeds, summary } = ran.json<Report>();
+    expect(seeds.map(({ problems }) => problems)).toEqual([[], [], []]);
+    // The lists of spaces, agents, and jobs; two chats; one space; three jobs.
+    expect(summary).toMatchObject({ seeds: 3, ended_well: 3, requests: 9, never_ran: [] });
+    const killed = seeds.map(({ killed_at }) => killed_at);
+    expect(new Set(killed).size).toBe(3);
+    const again = await rehearse(path, ['--seeds', '3', '-o', 'json'], { env });
+    expect(again.json<Report>().seeds.map(({ killed_at }) => killed_at)).toEqual(killed);
+    expect((await received()).length).toBeGreaterThan(0);
+    expect(await posts()).toEqual([]);
+  });
+
+  test('says which lists the token cannot read, and goes on without them', async () => {
+    const { envFor } = await service();
+    const env = await envFor(['spaces.read']);
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '4', '-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: the token cannot list jobs\./) });
+    expect(ran.json<Report>().seeds).toMatchObject([{ seed: 4, problems: [] }]);
+  });
+
+  test('counts what the service does not show, or the sandbox cannot run, as in the manifest', async () => {
+    const list = (...results: readonly object[]) => json({ results });
+    const schedule = {
+      type: 'cron',
+      data: { minute: '0', hour: '0', day_of_week: '*' },
+      timezone: 'GMT Standard Time',
+    };
+    const fake = await startFakeService({
+      'GET /automation/spaces/': list({ space_id: 's1', external_space_id: 'acme' }),
+      'GET /automation/spaces/s1/agents/': list({ agent_id: 'a1', name: 'Support', source_id: 'src1' }),
+      'GET /automation/partner-cron-jobs/': list(
+        { cron_job_id: 'j1', agent_id: 'a1', name: 'daily', schedule },
+        { cron_job_id: 'j2', agent_id: 'a1', name: 'nightly' },
+        { cron_job_id: 'j3', agent_id: 'a2', name: 'of another space' },
+      ),
+    });
+    const ran = await partnerctl(
+      fake.baseUrl,
+      ['sandbox', 'rehearse', write('acme.yaml', space('acme')), '--seed', '1', '-o', 'json'],
+      { clock: systemClock },
+    );
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    // The lists of spaces, agents, and jobs: everything is there.
+    expect(ran.json<Report>().summary).toMatchObject({ requests: 3, never_ran: [] });
+  });
+
+  test('ends before the first seed where provisioning fails even without faults', async () => {
+    const { env, partner } = await service();
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, { name: 'daily' }) });
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['-o', 'json'], { env });
+    expect(ran).toMatchObject({ code: 10, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      message: 'Provisioning fails even without faults.',
+      details: { why: expect.stringMatching(/^provision exited with 5: .*daily/s) },
+    });
+  });
+
+  test('names a job that does not run within a week', async () => {
+    const { env, partner } = await service();
+    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
+    // A job of the third Monday of the month, for example: one that is at least two weeks away.
+    const monday = new Date(Date.now() + 21 * DAY_MS);
+    monday.setUTCDate(monday.getUTCDate() - ((monday.getUTCDay() + 6) % 7));
+    const nth = Math.ceil(monday.getUTCDate() / 7);
+    const body = { name: 'daily', instructions: 'Look.', ...scheduleBody(`0 0 1#${nth}`) };
+    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, body) });
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '1', '-o', 'json'], { env });
+    expect(ran.code).toBe(10);
+    const idle = { external_space_id: 'acme', agent: 'Support', name: 'daily' };
+    expect(ran.json<Report>()).toMatchObject({ seeds: [{ problems: [] }], summary: { never_ran: [idle] } });
+    expect(ran.error().message).toBe('Jobs that did not run within a week: 1.');
+  });
+});
+
+describe('A rehearsal without a service', () => {
+  test('names the agents that a service installs again after the state is lost', async () => {
+    const rules = [{ kind: 'stale', ms: 600_000, on: 'GET /automation/spaces/:space_id/agents/' }];
+    const faults = write('faults.json', JSON.stringify({ rules }));
+    const settings = '{"agents_on_repeat":"install"}';
+    const args = ['--seeds', '2', '--lose-state', '--faults', faults, '--settings', settings];
+    const ran = await rehearse(write('acme.yaml', space('acme')), args, { columns: 80 });
+    expect(ran.code).toBe(10);
+    expect(ran.stdout).toMatch(/2 agents "Support" \(tmpl_support\) in acme: agt_\w+,\s+agt_\w+/);
+  });
+
+  test.each([
+    ['shows new jobs within the minute of a lease', 30_000, []],
+    [
+      'hides new jobs for longer',
+      600_000,
+      [expect.stringMatching(/^2 jobs "(dai|night)ly" of agent "Support" \(tmpl_support\) in acme: /)],
+    ],
+  ])('reconciles the jobs of a killed run with a list that %s', async (_, ms, problems) => {
+    const rules = [{ kind: 'stale', ms, on: 'GET /automation/partner-cron-jobs/' }];
+    const faults = write('faults.json', JSON.stringify({ rules }));
+    // It is killed at the second of the two jobs.
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '2', '--faults', faults, '-o', 'json']);
+    const [seed] = ran.json<Report>().seeds;
+    expect(seed?.killed_at).toBe(6);
+    expect(seed?.problems.map(({ message }) => message)).toEqual(expect.arrayContaining(problems));
+    expect(ran.code).toBe(problems.length === 0 ? 0 : 10);
+  });
+
+  test('shows that a rate limit cannot be met in time', async () => {
+    const settings = '{"rate_limit":{"requests":2,"per_seconds":600}}';
+    const args = ['--seed', '2', '--settings', settings, '--run-timeout', '2s'];
+    const ran = await rehearse(write('acme.yaml', space('acme')), args);
+    expect(ran.code).toBe(10);
+    expect(ran.stdout).toContain('provision exited with 7: ');
+  });
+
+  test.each([
+    ['a manifest', 'agents: []', [], /acme\.yaml:1:/],
+    ['a setting', space('acme'), ['--settings', '{"rate_limt":1}'], /rate_limt/],
+    ['a fault', space('acme'), ['--faults', '/nowhere.json'], /no such file/],
+    ['standard input', '', ['-'], /cannot read standard input/],
+    ['a number of seeds', space('acme'), ['--seeds', '0'], /from 1 to 10000/],
+  ])('refuses %s that is not valid, and reads nothing from the service', async (_, text, args, message) => {
+    const { env, received } = await service();
+    const ran = await rehearse(write('acme.yaml', text), args, { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
+    expect(await received()).toEqual([]);
+  });
+});

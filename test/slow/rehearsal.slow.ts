@@ -1,0 +1,18 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fleets, writeFleet } from '../support/fleet.ts';
+import { start } from '../support/program.ts';
+import { service } from '../support/service.ts';
+
+/* Rehearsals of random fleets: one that a correct service ends well, whatever fails, and wherever provision is killed. */
+
+test.each([1, 2, 3])('A random fleet ends well with each of twenty seeds (fleet %i)', async (seed) => {
+  const [fleet = []] = fc.sample(fleets, { numRuns: 1, seed });
+  const { env, posts } = await service();
+  const ran = await start(['sandbox', 'rehearse', writeFleet(fleet), '--seeds', '20', '-o', 'json'], { env });
+  const { seeds, summary } = JSON.parse(ran.stdout);
+  expect(seeds.flatMap(({ problems }: { readonly problems: readonly object[] }) => problems)).toEqual([]);
+  expect(summary).toMatchObject({ seeds: 20, ended_well: 20, never_ran: [] });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await posts()).toEqual([]);
+});
