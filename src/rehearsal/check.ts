@@ -1,6 +1,4 @@
-import * as v from 'valibot';
 import { toNfc } from '../cron/job.ts';
-import type { ManifestDocument } from '../provision/manifest.ts';
 import type { Store } from '../sandbox/store.ts';
 import type { Mirror } from './mirror.ts';
 import type { Ended } from './stage.ts';
@@ -11,128 +9,68 @@ export interface Problem {
   readonly message: string;
 }
 
-const quote = (name: string | undefined) => JSON.stringify(name ?? '');
-
-/** What is read of an error with `-o json`. */
-const errorSchema = v.object({
-  error: v.object({
-    message: v.string(),
-    details: v.fallback(v.object({ why: v.optional(v.string(), '') }), { why: '' }),
-  }),
-});
-
-/** Describes how a run failed. The last line of stderr has the error, unless the program crashed. */
+/** Describes how a run failed: its error, which ends what it wrote to stderr. */
 export function describeFailure(command: string, { exitCode, stderr }: Ended): string {
-  const line = stderr.trimEnd().split('\n').at(-1) ?? '';
-  const { output, success } = v.safeParse(v.pipe(v.string(), v.parseJson(), errorSchema), line);
-  const text = success ? `${output.error.message} ${output.error.details.why}`.trimEnd() : line;
-  return `${command} exited with ${exitCode}: ${text.replaceAll('\n', '; ')}`;
+  const error = stderr.slice(Math.max(0, stderr.lastIndexOf('error: '))).trim();
+  return `${command} exited with ${exitCode}: ${error.replace(/\s*\n\s*/g, ' ')}`;
 }
 
-/** What is read of `plan -o json`. */
-const planSchema = v.object({
-  spaces: v.array(
-    v.object({
-      external_space_id: v.string(),
-      actions: v.array(v.object({ op: v.string(), name: v.string(), agent: v.optional(v.string()) })),
-    }),
-  ),
-});
-
-const THINGS: Readonly<Record<string, string>> = {
-  install_agent: 'agent',
-  setup_chat: 'chat of agent',
-  create_job: 'job',
-};
-
-/** The things that are still to be created. @param plan the output of `plan -o json` */
-export function findMissing(plan: string): Problem[] {
-  const { spaces } = v.parse(planSchema, JSON.parse(plan));
-  return spaces.flatMap(({ external_space_id, actions }): Problem[] => {
-    // Then everything in it is missing, too.
-    if (actions.some(({ op }) => op === 'create_space')) {
-      return [{ kind: 'missing', message: `space ${external_space_id} is missing` }];
-    }
-    return actions.map(({ op, name, agent }) => {
-      const owner = agent === undefined ? '' : ` of agent ${quote(agent)}`;
-      return { kind: 'missing', message: `${THINGS[op]} ${quote(name)}${owner} is missing in ${external_space_id}` };
-    });
-  });
+/** The things that are still to be created, each below its space. @param report of `plan` */
+export function findMissing(report: string): Problem[] {
+  const lines = report.split('\n').filter((line) => /^ *[+~] /.test(line));
+  return lines.map((line) => ({ kind: 'missing', message: `still to be created: ${line.replace(/^ *[+~] /, '')}` }));
 }
 
-/** @param describe says what a row is, in the plural. Rows are the same thing if that is equal */
-function findRepeated<Row>(
-  rows: readonly Row[],
-  before: readonly Row[],
-  describe: (row: Row) => string,
-  idOf: (row: Row) => string,
-): Problem[] {
-  const ids = new Map<string, string[]>();
-  for (const row of rows) ids.set(describe(row), [...(ids.get(describe(row)) ?? []), idOf(row)]);
-  const counts = new Map<string, number>();
-  for (const row of before) counts.set(describe(row), (counts.get(describe(row)) ?? 0) + 1);
-  return [...ids]
-    .filter(([what, { length }]) => length > (counts.get(what) ?? 1))
-    .map(([what, all]) => ({ kind: 'twice', message: `${all.length} ${what}: ${all.join(', ')}` }));
-}
-
-/** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
-export function findDuplicates({ spaces, agents, cronJobs }: Store, mirror: Mirror): Problem[] {
-  const describeAgent = (agent: Mirror['agents'][number] | undefined) =>
-    `${quote(agent?.name)} (${agent?.template_id}) in ${spaces.get(agent?.space_id)?.external_space_id}`;
-  const describeJob = ({ agent_id, name }: Mirror['cronJobs'][number]) =>
-    `jobs ${quote(toNfc(name))} of agent ${describeAgent(agents.get(agent_id))}`;
-  return [
-    ...findRepeated(
-      spaces.all(),
-      mirror.spaces,
-      (each) => `spaces ${each.external_space_id}`,
-      (each) => each.space_id,
-    ),
-    ...findRepeated(
-      agents.all(),
-      mirror.agents,
-      (each) => `agents ${describeAgent(each)}`,
-      (each) => each.agent_id,
-    ),
-    ...findRepeated(cronJobs.all(), mirror.cronJobs, describeJob, (each) => each.cron_job_id),
-  ];
-}
-
-/** A job of a manifest, by the names of its space and its agent. */
+/** A job, by the names of its space and its agent. */
 export interface JobName {
   readonly external_space_id: string;
   readonly agent: string;
   readonly name: string;
 }
 
-/** The jobs of the documents that exist, and have never run. */
-export function findIdleJobs(documents: readonly ManifestDocument[], store: Store): JobName[] {
-  const nameOf = ({ agent_id, name, last_run_at }: Mirror['cronJobs'][number]): string => {
-    const agent = store.agents.get(agent_id);
-    return JSON.stringify([
-      store.spaces.get(agent?.space_id)?.external_space_id,
-      agent?.name,
-      toNfc(name),
-      last_run_at,
-    ]);
+/** What a sandbox has, as the mirror of a service. */
+function rowsOf({ spaces, agents, sources, cronJobs }: Store): Mirror {
+  return { spaces: spaces.all(), agents: agents.all(), sources: sources.all(), cronJobs: cronJobs.all() };
+}
+
+/** The ids of the same thing, by what it is. */
+function groupThings({ spaces, agents, cronJobs }: Mirror): ReadonlyMap<string, readonly string[]> {
+  const external = new Map(spaces.map(({ space_id, external_space_id }) => [space_id, external_space_id]));
+  const groups = new Map<string, string[]>();
+  const add = (what: string, id: string): void => {
+    groups.set(what, [...(groups.get(what) ?? []), id]);
   };
-  const jobs = new Set(store.cronJobs.all().map(nameOf));
-  const wanted = documents.flatMap(({ manifest: { external_space_id, agents } }) =>
-    agents.flatMap(({ name: agent, cron = [] }) => cron.map(({ name }) => ({ external_space_id, agent, name }))),
-  );
-  return wanted.filter(({ external_space_id, agent, name }) =>
-    jobs.has(JSON.stringify([external_space_id, agent, toNfc(name), null])),
-  );
+  const described = new Map<string, string>();
+  for (const { space_id, external_space_id } of spaces) add(`spaces ${external_space_id}`, space_id);
+  for (const { agent_id, space_id, name, template_id } of agents) {
+    described.set(agent_id, `${JSON.stringify(name)} (${template_id}) in ${external.get(space_id)}`);
+    add(`agents ${described.get(agent_id)}`, agent_id);
+  }
+  for (const { cron_job_id, agent_id, name } of cronJobs)
+    add(`jobs ${JSON.stringify(toNfc(name))} of agent ${described.get(agent_id)}`, cron_job_id);
+  return groups;
+}
+
+/** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
+export function findDuplicates(store: Store, mirror: Mirror): Problem[] {
+  const before = groupThings(mirror);
+  return [...groupThings(rowsOf(store))]
+    .filter(([what, ids]) => ids.length > (before.get(what)?.length ?? 1))
+    .map(([what, ids]) => ({ kind: 'twice', message: `${ids.length} ${what}: ${ids.join(', ')}` }));
+}
+
+/** The jobs that have never run. */
+export function findIdleJobs({ spaces, agents, cronJobs }: Store): JobName[] {
+  const idle = cronJobs.all().filter(({ last_run_at }) => last_run_at === null);
+  return idle.map(({ agent_id, name }) => {
+    const agent = agents.get(agent_id);
+    const space = spaces.get(agent?.space_id);
+    return { external_space_id: space?.external_space_id ?? '', agent: agent?.name ?? '', name };
+  });
 }
 
 /** The most requests within any one second. @param times when they arrived, in ISO 8601, ascending */
 export function busiestSecond(times: readonly string[]): number {
   const arrived = times.map((time) => Date.parse(time));
-  let [start, most] = [0, 0];
-  for (const [index, at] of arrived.entries()) {
-    while ((arrived[start] ?? at) <= at - 1000) start += 1;
-    most = Math.max(most, index - start + 1);
-  }
-  return most;
+  return Math.max(0, ...arrived.map((end, index) => index + 1 - arrived.findIndex((start) => start > end - 1000)));
 }

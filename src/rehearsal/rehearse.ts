@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { EXIT, PartialFailure } from '../errors.ts';
-import type { ManifestDocument } from '../provision/manifest.ts';
 import { type FaultPlan, faultPlanSchema } from '../sandbox/faults.ts';
 import { checkOption } from '../sandbox/input.ts';
 import {
@@ -32,7 +31,8 @@ const SEEDED_FAULTS = [
 ];
 
 export interface RehearsalDeps extends StageDeps {
-  readonly documents: readonly ManifestDocument[];
+  /** How many. They are numbered from 1. */
+  readonly seeds: number;
   /** The files and variables, as arguments. */
   readonly inputs: readonly string[];
   /** Options of each run of provision. */
@@ -60,16 +60,9 @@ export interface Rehearsal {
   readonly never_ran: readonly JobName[];
 }
 
-function greatestDivisor(one: number, other: number): number {
-  return other === 0 ? one : greatestDivisor(other, one % other);
-}
-
-/** The request at which the run of a seed is killed. As many seeds as there are requests meet each of them once. */
-export function killPoint(seed: number, requests: number): number {
-  // Few seeds are spread over all of a long run.
-  let step = Math.ceil(requests * 0.618);
-  while (greatestDivisor(step, requests) !== 1) step += 1;
-  return (((seed - 1) * step) % requests) + 1;
+/** The request at which the run of a seed is killed: spread over the run, and each one if there are enough seeds. */
+export function killPoint(seed: number, seeds: number, requests: number): number {
+  return (Math.floor(((seed - 1) * Math.max(requests, seeds)) / seeds) % requests) + 1;
 }
 
 async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Promise<Problem[]> {
@@ -86,16 +79,15 @@ async function rehearseSeed(
   deps: RehearsalDeps,
   seed: number,
   requests: number,
-  withWeek: boolean,
 ): Promise<SeedResult & { readonly neverRan: readonly JobName[] }> {
-  const { documents, faults, inputs, loseState, runOptions, signal } = deps;
+  const { faults, inputs, loseState, runOptions, seeds, signal } = deps;
   signal.throwIfAborted();
   const plan = checkOption('fault plan', faultPlanSchema, { rules: [...faults, ...SEEDED_FAULTS], seed });
   const stage = await openStage(deps, `seed-${seed}`, plan);
   try {
     // One document at a time, so that a seed does the same again.
     const provision = ['provision', '--concurrency', '1', ...runOptions, ...inputs];
-    const killAt = killPoint(seed, requests);
+    const killAt = killPoint(seed, seeds, requests);
     let ended = await stage.run(provision, killAt);
     const killed_at = ended.exitCode === null ? killAt : null;
     if (loseState) await stage.loseState();
@@ -107,9 +99,9 @@ async function rehearseSeed(
     }
     const failure = { kind: 'failed', message: describeFailure('provision', ended) } as const;
     const problems = [...(ended.exitCode === EXIT.ok ? [] : [failure]), ...(await checkStage(stage, deps))];
-    if (withWeek) await stage.service.clock.change(undefined, WEEK_MS);
-    const neverRan = withWeek ? findIdleJobs(documents, stage.service.store) : [];
-    return { seed, runs, killed_at, problems, neverRan };
+    if (seed > 1) return { seed, runs, killed_at, problems, neverRan: [] };
+    await stage.service.clock.change(undefined, WEEK_MS);
+    return { seed, runs, killed_at, problems, neverRan: findIdleJobs(stage.service.store) };
   } finally {
     await stage.close();
   }
@@ -136,17 +128,13 @@ async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'request
  * @param onSeed called after each seed, with their number so far
  * @throws PartialFailure if provision fails even without faults; the signal's reason
  */
-export async function rehearse(
-  deps: RehearsalDeps,
-  seeds: readonly number[],
-  onSeed: (done: number) => void,
-): Promise<Rehearsal> {
+export async function rehearse(deps: RehearsalDeps, onSeed: (done: number) => void): Promise<Rehearsal> {
   const measured = await measureRun(deps);
   const limit = pLimit(CONCURRENCY);
   let done = 0;
-  const running = seeds.map((seed, index) =>
+  const running = Array.from({ length: deps.seeds }, (_, index) =>
     limit(async () => {
-      const result = await rehearseSeed(deps, seed, measured.requests, index === 0);
+      const result = await rehearseSeed(deps, index + 1, measured.requests);
       done += 1;
       onSeed(done);
       return result;

@@ -69,9 +69,9 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
   const childEnv = {
     ...env,
     ...{ PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: token, PARTNER_PROFILE: undefined },
-    ...{ PARTNER_STATE: state, PARTNER_CONFIG_DIR: join(directory, name, 'config') },
-    // Each run would write a summary to the page of the workflow.
-    GITHUB_ACTIONS: undefined,
+    ...{ PARTNER_STATE: state, PARTNER_CONFIG_DIR: join(directory, name, 'config'), PARTNER_OUTPUT: undefined },
+    // Each run would write a summary to the page of the workflow, and its report is read.
+    ...{ GITHUB_ACTIONS: undefined, FORCE_COLOR: undefined },
   };
   return {
     service,
@@ -83,7 +83,7 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
     run(args: readonly string[], killAt?: number): Promise<Ended> {
       const options = { env: childEnv, signal, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const;
       return new Promise((resolve, reject) => {
-        const child = execFile(file, [...script, '-o', 'json', ...args], options, (_, stdout, stderr) => {
+        const child = execFile(file, [...script, ...args], options, (_, stdout, stderr) => {
           if (signal.aborted) reject(signal.reason);
           else resolve({ exitCode: child.exitCode, stdout, stderr });
         });

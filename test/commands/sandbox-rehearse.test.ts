@@ -59,9 +59,12 @@ describe('A rehearsal with a service', () => {
   test('says which lists the token cannot read, and goes on without them', async () => {
     const { envFor } = await service();
     const env = await envFor(['spaces.read']);
-    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '4', '-o', 'json'], { env });
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '2', '-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: the token cannot list jobs\./) });
-    expect(ran.json<Report>().seeds).toMatchObject([{ seed: 4, problems: [] }]);
+    expect(ran.json<Report>().seeds).toMatchObject([
+      { seed: 1, problems: [] },
+      { seed: 2, problems: [] },
+    ]);
   });
 
   test('counts what the service does not show, or the sandbox cannot run, as in the manifest', async () => {
@@ -82,7 +85,7 @@ describe('A rehearsal with a service', () => {
     });
     const ran = await partnerctl(
       fake.baseUrl,
-      ['sandbox', 'rehearse', write('acme.yaml', space('acme')), '--seed', '1', '-o', 'json'],
+      ['sandbox', 'rehearse', write('acme.yaml', space('acme')), '--seeds', '1', '-o', 'json'],
       { clock: systemClock },
     );
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -111,11 +114,11 @@ describe('A rehearsal with a service', () => {
     const nth = Math.ceil(monday.getUTCDate() / 7);
     const body = { name: 'daily', instructions: 'Look.', ...scheduleBody(`0 0 1#${nth}`) };
     await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, body) });
-    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '1', '-o', 'json'], { env });
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '1', '-o', 'json'], { env });
     expect(ran.code).toBe(10);
     const idle = { external_space_id: 'acme', agent: 'Support', name: 'daily' };
     expect(ran.json<Report>()).toMatchObject({ seeds: [{ problems: [] }], summary: { never_ran: [idle] } });
-    expect(ran.error().message).toBe('Jobs that did not run within a week: 1.');
+    expect(ran.error().message).toBe('1 of 1 seeds ended well; jobs that never ran: 1.');
   });
 });
 
@@ -140,9 +143,9 @@ describe('A rehearsal without a service', () => {
   ])('reconciles the jobs of a killed run with a list that %s', async (_, ms, problems) => {
     const rules = [{ kind: 'stale', ms, on: 'GET /automation/partner-cron-jobs/' }];
     const faults = write('faults.json', JSON.stringify({ rules }));
-    // It is killed at the second of the two jobs.
-    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seed', '2', '--faults', faults, '-o', 'json']);
-    const [seed] = ran.json<Report>().seeds;
+    // The last seed is killed at the second of the two jobs.
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '6', '--faults', faults, '-o', 'json']);
+    const seed = ran.json<Report>().seeds.at(-1);
     expect(seed?.killed_at).toBe(6);
     expect(seed?.problems.map(({ message }) => message)).toEqual(expect.arrayContaining(problems));
     expect(ran.code).toBe(problems.length === 0 ? 0 : 10);
@@ -150,7 +153,7 @@ describe('A rehearsal without a service', () => {
 
   test('shows that a rate limit cannot be met in time', async () => {
     const settings = '{"rate_limit":{"requests":2,"per_seconds":600}}';
-    const args = ['--seed', '2', '--settings', settings, '--run-timeout', '2s'];
+    const args = ['--seeds', '1', '--settings', settings, '--run-timeout', '2s'];
     const ran = await rehearse(write('acme.yaml', space('acme')), args);
     expect(ran.code).toBe(10);
     expect(ran.stdout).toContain('provision exited with 7: ');

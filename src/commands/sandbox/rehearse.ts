@@ -1,4 +1,3 @@
-import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -34,8 +33,8 @@ function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
     ...failed.slice(0, MAX_SHOWN).flatMap(seedLines),
     ...(more > 0 ? [{ indent: 0, text: `and ${more} more seeds; -o json shows all` }] : []),
     ...never_ran.map(({ external_space_id, agent, name }): ReportLine => {
-      const text = `job ${JSON.stringify(name)} of ${JSON.stringify(agent)} in ${external_space_id} did not run within a week`;
-      return { indent: 0, marker: 'x', tone: 'bad', text };
+      const job = `job ${JSON.stringify(name)} of ${JSON.stringify(agent)} in ${external_space_id}`;
+      return { indent: 0, marker: 'x', tone: 'bad', text: `${job} did not run within a week` };
     }),
     {
       indent: 0,
@@ -45,23 +44,15 @@ function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
   ];
 }
 
-function failureOf({ seeds, never_ran }: Rehearsal, { command }: Context, files: readonly string[]) {
-  const failed = seeds.filter(({ problems }) => problems.length > 0);
-  const [first] = failed;
-  if (first) {
-    const again = command(['sandbox', 'rehearse', '--seed', String(first.seed)], files);
-    return new PartialFailure(`${failed.length} of ${seeds.length} seeds did not end well.`, {
-      hint: `Repeat the first of them, with the same options: ${again}`,
-    });
-  }
-  return never_ran.length > 0
-    ? new PartialFailure(`Jobs that did not run within a week: ${never_ran.length}.`)
-    : undefined;
-}
-
-function toResult(rehearsal: Rehearsal, context: Context, files: readonly string[]): CommandResult {
-  const json = { seeds: rehearsal.seeds, summary: summaryOf(rehearsal) };
-  return { ...reportResult(json, reportOf(rehearsal)), failure: failureOf(rehearsal, context, files) };
+function toResult(rehearsal: Rehearsal): CommandResult {
+  const summary = summaryOf(rehearsal);
+  const { seeds, ended_well, never_ran } = summary;
+  const isGood = ended_well === seeds && never_ran.length === 0;
+  const jobs = never_ran.length > 0 ? `; jobs that never ran: ${never_ran.length}` : '';
+  return {
+    ...reportResult({ seeds: rehearsal.seeds, summary }, reportOf(rehearsal)),
+    failure: isGood ? undefined : new PartialFailure(`${ended_well} of ${seeds} seeds ended well${jobs}.`),
+  };
 }
 
 export const rehearse = () =>
@@ -72,13 +63,12 @@ export const rehearse = () =>
     exits: [...SERVICE_EXITS, 'partial'],
     examples: [
       'partnerctl sandbox rehearse customers/  # 100 seeds',
-      'partnerctl sandbox rehearse acme.yaml --seed 17  # one of them again',
+      'partnerctl sandbox rehearse acme.yaml --seeds 8 -o json  # fewer, for a script',
       `partnerctl sandbox rehearse acme.yaml --seeds 20 --settings '{"rate_limit":{"requests":5,"per_seconds":1}}' --run-timeout 2m  # at a service with this rate limit`,
     ],
   })
     .argument('<file...>', 'YAML files, or directories of them')
     .option('--seeds <n>', 'how many seeds', integer(1, 10_000), 100)
-    .option('--seed <n>', 'only this seed', integer(1, 10_000))
     .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
     .option('--settings <json>', 'what the service is like, as the admin API takes it: see `partnerctl help sandbox`')
     .option('--faults <file>', 'a JSON file of faults to inject before those of the seeds')
@@ -88,12 +78,9 @@ export const rehearse = () =>
       run(async (context, files, options) => {
         const { prepareRehearsal } = await import('./shared/rehearsal.ts');
         const { rehearse: rehearseSeeds } = await import('../../rehearsal/rehearse.ts');
-        const { seed, seeds: count } = options;
         const deps = await prepareRehearsal(context, files, options);
-        const seeds = seed === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [seed];
-        const show = (done: number) => `Rehearsing: ${done} of ${seeds.length} seeds`;
+        const show = (done: number) => `Rehearsing: ${done} of ${options.seeds} seeds`;
         context.progress.start(show(0));
-        const rehearsal = await rehearseSeeds(deps, seeds, (done) => context.progress.update(show(done)));
-        return toResult(rehearsal, context, files);
+        return toResult(await rehearseSeeds(deps, (done) => context.progress.update(show(done))));
       }),
     );

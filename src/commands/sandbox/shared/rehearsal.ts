@@ -14,6 +14,7 @@ import { makeLauncherDirectory } from './child.ts';
 import { readFaults } from './start-sandbox.ts';
 
 interface RehearsalOptions {
+  readonly seeds: number;
   readonly var: readonly string[];
   readonly settings?: string | undefined;
   readonly faults?: string | undefined;
@@ -72,7 +73,7 @@ export async function prepareRehearsal(
     ({ template_id }) => template_id,
   );
   return {
-    ...{ documents, mirror, env, signal, program: selfCommand, openLog: context.log },
+    ...{ mirror, env, signal, seeds: options.seeds, program: selfCommand, openLog: context.log },
     settings: v.parse(settingsSchema, { templates: [...new Set(templates)], ...given }),
     directory: await makeLauncherDirectory(context),
     inputs: [...options.var.flatMap((text) => ['--var', text]), '--', ...files],
