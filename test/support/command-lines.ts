@@ -89,7 +89,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: `contract check ${IN_SESSION}`, sends: 'reads' },
   { words: 'sandbox start', sends: 'nothing', runs: 'until Ctrl-C' },
   { words: 'sandbox run -- true', sends: 'nothing' },
-  { words: 'sandbox rehearse {new.yaml} --seed 1', sends: 'reads' },
+  { words: 'sandbox rehearse {new.yaml} --seeds 1', sends: 'reads' },
   { words: 'completion bash', sends: 'nothing' },
   { words: 'completion zsh', sends: 'nothing' },
   { words: 'completion fish', sends: 'nothing' },
