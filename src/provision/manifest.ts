@@ -47,6 +47,15 @@ const agent = v.pipe(
   v.description('One agent to install into the space.'),
 );
 
+const ignored = v.pipe(
+  mapping({
+    resource: v.pipe(v.picklist(['space', 'agent', 'chat', 'job']), v.description('A chat has the name of its agent.')),
+    name: v.exactOptional(nonBlankText('Only the one of this name, or of this id if the manifest does not have it.')),
+    field: v.exactOptional(nonBlankText('Only the differences of this field.')),
+  }),
+  v.description('What the plan leaves out: differences that no call can change, agents and jobs not in the manifest.'),
+);
+
 /** One document of a manifest: a space to create or reuse, and its agents (spec §4.1). */
 export const manifestSchema = v.pipe(
   mapping({
@@ -64,6 +73,7 @@ export const manifestSchema = v.pipe(
       v.nonEmpty('must list at least one agent'),
       v.description('The agents to install, each one from an approved template.'),
     ),
+    ignore: v.exactOptional(v.pipe(v.array(ignored), v.description('Known drift that the plan does not show.'))),
   }),
   v.description(
     'A customer workspace and its agents. ${NAME} and ${NAME:-default} are replaced by environment variables.',

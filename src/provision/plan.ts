@@ -4,6 +4,7 @@ import type { CronResult } from '../cron/create-wanted.ts';
 import type { CronJob } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
+import { isIgnored, isIgnoredId, withoutIgnored } from './ignore.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -67,6 +68,10 @@ export interface SpacePlan {
   readonly unmanaged: Unmanaged[];
   /** Why the document cannot be carried out, or was not. */
   error: unknown;
+}
+
+function toUnmanaged({ agent_id: id, name }: ListedAgent): Unmanaged {
+  return { resource: 'agent', id, name: name ?? null };
 }
 
 interface AgentPair {
@@ -180,7 +185,9 @@ export function planSpace(
   const { manifest, index } = document;
   const { space, fact } = observation;
   const space_id = space?.space_id ?? null;
-  const { pairs, free } = pairAgents(manifest.agents, space ? presentAgents(observation, manifest.agents) : [], fact);
+  const existing = space ? presentAgents(observation, manifest.agents) : [];
+  const candidates = existing.filter(({ agent_id }) => !isIgnoredId(manifest.ignore, agent_id));
+  const { pairs, free } = pairAgents(manifest.agents, candidates, fact);
   // The list may not show the source that an earlier run set up.
   const recordedSources = new Map(fact?.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
   const agents = pairs.map(({ wanted, present }): PlannedAgent => {
@@ -195,11 +202,11 @@ export function planSpace(
     ...agents.flatMap(chatSteps),
     ...agents.flatMap(jobSteps),
   ];
-  const differences = [
+  const differences = withoutIgnored(manifest.ignore, [
     ...(space ? spaceDifferences(manifest, space) : []),
     ...pairs.flatMap(({ wanted, present }) => (present ? agentDifferences(wanted, present) : [])),
-  ];
-  const unmanaged = free.map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }));
+  ]);
+  const unmanaged = free.map(toUnmanaged).filter((each) => !isIgnored(manifest.ignore, each));
   const error = installRenamed ? undefined : renameError(pairs, free, fact);
   for (const step of error ? steps : []) if (step.status === 'planned') step.status = 'blocked';
   return { document, index, space_id, steps, agents, differences, unmanaged, error };
