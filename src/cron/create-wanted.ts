@@ -53,8 +53,8 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
   };
 
-  async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
-    for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {
+  async function* create(wanted: readonly WantedJob[], dryRun = options.dryRun): AsyncGenerator<CronResult> {
+    for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, { ...options, dryRun }, emit))) {
       if (created.isScheduleUnknown) await warnOnce('schedule', scheduleWarning(created, context));
       yield { ...created, ...(await describe(created.job.schedule)) };
     }

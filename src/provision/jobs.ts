@@ -4,12 +4,12 @@ import type { CronResult } from '../cron/create-wanted.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
-import { OutcomeUnknownError } from '../errors.ts';
+import { InputError, OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep } from './failures.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
 import type { Manifest } from './manifest.ts';
-import { type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
+import { blockPlan, holeError, type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
@@ -59,6 +59,22 @@ function setResult(step: JobStep, found: CronResult, { ignore }: Manifest): read
   step.status = STATUSES[result.status];
   step.id = result.cron_job_id;
   return differences;
+}
+
+/**
+ * Looks up the jobs of existing agents whose instructions the manifest does not have: a missing one cannot be created,
+ * and blocks the plan before anything is sent for its space.
+ * @param find creates nothing
+ */
+export async function requireHoleJobs(plan: SpacePlan, find: CreateJobs): Promise<void> {
+  const steps = plannedSteps(plan, 'create_job').filter(({ hole }) => hole !== undefined);
+  if (steps.length === 0) return;
+  const results = await find(steps.map(({ wanted, agent }) => ({ ...wanted, agent_id: agent.agent_id ?? '' })));
+  const [missing] = results.flatMap(({ status, error }, index) => {
+    const step = steps[index];
+    return status === 'failed' ? [step && error instanceof InputError ? holeError(step) : error] : [];
+  });
+  if (missing !== undefined) blockPlan(plan, missing);
 }
 
 /** Creates the jobs of all plans at once, or looks them up. Those of agents yet to be installed stay planned. */

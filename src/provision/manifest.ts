@@ -90,4 +90,6 @@ export interface ManifestDocument {
   /** From 0, over all sources. */
   readonly index: number;
   readonly manifest: Manifest;
+  /** File and line of each template and each instructions that are `(not shown)`, by their agent or their job. */
+  readonly holes: ReadonlyMap<object, string>;
 }

@@ -4,7 +4,7 @@ import type { DescribeSchedule } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { inStep } from './failures.ts';
-import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
+import { type CreateJobs, createPlannedJobs, describeJobs, requireHoleJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan } from './plan.ts';
@@ -19,6 +19,8 @@ export interface ProvisionDeps {
   readonly observer: Observer;
   readonly describe: DescribeSchedule;
   readonly createJobs: CreateJobs;
+  /** Looks up jobs as for a plan: creates nothing. */
+  readonly findJobs: CreateJobs;
   readonly clock: Clock;
   readonly random: () => number;
   /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
@@ -33,6 +35,7 @@ export interface ProvisionDeps {
 export async function planDocument(deps: ProvisionDeps, document: ManifestDocument): Promise<SpacePlan> {
   const plan = planSpace(document, await deps.observer.observe(document), deps);
   await describeJobs(plan, deps.describe);
+  await requireHoleJobs(plan, deps.findJobs);
   return plan;
 }
 

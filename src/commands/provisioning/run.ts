@@ -72,14 +72,16 @@ async function openProvisioning(
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
   const { lists, describe, create } = openJobs(context, http, log, { ensure: true, dryRun: isPlan });
-  const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
+  const resultsOf = (dryRun: boolean) => async (jobs: readonly CronJob[]) => {
     const results: CronResult[] = [];
     const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
-    for await (const result of create(wanted)) results[result.index] = result;
+    for await (const result of create(wanted, dryRun)) results[result.index] = result;
     return results;
   };
   return {
-    ...{ http, log, facts, clock, random, observer, lists, createJobs, describe, concurrency, installRenamed },
+    ...{ http, log, facts, clock, random, observer, lists, describe, concurrency, installRenamed },
+    createJobs: resultsOf(isPlan),
+    findJobs: resultsOf(true),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
