@@ -44,6 +44,12 @@ export async function findSpace(http: Http, reference: Reference): Promise<Liste
   return await findUnique('space', spaces, reference, 'partnerctl spaces list');
 }
 
+/** Looks up a space in a list of spaces that was read. @throws as `findSpace` */
+export async function findSpaceIn(listed: readonly ListedSpace[], reference: Reference): Promise<ListedSpace> {
+  const spaces = listed.map((space) => ({ ...space, id: space.space_id }));
+  return await findUnique('space', spaces, reference, 'partnerctl spaces list');
+}
+
 /** Resolves a reference to an agent_id. Looks up a name in the list of the space's agents. @throws as `resolveAgent` */
 export async function resolveAgentId(http: Http, spaceId: string, reference: AgentReference): Promise<string> {
   return reference.by === 'id' ? reference.value : (await resolveAgent(http, spaceId, reference)).agent_id;
@@ -69,7 +75,7 @@ const MAX_CANDIDATES = 10;
  */
 async function findUnique<Row extends Named>(
   resource: 'space' | 'agent',
-  rows: AsyncIterable<Row>,
+  rows: AsyncIterable<Row> | Iterable<Row>,
   { by, value }: Reference,
   command: string,
 ): Promise<Row> {

@@ -27,7 +27,8 @@ const chat = v.pipe(
   ),
 );
 
-const agent = v.pipe(
+/** One agent of a manifest. */
+export const agentSchema = v.pipe(
   mapping({
     template_id: identifier('The approved template to install.'),
     name: nonBlankText('The name of the installed agent.'),
@@ -69,7 +70,7 @@ export const manifestSchema = v.pipe(
       v.description('The customer workspace.'),
     ),
     agents: v.pipe(
-      v.array(agent),
+      v.array(agentSchema),
       v.nonEmpty('must list at least one agent'),
       v.description('The agents to install, each one from an approved template.'),
     ),
@@ -81,6 +82,9 @@ export const manifestSchema = v.pipe(
 );
 
 export type Manifest = v.InferOutput<typeof manifestSchema>;
+
+/** A manifest as it is written. */
+export type ManifestInput = v.InferInput<typeof manifestSchema>;
 
 export type ManifestAgent = Manifest['agents'][number];
 
