@@ -42,7 +42,6 @@ export interface ExportResult {
 }
 
 export interface ExportContext extends Pick<CronContext, 'clock' | 'progress' | 'http' | 'log' | 'warn'> {
-  redact(text: string): string;
   notice(text: string): Promise<void>;
 }
 
@@ -169,7 +168,7 @@ export function exportSpaces(
         for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
         const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
         const found = { space, agents: [...agents.values()], jobsOf, fact: factsById.get(space_id) };
-        const exported = describeSpace({ ...found, redact: context.redact });
+        const exported = describeSpace(found);
         if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
         const { manifest } = exported;
         const file = join(options.out, fileNameOf(manifest.external_space_id));

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ROUTING_MODES } from '../chat/chat-fields.ts';
 import type { ListedAgent, ListedCronJob, ListedSpace } from '../contract/resources.ts';
+import { REDACTED } from '../contract/values.ts';
 import { NOT_SHOWN, toNfc } from '../cron/job.ts';
 import { agentJobSchema } from '../cron/job-file.ts';
 import { type CronSchedule, completeSchedule, formatExpression } from '../cron/schedule.ts';
@@ -45,11 +46,12 @@ interface Found {
   readonly jobsOf: (agentId: string) => readonly ListedCronJob[];
   /** What the state has about the space. */
   readonly fact: SpaceFact | undefined;
-  readonly redact: (text: string) => string;
 }
 
-/** A text as it may be written: undefined if there is none, or if it holds a secret. */
-type Shown = (text: string | null | undefined) => string | undefined;
+/** A text as it may be written: undefined if there is none, or if it held a secret. */
+function shown(text: string | null | undefined): string | undefined {
+  return text?.includes(REDACTED) ? undefined : (text ?? undefined);
+}
 
 /** By name, then by id: lists have no certain order. */
 function sortByName<Item>(items: readonly Item[], keyOf: (item: Item) => readonly [string | null | undefined, string]) {
@@ -57,7 +59,7 @@ function sortByName<Item>(items: readonly Item[], keyOf: (item: Item) => readonl
   return items.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
-function describeJobs(listed: readonly ListedCronJob[], shown: Shown): Pick<ExportedAgent, 'jobs' | 'others'> {
+function describeJobs(listed: readonly ListedCronJob[]): Pick<ExportedAgent, 'jobs' | 'others'> {
   const jobs = new Map<string, ExportedJob>();
   const others: Unmanaged[] = [];
   for (const found of sortByName(listed, (job) => [job.name, job.cron_job_id])) {
@@ -73,7 +75,7 @@ function describeJobs(listed: readonly ListedCronJob[], shown: Shown): Pick<Expo
   return { jobs, others };
 }
 
-function describeChat({ source }: ListedAgent, shown: Shown): AgentInput['chat'] {
+function describeChat({ source }: ListedAgent): AgentInput['chat'] {
   const name = shown(source?.name);
   const routing_mode = ROUTING_MODES.find((mode) => mode === source?.routing_mode);
   return {
@@ -84,15 +86,15 @@ function describeChat({ source }: ListedAgent, shown: Shown): AgentInput['chat']
 }
 
 /** @returns undefined for an agent that a manifest cannot describe */
-function describeAgent(listed: ListedAgent, { jobsOf, fact }: Found, shown: Shown): ExportedAgent | undefined {
+function describeAgent(listed: ListedAgent, { jobsOf, fact }: Found): ExportedAgent | undefined {
   const record = fact?.agents.findLast(({ agent_id }) => agent_id === listed.agent_id);
   const { source_id = record?.source_id ?? null } = listed;
-  const found = describeJobs(jobsOf(listed.agent_id), shown);
+  const found = describeJobs(jobsOf(listed.agent_id));
   const cron = [...found.jobs.values()].map(({ job }) => job);
   const agent = {
     template_id: shown(listed.template_id) ?? record?.template_id ?? NOT_SHOWN,
     name: shown(listed.name) ?? '',
-    ...(source_id !== null && { chat: describeChat(listed, shown) }),
+    ...(source_id !== null && { chat: describeChat(listed) }),
     ...(cron.length > 0 && { cron }),
   };
   return v.is(agentSchema, agent) ? { listed, agent, ...found } : undefined;
@@ -111,13 +113,12 @@ function skipReason(id: string | undefined, name: string | undefined, agents: nu
  * @returns the reason, if no manifest can describe the space
  */
 export function describeSpace(found: Found): ExportedSpace | InputError {
-  const { space, fact, redact } = found;
-  const shown: Shown = (text) => (text && redact(text) !== text ? undefined : (text ?? undefined));
+  const { space, fact } = found;
   const external_space_id = shown(space.external_space_id ?? fact?.external_space_id);
   const agents = new Map<string, ExportedAgent>();
   const others: Unmanaged[] = [];
   for (const listed of sortByName(found.agents, ({ name, agent_id }) => [name, agent_id])) {
-    const described = describeAgent(listed, found, shown);
+    const described = describeAgent(listed, found);
     // Of two with the same name and template, a manifest can have one.
     const key = JSON.stringify([described?.agent.template_id, toNfc(listed.name ?? '')]);
     if (described && !agents.has(key)) agents.set(key, described);
