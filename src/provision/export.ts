@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { stringify } from 'yaml';
 import { listAgents, listSpaces } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
 import { findSpaceIn, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedCronJob, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
@@ -21,9 +22,6 @@ import { updateManifest } from './update-manifest.ts';
 
 /** Spaces that are read at a time. */
 const CONCURRENCY = 4;
-
-/** Files that a notice names. */
-const NAMED_FILES = 3;
 
 export interface ExportResult {
   readonly index: number;
@@ -95,50 +93,66 @@ async function save(
 }
 
 /** What is read once for all spaces. */
-interface Reading {
+interface Fleet {
+  readonly http: Http;
   readonly spaces: readonly ListedSpace[];
-  /** By external id. */
+  /** What the state has, by space_id. */
   readonly facts: ReadonlyMap<string, SpaceFact>;
   /** By the agent, as `comparableAgent` gives it. */
   readonly jobs: ReadonlyMap<string, readonly ListedCronJob[]>;
 }
 
-function sortKey({ external_space_id, space_id }: ListedSpace): string {
-  return `${external_space_id ?? ''}\0${space_id}`;
-}
-
-/** Reads the spaces that are to be exported, and all jobs. @throws as `findSpaceIn` and the lists */
-async function readFleet(context: ExportContext, references: readonly string[]): Promise<Reading> {
+/** Reads the spaces that are to be exported, and all jobs. @throws as `exportSpaces` */
+async function readFleet(context: ExportContext, references: readonly string[]): Promise<Fleet> {
   const { clock, progress, warn } = context;
   const http = await context.http();
-  progress.start('Reading the spaces');
-  const listed = new Map<string, ListedSpace>();
-  for await (const space of listSpaces(http)) listed.set(space.space_id, space);
-  const all = [...listed.values()];
-  const named = await Promise.all(references.map((typed) => findSpaceIn(all, parseReference(typed))));
-  progress.start('Reading the jobs');
-  const hint = () => 'No file was written: a manifest without its jobs would create them again elsewhere.';
-  const { jobs } = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
-  const byAgent = new Map<string, ListedCronJob[]>();
-  for (const job of jobs.values()) {
-    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    byAgent.set(agent, [...(byAgent.get(agent) ?? []), job]);
-  }
-  const unowned = byAgent.get('')?.length ?? 0;
-  if (unowned > 0) await warn(`Jobs left out, because the service does not say which agent runs them: ${unowned}.`);
   const facts = readFacts(await (await context.log()).read(), http.baseUrl);
-  const sorted = all.toSorted((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
-  const spaces = references.length > 0 ? [...new Map(named.map((space) => [space.space_id, space])).values()] : sorted;
-  return { spaces, facts, jobs: byAgent };
+  progress.start('Reading the spaces');
+  const all = new Map<string, ListedSpace>();
+  for await (const space of listSpaces(http)) all.set(space.space_id, space);
+  const named = new Map<string, ListedSpace>();
+  for (const typed of references) {
+    const space = await findSpaceIn([...all.values()], parseReference(typed));
+    named.set(space.space_id, space);
+  }
+  progress.start('Reading the jobs');
+  const hint = () => 'No file was written: a manifest without its jobs would not describe the space.';
+  const list = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
+  const jobs = new Map<string, ListedCronJob[]>();
+  for (const job of list.jobs.values()) {
+    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
+    const own = jobs.get(agent);
+    if (own) own.push(job);
+    else jobs.set(agent, [job]);
+  }
+  const unowned = jobs.get('')?.length ?? 0;
+  if (unowned > 0) await warn(`Jobs left out, because the service does not say which agent runs them: ${unowned}.`);
+  const spaces = [...(references.length > 0 ? named : all).values()];
+  return { http, spaces, facts: new Map([...facts.values()].map((fact) => [fact.space_id, fact])), jobs };
 }
 
-/** Which files are to be completed before they can create anything. */
-function holesNotice(results: readonly ExportResult[]): string {
-  const count = results.reduce((sum, { holes }) => sum + holes, 0);
-  const values = count === 1 ? '1 value is' : `${count} values are`;
-  const files = results.map(({ file }) => file).slice(0, NAMED_FILES);
-  if (results.length > NAMED_FILES) files.push(`${results.length - NAMED_FILES} more`);
-  return `note: ${values} not shown by the service: fill in "${NOT_SHOWN}" in ${files.join(', ')} before you provision another service.`;
+async function exportSpace(
+  { http, facts, jobs }: Fleet,
+  space: ListedSpace,
+  options: ExportOptions,
+): Promise<Omit<ExportResult, 'index'>> {
+  const { space_id, external_space_id = null } = space;
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, holes: 0 };
+  try {
+    const agents = new Map<string, ListedAgent>();
+    for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
+    const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
+    const exported = describeSpace({ space, agents: [...agents.values()], jobsOf, fact: facts.get(space_id) });
+    if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
+    const { manifest, agents: described } = exported;
+    const file = join(options.out, fileNameOf(manifest.external_space_id));
+    const saved = await save(file, exported, options);
+    const counts = { agents: described.length, jobs: described.reduce((sum, agent) => sum + agent.jobs.size, 0) };
+    return { file, external_space_id: manifest.external_space_id, space_id, ...counts, ...saved, error: undefined };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
+    return { ...nothing, status: 'failed', error };
+  }
 }
 
 /**
@@ -154,44 +168,21 @@ export function exportSpaces(
   options: ExportOptions,
 ): AsyncGenerator<ExportResult> {
   return emitted(async (emit) => {
-    const http = await context.http();
-    const { spaces, facts, jobs } = await readFleet(context, references);
+    const fleet = await readFleet(context, references);
     await makeDirectories(options.out).catch((error: unknown) => {
       throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
     });
-    const factsById = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
-    const exportSpace = async (space: ListedSpace, index: number): Promise<ExportResult> => {
-      const { space_id, external_space_id = null } = space;
-      const nothing = { index, file: null, external_space_id, space_id, agents: 0, jobs: 0, holes: 0 };
-      try {
-        const agents = new Map<string, ListedAgent>();
-        for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
-        const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
-        const found = { space, agents: [...agents.values()], jobsOf, fact: factsById.get(space_id) };
-        const exported = describeSpace(found);
-        if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
-        const { manifest } = exported;
-        const file = join(options.out, fileNameOf(manifest.external_space_id));
-        const saved = await save(file, exported, options);
-        const counts = {
-          agents: manifest.agents.length,
-          jobs: manifest.agents.flatMap(({ cron = [] }) => cron).length,
-        };
-        const { external_space_id } = manifest;
-        return { ...nothing, file, external_space_id, ...counts, ...saved, error: undefined };
-      } catch (error) {
-        if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
-        return { ...nothing, status: 'failed', error };
-      }
-    };
-    const withHoles: ExportResult[] = [];
+    let holes = 0;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
-      const result = await exportSpace(space, index);
-      if (result.holes > 0) withHoles.push(result);
-      emit(result);
+      const result = await exportSpace(fleet, space, options);
+      holes += result.holes;
+      emit({ index, ...result });
     };
     const limit = pLimit(CONCURRENCY);
-    await Promise.all(spaces.map((space, index) => limit(() => run(space, index))));
-    if (withHoles.length > 0) await context.notice(holesNotice(withHoles));
+    await Promise.all(fleet.spaces.map((space, index) => limit(() => run(space, index))));
+    if (holes === 0) return;
+    const values = holes === 1 ? '1 value is' : `${holes} values are`;
+    const where = `"${NOT_SHOWN}" in the files before you provision another service from them`;
+    await context.notice(`note: ${values} not shown by the service: fill in ${where}.`);
   });
 }

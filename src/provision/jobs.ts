@@ -41,15 +41,17 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   skipped: 'skipped',
 };
 
+/** What differs in a job of this name. */
+export function toDifferences(name: string, found: CronResult['differences']): Difference[] {
+  return found.map(({ field, before: service = null, after: manifest = null }) => {
+    return { resource: 'job', name, field, service, manifest };
+  });
+}
+
 /** Records in a step that its job was created, or was looked up. @returns its differences, without ignored ones */
 function setResult(step: JobStep, found: CronResult, { ignore }: Manifest): readonly Difference[] {
   const { name, agent } = step;
-  const differences = withoutIgnored(
-    ignore,
-    found.differences.map(({ field, before = null, after = null }) => {
-      return { resource: 'job', name, field, service: before, manifest: after };
-    }),
-  );
+  const differences = withoutIgnored(ignore, toDifferences(name, found.differences));
   const isAsWanted = found.differences.length > 0 && differences.length === 0;
   const result: CronResult = isAsWanted
     ? { ...found, ...outcome('exists', { cron_job_id: found.cron_job_id }) }

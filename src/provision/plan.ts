@@ -72,7 +72,8 @@ export interface SpacePlan {
   error: unknown;
 }
 
-function toUnmanaged({ agent_id: id, name }: ListedAgent): Unmanaged {
+/** An agent that a manifest does not have. */
+export function toUnmanaged({ agent_id: id, name }: ListedAgent): Unmanaged {
   return { resource: 'agent', id, name: name ?? null };
 }
 

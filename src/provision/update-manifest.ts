@@ -1,5 +1,5 @@
 import { parseDocument, visit } from 'yaml';
-import { type CronDifference, findDifferences, isNotShown, toNfc } from '../cron/job.ts';
+import { findDifferences, isNotShown, toNfc } from '../cron/job.ts';
 import { InputError } from '../errors.ts';
 import type { Path } from '../yaml/document.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
@@ -7,8 +7,9 @@ import { problemsError, type YamlSource } from '../yaml/problem.ts';
 import { agentDifferences, type Difference, spaceDifferences } from './differences.ts';
 import { type ExportedAgent, type ExportedSpace, toIgnored } from './exported-space.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
+import { toDifferences } from './jobs.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
-import { pairAgents, type Unmanaged } from './plan.ts';
+import { pairAgents, toUnmanaged, type Unmanaged } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
 
 /** A manifest that is being updated. */
@@ -21,50 +22,31 @@ interface Draft {
   readonly ignore: (others: readonly Unmanaged[]) => void;
 }
 
-/** Reads the manifest of a space. @throws InputError if the file has a mistake, or another document */
-function readManifest(source: YamlSource, id: string, lookup: Lookup): Manifest {
-  const { documents, problems } = parseManifests([source], lookup);
-  if (problems.length > 0) throw problemsError(problems);
-  const [only, ...others] = documents;
-  if (only?.manifest.external_space_id === id && others.length === 0) return only.manifest;
-  const message = `${source.name} cannot be updated: it must have the space ${JSON.stringify(id)} as its only document.`;
-  throw new InputError(message, { hint: 'Give each space a file of its own, or export into another directory.' });
+/** Sets the fields that differ at the service, unless they are ignored. @param shown what the service has */
+function updateFields({ manifest, edit }: Draft, path: Path, differences: readonly Difference[], shown: object): void {
+  for (const { field } of withoutIgnored(manifest.ignore, differences)) {
+    const key = ['minute', 'hour', 'day_of_week'].includes(field) ? 'schedule' : field;
+    edit([...path, key], Reflect.get(shown, key));
+  }
 }
 
-/** The fields that differ at the service, without ignored ones. */
-function fieldsOf(
-  { ignore }: Manifest,
-  resource: Difference['resource'],
-  differences: readonly Difference[],
-): readonly string[] {
-  const own = differences.filter((difference) => difference.resource === resource);
-  return withoutIgnored(ignore, own).map(({ field }) => field);
-}
-
-function updateJobs({ manifest, edit, ignore }: Draft, path: Path, wanted: ManifestAgent, found: ExportedAgent): void {
-  const { cron = [] } = wanted;
-  const kept = new Set<string>();
+function updateJobs(draft: Draft, path: Path, { cron = [] }: ManifestAgent, found: ExportedAgent): void {
+  const { manifest, edit, ignore } = draft;
   const others = new Set(found.others.map(({ name }) => toNfc(name ?? '')));
+  const kept = new Set<string>();
   // From the last one: a removal moves those behind it.
-  for (const [index, job] of [...cron.entries()].reverse()) {
+  for (const [index, { timezone = 'UTC', ...job }] of [...cron.entries()].reverse()) {
     const at = [...path, 'cron', index];
     const key = toNfc(job.name);
     const shown = found.jobs.get(key);
     if (shown || others.has(key)) kept.add(key);
     else edit(at, undefined);
     if (!shown) continue;
-    const timezone = job.timezone ?? 'UTC';
-    const current = { schedule: shown.schedule, instructions: shown.job.instructions };
-    const before = findDifferences(current, { ...job, schedule: { ...job.schedule, timezone } });
-    const toDifference = ({ field }: CronDifference): Difference => {
-      return { resource: 'job', name: job.name, field, service: null, manifest: null };
-    };
-    const fields = fieldsOf(manifest, 'job', before.map(toDifference));
-    const isFilled = isNotShown(job.instructions) && !isNotShown(current.instructions);
-    if (fields.includes('timezone')) edit([...at, 'timezone'], shown.job.timezone);
-    if (fields.includes('instructions') || isFilled) edit([...at, 'instructions'], current.instructions);
-    if (['minute', 'hour', 'day_of_week'].some((field) => fields.includes(field)))
-      edit([...at, 'schedule'], shown.job.schedule);
+    const { instructions } = shown.job;
+    const present = { schedule: shown.schedule, instructions };
+    const differences = findDifferences(present, { ...job, schedule: { ...job.schedule, timezone } });
+    updateFields(draft, at, toDifferences(job.name, differences), shown.job);
+    if (isNotShown(job.instructions) && !isNotShown(instructions)) edit([...at, 'instructions'], instructions);
   }
   let count = kept.size;
   for (const [key, { id, job }] of found.jobs) {
@@ -75,48 +57,62 @@ function updateJobs({ manifest, edit, ignore }: Draft, path: Path, wanted: Manif
   ignore(found.others.filter(({ name }) => !kept.has(toNfc(name ?? ''))));
 }
 
-function updateAgent({ manifest, edit }: Draft, path: Path, wanted: ManifestAgent, found: ExportedAgent): void {
-  const { agent, listed } = found;
-  const differences = agentDifferences(wanted, listed);
-  if (fieldsOf(manifest, 'agent', differences).includes('name')) edit([...path, 'name'], agent.name);
-  if (isNotShown(wanted.template_id) && !isNotShown(agent.template_id)) {
-    edit([...path, 'template_id'], agent.template_id);
-  }
+function updateAgent(draft: Draft, path: Path, wanted: ManifestAgent, { agent, listed }: ExportedAgent): void {
+  const { edit } = draft;
   const { chat, api_chat_routing_mode, auto_create_api_chat = false } = wanted;
-  const fields = fieldsOf(manifest, 'chat', differences);
-  for (const field of ['name', 'reply_capable', 'routing_mode'] as const) {
-    if (chat?.[field] !== undefined && fields.includes(field)) edit([...path, 'chat', field], agent.chat?.[field]);
-  }
-  if (api_chat_routing_mode !== undefined && fields.includes('routing_mode')) {
+  const differences = agentDifferences(wanted, listed);
+  const ofChat = differences.filter(({ resource }) => resource === 'chat');
+  updateFields(
+    draft,
+    path,
+    differences.filter(({ resource }) => resource === 'agent'),
+    agent,
+  );
+  updateFields(
+    draft,
+    [...path, 'chat'],
+    ofChat.filter(({ field }) => field in (chat ?? {})),
+    agent.chat ?? {},
+  );
+  if (api_chat_routing_mode && ofChat.some(({ field }) => field === 'routing_mode')) {
     edit([...path, 'api_chat_routing_mode'], agent.chat?.routing_mode);
   }
+  if (isNotShown(wanted.template_id) && !isNotShown(agent.template_id))
+    edit([...path, 'template_id'], agent.template_id);
   if (chat && listed.source_id === null) edit([...path, 'chat'], undefined);
   if (!chat && !auto_create_api_chat && agent.chat) edit([...path, 'chat'], agent.chat);
 }
 
-function updateAgents(draft: Draft, { agents, fact, others }: ExportedSpace): void {
+function updateAgents(draft: Draft, { agents, fact }: ExportedSpace): void {
   const { manifest, edit, ignore } = draft;
-  const listed = agents.map((agent) => agent.listed);
-  const { pairs, free } = pairAgents(manifest.agents, listed, fact);
+  const byListed = new Map(agents.map((agent) => [agent.listed, agent]));
+  const { pairs, free } = pairAgents(manifest.agents, [...byListed.keys()], fact);
   let count = 0;
   for (const [index, { wanted, present }] of [...pairs.entries()].reverse()) {
-    const found = agents.find((agent) => agent.listed === present);
-    if (!found) {
-      edit(['agents', index], undefined);
-      continue;
-    }
-    count += 1;
-    updateAgent(draft, ['agents', index], wanted, found);
-    updateJobs(draft, ['agents', index], wanted, found);
+    const found = present && byListed.get(present);
+    if (found) {
+      count += 1;
+      updateAgent(draft, ['agents', index], wanted, found);
+      updateJobs(draft, ['agents', index], wanted, found);
+    } else edit(['agents', index], undefined);
   }
-  for (const found of agents) {
-    const { agent_id: id, name = null } = found.listed;
-    if (!free.includes(found.listed) || isIgnored(manifest.ignore, { resource: 'agent', id, name })) continue;
+  for (const listed of free) {
+    const found = byListed.get(listed);
+    if (!found || isIgnored(manifest.ignore, toUnmanaged(listed))) continue;
     edit(['agents', count], found.agent);
     count += 1;
     ignore(found.others);
   }
-  ignore(others);
+}
+
+/** Reads the manifest of a space. @throws InputError if the file has a mistake, or another document */
+function readManifest(source: YamlSource, id: string, lookup: Lookup): Manifest {
+  const { documents, problems } = parseManifests([source], lookup);
+  if (problems.length > 0) throw problemsError(problems);
+  const [only, ...others] = documents;
+  if (only?.manifest.external_space_id === id && others.length === 0) return only.manifest;
+  const message = `${source.name} cannot be updated: it must have the space ${JSON.stringify(id)} as its only document.`;
+  throw new InputError(message, { hint: 'Give each space a file of its own, or export into another directory.' });
 }
 
 /**
@@ -158,11 +154,10 @@ export function updateManifest(source: YamlSource, exported: ExportedSpace, look
       ignored += 1;
     }
   };
-  const fields = fieldsOf(manifest, 'space', spaceDifferences(manifest, exported.space));
-  for (const field of ['name', 'description', 'is_org_wide'] as const) {
-    if (fields.includes(field)) edit(['space', field], exported.manifest.space[field]);
-  }
-  updateAgents({ manifest, edit, ignore }, exported);
+  const draft: Draft = { manifest, edit, ignore };
+  updateFields(draft, ['space'], spaceDifferences(manifest, exported.space), exported.manifest.space);
+  updateAgents(draft, exported);
+  ignore(exported.others);
   if (!isChanged) return source.text;
   return document.toString({ lineWidth: 0, indentSeq: !/^\w+: *\n- /m.test(source.text) });
 }
