@@ -13,7 +13,7 @@ function topic(name: string, summary: string, ...commands: readonly string[]) {
 const SETTINGS_COMMANDS = ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'];
 
 export const HELP_TOPICS = [
-  topic('manifest', 'The YAML of plan and provision, and what a run changes', 'plan', 'provision'),
+  topic('manifest', 'The YAML of plan and provision, and what a run changes', 'plan', 'provision', 'export'),
   topic('cron', 'Scheduled jobs: create once, settle, adopt', 'cron'),
   topic('chat', 'Send messages, wait for replies, follow sessions', 'chat'),
   topic('webhooks', 'Receive, verify, save, and forward webhooks', 'webhook'),
