@@ -70,15 +70,17 @@ async function save(
 ): Promise<Pick<ExportResult, 'status' | 'holes'>> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const bytes = await readFile(file).catch((error: unknown) => {
       if (errorCode(error) !== 'ENOENT') throw error;
     });
-    if (text === undefined) {
+    if (!bytes) {
       const written = stringify(exported.manifest, escapeVariables, { lineWidth: 0 });
       await writeFile(file, written, { flag: 'wx' });
       return { status: 'written', holes: countHoles(written) };
     }
     if (!update) throw new InputError(`${file} exists.`, { hint: 'To update it, add --update.' });
+    // Other bytes would be lost when it is written again.
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const updated = updateManifest({ name: file, text }, exported, lookup);
     const holes = countHoles(updated);
     if (updated === text) return { status: 'unchanged', holes };

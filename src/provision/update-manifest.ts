@@ -1,4 +1,4 @@
-import { parseDocument, visit } from 'yaml';
+import { isScalar, parseDocument, visit } from 'yaml';
 import { findDifferences, isNotShown, toNfc } from '../cron/job.ts';
 import { InputError } from '../errors.ts';
 import type { Path } from '../yaml/document.ts';
@@ -138,13 +138,12 @@ export function updateManifest(source: YamlSource, exported: ExportedSpace, look
       });
     }
     isChanged = true;
+    const node = document.getIn(path, true);
+    // A plain or folded text may not hold the new value; a scalar that stays keeps its comment.
+    if (isScalar(node) && !node.type?.startsWith('QUOTE')) delete node.type;
     if (value === undefined) document.deleteIn(path);
-    // A scalar that replaces another one keeps its comment.
-    else
-      document.setIn(
-        path,
-        typeof value === 'object' ? document.createNode(value, escapeVariables) : escapeVariables('', value),
-      );
+    else if (typeof value === 'object') document.setIn(path, document.createNode(value, escapeVariables));
+    else document.setIn(path, escapeVariables('', value));
   };
   let ignored = manifest.ignore?.length ?? 0;
   const ignore: Draft['ignore'] = (others) => {

@@ -42,6 +42,7 @@ describe('a text that the service does not show', () => {
     expect(await plan({ env }, write('full.yaml', FULL))).toMatchObject({ code: 0 });
     const changed = await plan({ env }, write('changed.yaml', FULL.replace('Look.', 'Look twice.')));
     expect(changed.code).toBe(5);
+    expect((await plan({ env }, write('later.yaml', HOLES.replace('0 3', '0 4')))).code).toBe(5);
   });
 
   test('stands for recorded agents where the token may not list them', async () => {
@@ -77,25 +78,10 @@ describe('a text that the service does not show', () => {
     expect(planned.code).toBe(2);
     expect(planned.json()).toMatchObject({ spaces: [{ action: 'blocked', actions: [], error: { message } }] });
     expect((await provision(it, path)).error()).toMatchObject({ type: 'invalid_input', message });
+    // As that of an agent which is missing too.
+    const elsewhere = await provision(await service(), write('new.yaml', FULL.replace('Look.', '" (not shown)\\n"')));
+    expect(elsewhere.error().message).toMatch(/ its instructions at .*new.yaml:7 must be filled in/);
     expect(await it.posts()).toEqual([]);
-  });
-
-  test('of a job of a new agent is refused by line', async () => {
-    const it = await service();
-    const path = write('acme.yaml', FULL.replace('Look.', '"(not shown)\\n"'));
-    const ran = await provision(it, path);
-    expect(ran.code).toBe(2);
-    expect(ran.error().message).toContain(`its instructions at ${path}:7 must be filled in`);
-    expect(await it.posts()).toEqual([]);
-  });
-
-  test('leaves the schedule of its job to be compared', async () => {
-    const it = await provisioned();
-    const planned = await plan(it, write('acme.yaml', HOLES.replace('0 3', '0 4')));
-    expect(planned.code).toBe(5);
-    expect(planned.json()).toMatchObject({
-      spaces: [{ differences: [{ resource: 'job', field: 'hour', service: '3', manifest: '4' }] }],
-    });
   });
 
   test('is no content for cron create, neither in a flag nor in a file', async () => {
@@ -111,12 +97,5 @@ describe('a text that the service does not show', () => {
     expect(byFile.code).toBe(2);
     expect(byFile.stderr).toContain(`${file}:1:`);
     expect(await it.posts()).toEqual([]);
-  });
-
-  test('of two agents of one name cannot be told apart, as any other template', async () => {
-    const path = write('acme.yaml', HOLES.replace('name: Sales', 'name: Support'));
-    const checked = await run(['provision', path, '--check']);
-    expect(checked.code).toBe(2);
-    expect(checked.stderr).toContain('this agent has the same template and name');
   });
 });
