@@ -8,7 +8,7 @@ import { type CronSchedule, completeSchedule, formatExpression } from '../cron/s
 import { InputError } from '../errors.ts';
 import { identifierProblem } from '../yaml/text.ts';
 import { agentSchema, type ManifestInput } from './manifest.ts';
-import type { Unmanaged } from './plan.ts';
+import { toUnmanaged, type Unmanaged } from './plan.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /* Describes what the service and the state have of a space as a manifest. Pure. */
@@ -62,14 +62,16 @@ function sortByName<Item>(items: readonly Item[], keyOf: (item: Item) => readonl
 function describeJobs(listed: readonly ListedCronJob[]): Pick<ExportedAgent, 'jobs' | 'others'> {
   const jobs = new Map<string, ExportedJob>();
   const others: Unmanaged[] = [];
+  const keys = listed.map(({ name }) => toNfc(name ?? ''));
   for (const found of sortByName(listed, (job) => [job.name, job.cron_job_id])) {
     const { cron_job_id: id, instructions } = found;
     const name = shown(found.name) ?? '';
     const schedule = completeSchedule(found.schedule);
-    const isUnique = listed.filter((each) => toNfc(each.name ?? '') === toNfc(name)).length === 1;
+    const key = toNfc(name);
+    const isUnique = keys.indexOf(key) === keys.lastIndexOf(key);
     const timing = schedule && { schedule: formatExpression(schedule), timezone: schedule.timezone };
     const job = timing && { name, instructions: shown(instructions) ?? NOT_SHOWN, ...timing };
-    if (schedule && isUnique && v.is(agentJobSchema, job)) jobs.set(toNfc(name), { id, job, schedule });
+    if (schedule && isUnique && v.is(agentJobSchema, job)) jobs.set(key, { id, job, schedule });
     else others.push({ resource: 'job', id, name: found.name ?? null });
   }
   return { jobs, others };
@@ -122,7 +124,7 @@ export function describeSpace(found: Found): ExportedSpace | InputError {
     // Of two with the same name and template, a manifest can have one.
     const key = JSON.stringify([described?.agent.template_id, toNfc(listed.name ?? '')]);
     if (described && !agents.has(key)) agents.set(key, described);
-    else others.push({ resource: 'agent', id: listed.agent_id, name: listed.name ?? null });
+    else others.push(toUnmanaged(listed));
   }
   const [name, description] = [shown(space.name), shown(space.description)];
   const reason = skipReason(external_space_id, name, agents.size);
