@@ -190,7 +190,7 @@ agents:
 async function fakeOf(spaces: readonly object[], agents: Readonly<Record<string, unknown>>, jobs: readonly object[]) {
   const fake = await startFakeService({
     'GET /automation/spaces/': json(spaces),
-    'GET /automation/partner-cron-jobs/': json(jobs),
+    'GET /automation/partner-cron-jobs/': (_, response) => sendJson(response, jobs),
     'GET /automation/spaces/{id}/agents/': ({ path }, response) => {
       const listed = agents[path.split('/').at(-3) ?? ''];
       sendJson(response, listed ?? { error: { code: 'internal' } }, listed ? 200 : 500);
@@ -394,6 +394,20 @@ agents:
     expect((await update(it, out)).json()).toMatchObject([{ status: 'updated' }]);
     const filled = MINE.replace(/"Say.*"/, '|-\n      Say $$$${NAME}:\n      Now.').replace('   # from', ' # from');
     expect(filesOf(out)).toEqual({ 'acme.yaml': filled });
+  });
+
+  test('takes over a job that was changed at the service after the state recorded it, and the plan accepts that', async () => {
+    const job = { cron_job_id: 'j1', agent_id: 'a1', name: 'daily', schedule, instructions: 'Look.' };
+    const space = { space_id: 's1', external_space_id: 'acme', name: 'Acme' };
+    const { env } = await fakeOf([space], { s1: [{ agent_id: 'a1', name: 'Support' }] }, [job]);
+    const out = tempDirectory();
+    await exportTo({ env }, out);
+    await provision({ env }, out);
+    job.instructions = 'Look twice.';
+    expect((await exportTo({ env }, out, '--update')).json()).toMatchObject([{ status: 'updated' }]);
+    expect(await plan({ env }, out)).toMatchObject({ code: 0 });
+    job.instructions = 'Look again.';
+    expect((await plan({ env }, out)).code).toBe(5);
   });
 
   test.each([
