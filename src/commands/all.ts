@@ -20,6 +20,7 @@ import { forget } from './cron/forget.ts';
 import { list as listJobs } from './cron/list.ts';
 import { reconcile } from './cron/reconcile.ts';
 import { doctor } from './doctor.ts';
+import { exportManifests } from './export.ts';
 import { help } from './help.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
@@ -64,6 +65,7 @@ export function allCommands(): readonly CommandUnknownOpts[] {
     plan(),
     apply(),
     provision(),
+    exportManifests(),
     group('chat', 'Send messages to agents and follow their replies', chats),
     upload(),
     group('cron', 'Scheduled jobs, never created twice', jobs),

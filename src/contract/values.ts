@@ -1,7 +1,7 @@
 import { isJsonObject } from './json.ts';
 
 /** What `ApiResponse` puts in place of a secret. It is never an id. */
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 
 /** Returns the plain value of MongoDB's extended JSON, `{"$oid": "65f0c0"}`; anything else as it is. */
 export function plain(value: unknown): unknown {

@@ -1,7 +1,17 @@
 import type { ListedCronJob } from '../contract/resources.ts';
+import { InputError } from '../errors.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import { standingOf } from '../state/standing.ts';
-import { type CronJob, findDifferences, type JobReservation, type JobsInLog, type RecordedJob, toNfc } from './job.ts';
+import {
+  type CronJob,
+  findDifferences,
+  isNotShown,
+  type JobReservation,
+  type JobsInLog,
+  NOT_SHOWN,
+  type RecordedJob,
+  toNfc,
+} from './job.ts';
 import { blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
@@ -42,13 +52,18 @@ function block(...why: Parameters<typeof blocked>): Decision {
 
 function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: RecordedJob): Decision {
   const { job, list, ensure, now } = known;
-  const differences = findDifferences(data, job);
+  const jobs = typeof list === 'object' ? list.jobs : undefined;
+  const current = jobs?.get(cron_job_id);
+  const isOther = findDifferences(data, job).length > 0;
+  // Somebody may have changed it at the service since it was recorded.
+  if (isOther && !list) return { kind: 'list' };
+  const present = { ...data, schedule: current?.schedule ?? data.schedule, instructions: current?.instructions };
+  const differences = isOther ? findDifferences(present, job) : [];
   if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
   // A service may take a while to list a new job.
   const mayBeGone = ensure && now >= Date.parse(at) + LISTED_WITHIN_MS;
   const isUnknown = data.schedule === null;
   if (!list && (mayBeGone || isUnknown)) return { kind: 'list' };
-  const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
   if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, 'gone', { cron_job_id });
   const listed = isUnknown ? jobs?.get(cron_job_id) : undefined;
@@ -98,8 +113,19 @@ function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]):
   return list === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, list);
 }
 
-/** Decides what to do about a job. */
+/** Decides what to do about a job. One whose instructions are not known can only exist: it is never created. */
 export function decide(known: Knowledge): Decision {
+  const decision = decideAny(known);
+  if (decision.kind !== 'create' || !isNotShown(known.job.instructions)) return decision;
+  const { name, agent_id } = known.job;
+  const job = `Job ${JSON.stringify(name)} of agent ${agent_id}`;
+  const error = new InputError(`${job} does not exist, and its instructions are "${NOT_SHOWN}".`, {
+    hint: 'Fill in the instructions.',
+  });
+  return { kind: 'settled', outcome: outcome('failed', { error }) };
+}
+
+function decideAny(known: Knowledge): Decision {
   const { objects, open } = standingOf(known.all, known.key);
   // Merged copies of the state may have left several.
   const recorded = objects.findLast(({ data }) => findDifferences(data, known.job).length === 0) ?? objects.at(-1);

@@ -9,7 +9,7 @@ import { choice, identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
-import { type CronJob, toNfc } from './job.ts';
+import { type CronJob, isNotShown, toNfc } from './job.ts';
 import { type AgentInput, findAgent } from './job-flags.ts';
 import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
 
@@ -86,7 +86,12 @@ const owner = {
   ),
 };
 
-const jobSchema = mapping({ ...owner, ...jobEntries });
+const instructions = v.pipe(
+  jobEntries.instructions,
+  v.check((text) => !isNotShown(text), 'must be filled in: the service did not show it'),
+);
+
+const jobSchema = mapping({ ...owner, ...jobEntries, instructions });
 
 const jobList = v.pipe(v.array(jobSchema), v.nonEmpty('must list at least one job'));
 

@@ -14,6 +14,14 @@ import {
   type ScheduleParts,
 } from './schedule.ts';
 
+/** What an exported file has in place of a text that the service does not show. It is never sent. */
+export const NOT_SHOWN = '(not shown)';
+
+/** Whether a text of a file stands for one that the service did not show. */
+export function isNotShown(text: string): boolean {
+  return text.trim() === NOT_SHOWN;
+}
+
 /** A job to create (spec §2). */
 export interface CronJob {
   readonly agent_id: string;
@@ -123,7 +131,7 @@ export function toJobData(
   content: { readonly schedule?: CronSchedule | undefined; readonly instructions?: string | undefined },
 ): JobData {
   const { schedule = null, instructions } = content;
-  const instructions_hash = instructions === undefined ? null : instructionsHash(instructions);
+  const instructions_hash = hashOf({ instructions }) ?? null;
   const content_hash =
     schedule && instructions_hash && sha256([normalizeFields(schedule), schedule.timezone, instructions_hash]);
   return { origin, agent_id, name, schedule, instructions_hash, content_hash };
@@ -137,7 +145,8 @@ export interface CronDifference {
 }
 
 function hashOf({ instructions, instructions_hash }: Content): string | undefined {
-  return instructions === undefined ? (instructions_hash ?? undefined) : instructionsHash(instructions);
+  if (instructions === undefined) return instructions_hash ?? undefined;
+  return isNotShown(instructions) ? undefined : instructionsHash(instructions);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
+import { isNotShown } from '../cron/job.ts';
 import { emitted } from '../platform/emitted.ts';
 import { stopsProvisioning, unrecordedError } from './failures.ts';
 import { installMissing, setUpChats } from './install.ts';
@@ -42,7 +43,9 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan)
   const earlier = facts.get(external_space_id);
   const current = agents.flatMap(({ wanted, agent_id, source_id }) => {
     const { template_id } = wanted;
-    return agent_id === null ? [] : [{ key: agentKey(wanted), agent_id, template_id, source_id }];
+    return agent_id === null || isNotShown(template_id)
+      ? []
+      : [{ key: agentKey(wanted), agent_id, template_id, source_id }];
   });
   const ids = new Set(current.map(({ agent_id }) => agent_id));
   const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];

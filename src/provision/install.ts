@@ -5,6 +5,7 @@ import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';
+import { withoutIgnored } from './ignore.ts';
 import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
 import { type ProvisionDeps, planDocument } from './plan-manifests.ts';
 
@@ -57,7 +58,7 @@ async function updatePlan(deps: ProvisionDeps, plan: SpacePlan, waitMs: number):
 
 /** Creates the space if it is missing, and installs the missing agents, in one POST. @throws PartnerctlError */
 async function post({ http, observer }: ProvisionDeps, plan: SpacePlan): Promise<void> {
-  const { manifest } = plan.document;
+  const { ignore: _, ...manifest } = plan.document.manifest;
   const missing = plannedSteps(plan, 'install_agent');
   const body = { ...manifest, agents: missing.map(({ agent }) => installedFields(agent.wanted)) };
   const response = await provisionSpace(http, body, { timeoutMs: http.remainingMs() });
@@ -106,7 +107,8 @@ export async function setUpChats({ http, stop }: ProvisionDeps, plan: SpacePlan)
       step.id = source.source_id;
       step.status = (source.created ?? isNewAgent) ? 'created' : 'unchanged';
       agent.source_id = source.source_id;
-      plan.differences = [...plan.differences, ...sourceDifferences(name, source, asked)];
+      const found = withoutIgnored(plan.document.manifest.ignore, sourceDifferences(name, source, asked));
+      plan.differences = [...plan.differences, ...found];
     } catch (error) {
       step.status = 'failed';
       throw inStep(`The API chat of the agent ${JSON.stringify(name)} is not set up`, error);

@@ -4,10 +4,12 @@ import type { CronResult } from '../cron/create-wanted.ts';
 import { type CronJob, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
-import { OutcomeUnknownError } from '../errors.ts';
+import { InputError, OutcomeUnknownError } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep } from './failures.ts';
-import { type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
+import { isIgnored, withoutIgnored } from './ignore.ts';
+import type { Manifest } from './manifest.ts';
+import { holeError, type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
@@ -39,16 +41,25 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   skipped: 'skipped',
 };
 
-/** Records in a step that its job was created, or was looked up. @returns its differences */
-function setResult(step: JobStep, result: CronResult): Difference[] {
+function toDifferences(name: string, found: CronResult['differences']): Difference[] {
+  return found.map(({ field, before: service = null, after: manifest = null }) => {
+    return { resource: 'job', name, field, service, manifest };
+  });
+}
+
+/** Records in a step that its job was created, or was looked up. @returns its differences, without ignored ones */
+function setResult(step: JobStep, found: CronResult, { ignore }: Manifest): readonly Difference[] {
   const { name, agent } = step;
+  const differences = withoutIgnored(ignore, toDifferences(name, found.differences));
+  const isAsWanted = found.differences.length > 0 && differences.length === 0;
+  const result = isAsWanted ? { ...found, ...outcome('exists', { cron_job_id: found.cron_job_id }) } : found;
   const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
-  setJob(step, result.status === 'failed' ? { ...result, error: inStep(what, result.error) } : result);
+  const isHole = step.hole !== undefined && result.error instanceof InputError;
+  const error = isHole ? holeError(step) : inStep(what, result.error);
+  setJob(step, result.status === 'failed' ? { ...result, error } : result);
   step.status = STATUSES[result.status];
   step.id = result.cron_job_id;
-  return result.differences.map(({ field, before = null, after = null }) => {
-    return { resource: 'job', name, field, service: before, manifest: after };
-  });
+  return differences;
 }
 
 /** Creates the jobs of all plans at once, or looks them up. Those of agents yet to be installed stay planned. */
@@ -63,7 +74,7 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
   for (const [index, { plan, step }] of ready.entries()) {
     const result = results[index];
     if (!result) continue;
-    plan.differences = [...plan.differences, ...setResult(step, result)];
+    plan.differences = [...plan.differences, ...setResult(step, result, plan.document.manifest)];
     // A job that may have been created comes first: its name stays blocked until it is reconciled.
     if (plan.error === undefined || step.job?.error instanceof OutcomeUnknownError) plan.error = step.job?.error;
   }
@@ -84,6 +95,8 @@ export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: Iterable<L
   }
   for (const { agent_id, agent_text, cron_job_id: id, name = null } of listed) {
     const owner = owners.get(comparableAgent(agent_id ?? agent_text ?? ''));
-    if (owner && !owner.names.has(toNfc(name ?? ''))) owner.plan.unmanaged.push({ resource: 'job', id, name });
+    const job = { resource: 'job', id, name } as const;
+    if (!owner || owner.names.has(toNfc(name ?? '')) || isIgnored(owner.plan.document.manifest.ignore, job)) continue;
+    owner.plan.unmanaged.push(job);
   }
 }

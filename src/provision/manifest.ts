@@ -27,7 +27,8 @@ const chat = v.pipe(
   ),
 );
 
-const agent = v.pipe(
+/** One agent of a manifest. */
+export const agentSchema = v.pipe(
   mapping({
     template_id: identifier('The approved template to install.'),
     name: nonBlankText('The name of the installed agent.'),
@@ -47,6 +48,15 @@ const agent = v.pipe(
   v.description('One agent to install into the space.'),
 );
 
+const ignored = v.pipe(
+  mapping({
+    resource: v.pipe(v.picklist(['space', 'agent', 'chat', 'job']), v.description('A chat has the name of its agent.')),
+    name: v.exactOptional(nonBlankText('Only the one of this name, or of this id if the manifest does not have it.')),
+    field: v.exactOptional(nonBlankText('Only the differences of this field.')),
+  }),
+  v.description('What the plan leaves out: differences that no call can change, agents and jobs not in the manifest.'),
+);
+
 /** One document of a manifest: a space to create or reuse, and its agents (spec §4.1). */
 export const manifestSchema = v.pipe(
   mapping({
@@ -60,10 +70,11 @@ export const manifestSchema = v.pipe(
       v.description('The customer workspace.'),
     ),
     agents: v.pipe(
-      v.array(agent),
+      v.array(agentSchema),
       v.nonEmpty('must list at least one agent'),
       v.description('The agents to install, each one from an approved template.'),
     ),
+    ignore: v.exactOptional(v.pipe(v.array(ignored), v.description('Known drift that the plan does not show.'))),
   }),
   v.description(
     'A customer workspace and its agents. ${NAME} and ${NAME:-default} are replaced by environment variables.',
@@ -71,6 +82,9 @@ export const manifestSchema = v.pipe(
 );
 
 export type Manifest = v.InferOutput<typeof manifestSchema>;
+
+/** A manifest as it is written. */
+export type ManifestInput = v.InferInput<typeof manifestSchema>;
 
 export type ManifestAgent = Manifest['agents'][number];
 
@@ -80,4 +94,6 @@ export interface ManifestDocument {
   /** From 0, over all sources. */
   readonly index: number;
   readonly manifest: Manifest;
+  /** File and line of each template and each instructions that are `(not shown)`, by their agent or their job. */
+  readonly holes: ReadonlyMap<object, string>;
 }

@@ -1,9 +1,10 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
-import type { CronJob } from '../cron/job.ts';
-import { DuplicateError } from '../errors.ts';
+import { type CronJob, isNotShown, NOT_SHOWN } from '../cron/job.ts';
+import { DuplicateError, InputError } from '../errors.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
+import { isIgnored, withoutIgnored } from './ignore.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -27,6 +28,8 @@ interface AnyStep {
   detail: Readonly<Record<string, unknown>>;
   status: StepStatus;
   id: string | null;
+  /** File and line of a text that it would have to send, and that the manifest does not have. */
+  readonly hole?: string | undefined;
 }
 
 interface AgentStep<Op> extends AnyStep {
@@ -79,16 +82,17 @@ interface AgentPair {
 /** The agents that exist: as they are listed, or else as the state recorded them. */
 function presentAgents({ agents, fact }: Observation, wanted: readonly ManifestAgent[]): readonly ListedAgent[] {
   if (agents) return agents;
-  const recorded = new Map(fact?.agents.map((agent) => [agent.key, agent]));
-  return wanted.flatMap(({ name, template_id }) => {
-    const { agent_id, source_id } = recorded.get(agentKey({ name, template_id })) ?? {};
-    return agent_id === undefined ? [] : [{ agent_id, name, template_id, source_id: source_id ?? undefined, item: {} }];
+  const keyOf = ({ name, template_id }: ManifestAgent, recorded: string) =>
+    agentKey({ name, template_id: isNotShown(template_id) ? recorded : template_id });
+  return wanted.flatMap((by) => {
+    const record = fact?.agents.findLast(({ key, template_id }) => key === keyOf(by, template_id));
+    return record ? [{ ...record, name: by.name, source_id: record.source_id ?? undefined, item: {} }] : [];
   });
 }
 
 /**
  * Pairs each agent of a manifest with an existing one, which is used once: the one that the state recorded for it, the
- * one of its name and template, or, where the service shows no templates, of its name.
+ * one of its name and template, or, where the service or the manifest does not show the template, of its name.
  */
 export function pairAgents(
   wanted: readonly ManifestAgent[],
@@ -101,7 +105,7 @@ export function pairAgents(
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
     ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
-    (agent, by) => hasName(agent, by.name) && agent.template_id === undefined,
+    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || isNotShown(by.template_id)),
   ];
   for (const matches of rules) {
     for (const each of wanted) {
@@ -144,14 +148,33 @@ export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omi
   return { template_id: agent.template_id, name: agent.name };
 }
 
+/** The error for a step that would have to send a text which the service did not show. */
+export function holeError({ op, name, agent, hole }: InstallStep | JobStep): InputError {
+  const agentName = JSON.stringify(agent.wanted.name);
+  const [what, field] =
+    op === 'install_agent'
+      ? [`agent ${agentName}`, 'template_id']
+      : [`job ${JSON.stringify(name)} of the agent ${agentName}`, 'instructions'];
+  return new InputError(`The ${what} does not exist: its ${field} at ${hole} must be filled in.`, {
+    hint: `Replace "${NOT_SHOWN}" at ${hole}.`,
+    details: { source: hole },
+  });
+}
+
+/** Blocks what is to be done until somebody corrects the error. */
+export function blockPlan(plan: SpacePlan, error: unknown): void {
+  for (const step of plan.steps) if (step.status === 'planned') step.status = 'blocked';
+  plan.error = error;
+}
+
 /** What a manifest describes of a thing: it is to be done unless the thing has an id. */
 function toStep(name: string, id: string | null, detail: AnyStep['detail']): AnyStep {
   return { name, detail, status: id === null ? 'planned' : 'unchanged', id };
 }
 
-function installStep(agent: PlannedAgent): Step {
+function installStep(agent: PlannedAgent, { holes }: ManifestDocument): Step {
   const { name, ...detail } = installedFields(agent.wanted);
-  return { op: 'install_agent', agent, ...toStep(name, agent.agent_id, detail) };
+  return { op: 'install_agent', agent, hole: holes.get(agent.wanted), ...toStep(name, agent.agent_id, detail) };
 }
 
 function chatSteps(agent: PlannedAgent): Step[] {
@@ -162,11 +185,12 @@ function chatSteps(agent: PlannedAgent): Step[] {
   return [{ op: 'setup_chat', agent, ...step }];
 }
 
-function jobSteps(agent: PlannedAgent): Step[] {
+function jobSteps(agent: PlannedAgent, { holes }: ManifestDocument): Step[] {
   const { cron = [] } = agent.wanted;
-  return cron.map(({ timezone = 'UTC', ...job }) => {
+  return cron.map((each) => {
+    const { timezone = 'UTC', ...job } = each;
     const wanted = { ...job, schedule: { ...job.schedule, timezone } };
-    return { op: 'create_job', agent, wanted, ...toStep(wanted.name, null, {}) };
+    return { op: 'create_job', agent, wanted, hole: holes.get(each), ...toStep(wanted.name, null, {}) };
   });
 }
 
@@ -184,36 +208,48 @@ export function planSpace(
   const space_id = space?.space_id ?? null;
   const present = space ? presentAgents(observation, manifest.agents) : [];
   const { pairs, free } = pairAgents(manifest.agents, present, fact);
-  // The list may not show the source that an earlier run set up.
-  const recordedSources = new Map(fact?.agents.map(({ agent_id, source_id }) => [agent_id, source_id]));
+  // The list may not show the source that an earlier run set up, or the template.
+  const recorded = new Map(fact?.agents.map((agent) => [agent.agent_id, agent]));
   const agents = pairs.map(({ wanted, present }): PlannedAgent => {
     if (!present) return { wanted, agent_id: null, source_id: null };
-    const { agent_id, source_id = recordedSources.get(agent_id) } = present;
-    return { wanted, agent_id, source_id: source_id ?? null };
+    const { agent_id, source_id = recorded.get(agent_id)?.source_id ?? null } = present;
+    const { template_id = recorded.get(agent_id)?.template_id ?? wanted.template_id } = present;
+    const isHole = isNotShown(wanted.template_id);
+    return { wanted: isHole ? { ...wanted, template_id } : wanted, agent_id, source_id };
   });
   const { name, ...detail } = manifest.space;
   const steps: Step[] = [
     { op: 'create_space', ...toStep(name, space_id, detail) },
-    ...agents.map(installStep),
+    ...agents.map((agent) => installStep(agent, document)),
     ...agents.flatMap(chatSteps),
-    ...agents.flatMap(jobSteps),
+    ...agents.flatMap((agent) => jobSteps(agent, document)),
   ];
-  const differences = [
+  const differences = withoutIgnored(manifest.ignore, [
     ...(space ? spaceDifferences(manifest, space) : []),
     ...pairs.flatMap(({ wanted, present }) => (present ? agentDifferences(wanted, present) : [])),
-  ];
-  const unmanaged = free.map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }));
+  ]);
+  const unmanaged = free
+    .map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }))
+    .filter((each) => !isIgnored(manifest.ignore, each));
   const observed = { space, agents: present };
-  const plan = { document, index, observed, space_id, steps, agents, differences, unmanaged, error: undefined };
-  const error = installRenamed ? undefined : renameError(pairs, free, fact);
+  const plan: SpacePlan = {
+    document,
+    index,
+    observed,
+    space_id,
+    steps,
+    agents,
+    differences,
+    unmanaged,
+    error: undefined,
+  };
+  // The jobs of existing agents have to be looked up.
+  const [unfilled] = [...plannedSteps(plan, 'install_agent'), ...plannedSteps(plan, 'create_job')].filter(
+    ({ hole, agent }) => hole !== undefined && agent.agent_id === null,
+  );
+  const error = unfilled ? holeError(unfilled) : installRenamed ? undefined : renameError(pairs, free, fact);
   if (error) blockPlan(plan, error);
   return plan;
-}
-
-/** Blocks what is to be done: somebody has to decide first. */
-export function blockPlan(plan: SpacePlan, error: Error): void {
-  for (const step of plan.steps) if (step.status === 'planned') step.status = 'blocked';
-  plan.error = error;
 }
 
 /** The steps of a kind that are to be done. */

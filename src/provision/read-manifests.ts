@@ -1,4 +1,4 @@
-import { toNfc } from '../cron/job.ts';
+import { isNotShown, toNfc } from '../cron/job.ts';
 import { checkUniqueName } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
@@ -6,6 +6,16 @@ import type { Path, YamlDocument } from '../yaml/document.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
+
+/** Keeps the places of texts that the service did not show: a step that would have to send one is refused by line. */
+function findHoles(document: YamlDocument, { agents }: Manifest, holes: Map<object, string>): void {
+  for (const [index, agent] of agents.entries()) {
+    const path = ['agents', index];
+    if (isNotShown(agent.template_id)) holes.set(agent, document.fileAndLine([...path, 'template_id']));
+    for (const [number, job] of (agent.cron ?? []).entries())
+      if (isNotShown(job.instructions)) holes.set(job, document.fileAndLine([...path, 'cron', number, 'instructions']));
+  }
+}
 
 /** A repeated run could not tell two agents of the same template and name apart. */
 function checkAgents(document: YamlDocument, { agents }: Manifest): void {
@@ -32,6 +42,7 @@ export function parseManifests(
   lookup: (name: string) => string | undefined,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const spaces = new Map<string, string>();
+  const holes = new Map<object, string>();
   const { documents, problems } = readYaml(sources, {
     schema: manifestSchema,
     lookup,
@@ -44,9 +55,13 @@ export function parseManifests(
       if (first === undefined) spaces.set(id, document.fileAndLine(path));
       else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
       checkAgents(document, manifest);
+      findHoles(document, manifest, holes);
     },
   });
-  return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
+  return {
+    documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value, holes })),
+    problems,
+  };
 }
 
 /** Parses the values of --var. @throws UsageError for one without a name, or a name that is given twice */

@@ -50,3 +50,8 @@ export function interpolate(text: string, lookup: Lookup) {
   });
   return { text: replaced, faults, names };
 }
+
+/** Writes a text so that `interpolate` gives it back; as a replacer of JSON and YAML, any other value as it is. */
+export function escapeVariables(_key: unknown, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;
+}

@@ -35,7 +35,7 @@ describe('annotations in GitHub Actions', () => {
     const ran = await runIn(it, ['provision', path], actions(path));
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(annotations(ran.stderr)).toEqual([
-      '::error file=acme.yaml,line=5,col=1,title=partnerctl provision::unknown key "colour"%0Ahint: valid keys: external_space_id, space, agents',
+      '::error file=acme.yaml,line=5,col=1,title=partnerctl provision::unknown key "colour"%0Ahint: valid keys: external_space_id, space, agents, ignore',
     ]);
     expect(ran.stderr).toContain('error: Invalid input; nothing was sent.');
     expect(await it.received()).toEqual([]);

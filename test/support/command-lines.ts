@@ -52,6 +52,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'provision {two.yaml}', sends: 'writes' },
   { words: 'provision {new.yaml} --dry-run', sends: 'reads' },
   { words: 'provision {new.yaml} --check', sends: 'nothing' },
+  { words: 'export --out {directory}/out', sends: 'reads' },
   { words: 'chat setup {space} {agent}', sends: 'writes' },
   { words: 'chat setup ext:acme name:Support', sends: 'writes' },
   { words: `chat open ${IN_SESSION}`, sends: 'writes', runs: 'in a terminal' },

@@ -6,14 +6,14 @@ import { tempDirectory } from './run.ts';
 
 /* Random fleets: spaces, agents, chats, and jobs, as manifests describe them. */
 
-export interface FleetJob {
+interface FleetJob {
   readonly name: string;
   readonly instructions: string;
   readonly schedule: string;
   readonly timezone?: string;
 }
 
-export interface FleetAgent {
+interface FleetAgent {
   readonly template_id: string;
   readonly name: string;
   readonly chat?: { readonly name?: string; readonly reply_capable?: boolean; readonly routing_mode?: string };

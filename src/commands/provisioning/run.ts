@@ -158,7 +158,9 @@ export async function applyPlan(
   const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
   if (input && inputHash(input) !== plan.input_sha256)
     throw new UsageError(`The plan ${path} was made of other manifests.`, { hint });
-  const documents = plan.spaces.map(({ source, manifest }, index) => ({ source, index, manifest }));
+  // What a file of a plan has to send is in it.
+  const holes = new Map<object, string>();
+  const documents = plan.spaces.map(({ source, manifest }, index) => ({ source, index, manifest, holes }));
   const options = { concurrency, installRenamed: plan.install_renamed, isPlan: false };
   const deps = await openProvisioning(context, documents, options);
   const { baseUrl } = deps.http;

@@ -19,7 +19,7 @@ function agent(agent_id: string, name: string | undefined, template_id?: string)
 
 function planOf(manifest: Manifest, observation: Partial<Observation>, installRenamed = false) {
   const known: Observation = { space: { space_id: 's1' }, agents: [], fact: undefined, ...observation };
-  return planSpace({ source: 'acme.yaml:1', index: 0, manifest }, known, { installRenamed });
+  return planSpace({ source: 'acme.yaml:1', index: 0, manifest, holes: new Map() }, known, { installRenamed });
 }
 
 const installs = (plan: ReturnType<typeof planOf>) => plannedSteps(plan, 'install_agent').map(({ name }) => name);

@@ -8,7 +8,7 @@ describe('keys', () => {
     for (const key of ['__proto__', 'constructor']) {
       const reading = read(`${VALID}${key}: {polluted: true}\n`);
       expect(problemLines(reading)).toEqual([`a.yaml:7:1 unknown key "${key}"`]);
-      expect(reading.problems[0]?.hint).toBe('valid keys: external_space_id, space, agents');
+      expect(reading.problems[0]?.hint).toBe('valid keys: external_space_id, space, agents, ignore');
     }
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });

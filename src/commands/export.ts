@@ -1,0 +1,58 @@
+import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { collect, SPACE_HELP } from '../cli/options.ts';
+import { SCOPE } from '../contract/scopes.ts';
+import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
+import type { Column } from '../output/command-result.ts';
+import { describeError, errorJson } from '../output/error-text.ts';
+import type { ExportResult } from '../provision/export.ts';
+
+const TONES = { written: 'good', updated: 'good', unchanged: 'dim', skipped: 'warn', failed: 'bad' } as const;
+
+const COLUMNS: readonly Column<ExportResult>[] = [
+  { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
+  { header: 'FILE', value: ({ file }) => file, fit: 'start' },
+  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
+  { header: 'SPACE', value: ({ space_id }) => space_id },
+  { header: 'AGENTS', value: ({ agents }) => agents, isOptional: true },
+  { header: 'JOBS', value: ({ jobs }) => jobs, isOptional: true },
+  { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), fit: 'end' },
+];
+
+const SPACES: Batch<ExportResult> = {
+  columns: COLUMNS,
+  noun: 'spaces',
+  again: 'Run it again with --update: files that are up to date stay as they are.',
+  item: ({ external_space_id, space_id, status, error }) => {
+    return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'skipped' };
+  },
+  json: ({ index: _, holes: __, error, ...result }) => ({ ...result, error: errorJson(error) }),
+  counts: (results) => countByStatus(results, TONES),
+};
+
+export const exportManifests = () =>
+  leaf('export', 'Write the spaces of the service as manifests', {
+    description:
+      'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. An existing file stays as it is, or is brought up to date with --update, which keeps its comments, its order, and its variables.',
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    exits: [...SERVICE_EXITS, 'partial'],
+    examples: [
+      'partnerctl export --out customers  # all spaces, each into a file of its own',
+      'partnerctl export ext:acme-001 --out customers  # one space',
+      'partnerctl export --out customers --update  # what changed at the service, for a review in git',
+    ],
+    required: [{ oneOf: ['--out'] }],
+  })
+    .argument('[space...]', `${SPACE_HELP}; without it, all spaces`)
+    .option('--out <dir>', 'the directory of the files')
+    .option('--update', 'update existing files')
+    .option('--var <NAME=value>', 'a value for ${NAME} in existing files; repeatable', collect, [])
+    .action(
+      run(async (context, spaces, { out = '', update = false, var: texts }) => {
+        const { parseVariables } = await import('../provision/read-manifests.ts');
+        const { exportSpaces } = await import('../provision/export.ts');
+        const variables = parseVariables(texts);
+        const lookup = (name: string) => variables.get(name) ?? context.env[name];
+        const results = exportSpaces(context, spaces, { out, update, lookup });
+        return batchResult(results, SPACES, context.signals, (done) => context.progress.update(`Exported: ${done}`));
+      }),
+    );

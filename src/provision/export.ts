@@ -1,0 +1,185 @@
+import { hash, randomUUID } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { stringify } from 'yaml';
+import { listAgents, listSpaces } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import { findSpace, parseReference } from '../api/references.ts';
+import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
+import { comparableAgent } from '../contract/values.ts';
+import type { CronContext } from '../cron/context.ts';
+import { NOT_SHOWN } from '../cron/job.ts';
+import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
+import { describeFileError, InputError, InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
+import { emitted } from '../platform/emitted.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { makeDirectories } from '../platform/files.ts';
+import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
+import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
+import { type JobsByAgent, jobsByAgent } from './reading.ts';
+import { readFacts, type SpaceFact } from './space-record.ts';
+import { updateManifest } from './update-manifest.ts';
+
+/** Spaces that are read at a time. */
+const CONCURRENCY = 4;
+
+export interface ExportResult {
+  readonly index: number;
+  /** Null if the space is skipped. */
+  readonly file: string | null;
+  readonly external_space_id: string | null;
+  readonly space_id: string;
+  /** How many of them the file describes. */
+  readonly agents: number;
+  readonly jobs: number;
+  /** How many texts in it are `(not shown)`. */
+  readonly holes: number;
+  /** `skipped`: no manifest can describe the space, and the error says why. */
+  readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
+  readonly error: unknown;
+}
+
+export interface ExportContext extends Pick<CronContext, 'clock' | 'progress' | 'http' | 'log' | 'warn'> {
+  notice(text: string): Promise<void>;
+}
+
+interface ExportOptions {
+  readonly out: string;
+  /** Whether an existing file is updated. */
+  readonly update: boolean;
+  /** The value of a variable in an existing file. */
+  readonly lookup: Lookup;
+}
+
+/** The name of the file of a space: its external id, or words of it and a hash where that is not a safe name. */
+function fileNameOf(externalId: string): string {
+  if (/^[A-Za-z0-9][\w.-]{0,99}$/.test(externalId)) return `${externalId}.yaml`;
+  const words = externalId.toLowerCase().split(/[^a-z0-9]+/);
+  return `${['space', ...words].filter(Boolean).join('-').slice(0, 60)}-${hash('sha256', externalId, 'hex').slice(0, 12)}.yaml`;
+}
+
+function countHoles(text: string): number {
+  return text.match(/(?:template_id|instructions): *["']?\(not shown\)/g)?.length ?? 0;
+}
+
+/** Writes a file of a space, or updates it. @throws InputError if it exists, or as `updateManifest`; LocalError */
+async function save(
+  file: string,
+  found: FoundSpace,
+  exported: ExportedSpace,
+  { update, lookup }: ExportOptions,
+): Promise<Pick<ExportResult, 'status' | 'holes'>> {
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    const bytes = await readFile(file).catch((error: unknown) => {
+      if (errorCode(error) !== 'ENOENT') throw error;
+    });
+    if (!bytes) {
+      const written = stringify(exported.manifest, escapeVariables, { lineWidth: 0 });
+      await writeFile(file, written, { flag: 'wx' });
+      return { status: 'written', holes: countHoles(written) };
+    }
+    if (!update) throw new InputError(`${file} exists.`, { hint: 'To update it, add --update.' });
+    // Other bytes would be lost when it is written again.
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const updated = updateManifest({ name: file, text }, exported, found, lookup);
+    const holes = countHoles(updated);
+    if (updated === text) return { status: 'unchanged', holes };
+    await writeFile(temporary, updated);
+    await rename(temporary, file);
+    return { status: 'updated', holes };
+  } catch (error) {
+    if (error instanceof PartnerctlError) throw error;
+    await rm(temporary, { force: true });
+    throw new LocalError(`Cannot write ${file}.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+/** What is read once for all spaces. */
+interface Fleet {
+  readonly http: Http;
+  readonly spaces: readonly ListedSpace[];
+  /** What the state has, by space_id. */
+  readonly facts: ReadonlyMap<string, SpaceFact>;
+  readonly jobs: JobsByAgent;
+}
+
+/** Reads the spaces that are to be exported, and all jobs. @throws as `exportSpaces` */
+async function readFleet(context: ExportContext, references: readonly string[]): Promise<Fleet> {
+  const { clock, progress, warn } = context;
+  const http = await context.http();
+  const facts = readFacts(await (await context.log()).read(), http.baseUrl);
+  progress.start('Reading the spaces');
+  const spaces = new Map<string, ListedSpace>();
+  for (const typed of references) {
+    const space = await findSpace(http, parseReference(typed));
+    spaces.set(space.space_id, space);
+  }
+  if (references.length === 0) for await (const space of listSpaces(http)) spaces.set(space.space_id, space);
+  progress.start('Reading the jobs');
+  const hint = () => 'No file was written: a manifest without its jobs would not describe the space.';
+  const list = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
+  const jobs = jobsByAgent(list.jobs.values());
+  const unowned = jobs.get('')?.length ?? 0;
+  if (unowned > 0) await warn(`Jobs left out, because the service does not say which agent runs them: ${unowned}.`);
+  const bySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
+  return { http, spaces: [...spaces.values()], facts: bySpace, jobs };
+}
+
+async function exportSpace(
+  { http, facts, jobs }: Fleet,
+  space: ListedSpace,
+  options: ExportOptions,
+): Promise<Omit<ExportResult, 'index'>> {
+  const { space_id, external_space_id = null } = space;
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, holes: 0 };
+  try {
+    const agents = new Map<string, ListedAgent>();
+    for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
+    const found = { space, agents: [...agents.values()], fact: facts.get(space_id) };
+    const exported = describeSpace(found, (id) => jobs.get(comparableAgent(id)) ?? []);
+    if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
+    const { manifest } = exported;
+    const file = join(options.out, fileNameOf(manifest.external_space_id));
+    const saved = await save(file, found, exported, options);
+    const count = manifest.agents.reduce((sum, { cron = [] }) => sum + cron.length, 0);
+    const counts = { agents: manifest.agents.length, jobs: count };
+    return { file, external_space_id: manifest.external_space_id, space_id, ...counts, ...saved, error: undefined };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
+    return { ...nothing, status: 'failed', error };
+  }
+}
+
+/**
+ * Writes a manifest for each space that plans nothing. Sends only reads.
+ * @param references the spaces, each a space_id, `ext:<external_space_id>`, or `name:<name>`; none for all
+ * @returns the result of each space as soon as it is known
+ * @throws before a file is written: NotFoundError or UsageError for a reference, the errors of the lists of spaces and
+ *   jobs and of the state, LocalError if there is no directory. InterruptedError, or what every space would fail with.
+ */
+export function exportSpaces(
+  context: ExportContext,
+  references: readonly string[],
+  options: ExportOptions,
+): AsyncGenerator<ExportResult> {
+  return emitted(async (emit) => {
+    const fleet = await readFleet(context, references);
+    await makeDirectories(options.out).catch((error: unknown) => {
+      throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
+    });
+    let holes = 0;
+    const run = async (space: ListedSpace, index: number): Promise<void> => {
+      const result = await exportSpace(fleet, space, options);
+      holes += result.holes;
+      emit({ index, ...result });
+    };
+    const limit = pLimit(CONCURRENCY);
+    await Promise.all(fleet.spaces.map((space, index) => limit(() => run(space, index))));
+    if (holes === 0) return;
+    const values = holes === 1 ? '1 value is' : `${holes} values are`;
+    const where = `"${NOT_SHOWN}" in the files before you provision another service from them`;
+    await context.notice(`note: ${values} not shown by the service: fill in ${where}.`);
+  });
+}

@@ -1,0 +1,26 @@
+import { toNfc } from '../cron/job.ts';
+import type { Difference } from './differences.ts';
+import type { Manifest } from './manifest.ts';
+import type { Unmanaged } from './plan.ts';
+
+type Ignored = Manifest['ignore'];
+
+function isNamed(wanted: string | undefined, names: readonly (string | null)[]): boolean {
+  return wanted === undefined || names.some((name) => name !== null && toNfc(name) === toNfc(wanted));
+}
+
+/** The differences that a manifest does not ask to ignore. */
+export function withoutIgnored(ignored: Ignored = [], differences: readonly Difference[]): readonly Difference[] {
+  const isIgnored = ({ resource, name, field }: Difference) =>
+    ignored.some(
+      (entry) => entry.resource === resource && isNamed(entry.name, [name]) && (entry.field ?? field) === field,
+    );
+  return differences.filter((difference) => !isIgnored(difference));
+}
+
+/** Whether a manifest asks to ignore a thing that it does not have, by the name of the thing or by its id. */
+export function isIgnored(ignored: Ignored = [], { resource, id, name }: Unmanaged): boolean {
+  return ignored.some(
+    (entry) => entry.resource === resource && entry.field === undefined && isNamed(entry.name, [name, id]),
+  );
+}

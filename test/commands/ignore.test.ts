@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { fleetYaml } from '../support/fleet.ts';
+import { run, tinyRandom } from '../support/run.ts';
+import { type Service, service, write } from '../support/service.ts';
+
+/* `ignore:` in a manifest. */
+
+const JOB = { name: 'nightly', instructions: 'Look.', schedule: '0 3 * * *' };
+const ACTUAL = {
+  external_space_id: 'acme',
+  space: { name: 'Acme', description: 'Old text' },
+  agents: [
+    { template_id: 'tmpl_support', name: 'Support', chat: { name: 'Web' }, cron: [JOB, { ...JOB, name: 'weekly' }] },
+    { template_id: 'tmpl_sales', name: 'Old bot', cron: [JOB] },
+  ],
+};
+/** The drift of all kinds. */
+const WANTED = {
+  ...ACTUAL,
+  space: { name: 'Acme', description: 'New text' },
+  agents: [
+    {
+      template_id: 'tmpl_support',
+      name: 'Support',
+      chat: { name: 'Phone' },
+      cron: [{ ...JOB, instructions: 'Look twice.', schedule: '0 4 * * *' }],
+    },
+  ],
+};
+const IGNORED = `ignore:
+  - { resource: agent, name: Old bot }
+  - { resource: job, name: weekly }
+  - { resource: job, name: nightly, field: hour }
+  - { resource: job, name: nightly, field: instructions }
+  - { resource: chat, field: name }
+  - { resource: space, field: description }
+`;
+
+const plan = ({ env }: Service, text: string) =>
+  run(['plan', write('acme.yaml', text), '-o', 'json', '--detailed-exitcode'], { env });
+
+/** The sandbox refuses a request with fields that it does not know, such as `ignore`. */
+async function provisioned(): Promise<Service> {
+  const it = await service();
+  const path = write('acme.yaml', `${fleetYaml([ACTUAL])}${IGNORED}`);
+  expect(await run(['provision', path], { env: it.env, random: tinyRandom })).toMatchObject({ code: 0 });
+  await it.forget();
+  return it;
+}
+
+describe('what a manifest ignores', () => {
+  test('is neither in the plan nor in its exit code, and provision sends nothing for it', async () => {
+    const it = await provisioned();
+    const drifted = await plan(it, fleetYaml([WANTED]));
+    expect(drifted.code).toBe(5);
+    expect(drifted.json()).toMatchObject({ summary: { blocked: 1, differences: 4, unmanaged: 3 } });
+    const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED}`);
+    expect(planned).toMatchObject({ code: 0, stderr: '' });
+    expect(planned.json()).toMatchObject({
+      spaces: [{ action: 'none', differences: [], unmanaged: [] }],
+      summary: { none: 1, differences: 0, unmanaged: 0 },
+    });
+    const path = write('acme.yaml', `${fleetYaml([WANTED])}${IGNORED}`);
+    const again = await run(['provision', path, '-o', 'json'], { env: it.env });
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(again.json()).toMatchObject({ results: [{ status: 'unchanged', differences: [] }] });
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test('hides no other difference of the same job: it stays blocked', async () => {
+    const it = await provisioned();
+    const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED.replace('field: hour', 'field: minute')}`);
+    expect(planned.code).toBe(5);
+    expect(planned.json()).toMatchObject({
+      spaces: [{ action: 'blocked', differences: [{ resource: 'job', name: 'nightly', field: 'hour' }] }],
+    });
+  });
+
+  test('is checked as the rest of the manifest, and is part of the JSON Schema', async () => {
+    const wrong = write('acme.yaml', `${fleetYaml([WANTED])}ignore: [{ resource: bot, nam: x }]\n`);
+    const checked = await run(['provision', wrong, '--check']);
+    expect(checked.code).toBe(2);
+    expect(checked.stderr).toContain('must be space or agent or chat or job, not "bot"');
+    expect(checked.stderr).toContain('did you mean "name"?');
+    const schema = (await run(['plan', '--schema'])).json();
+    expect(schema).toHaveProperty('properties.ignore.items.properties.resource');
+  });
+});
