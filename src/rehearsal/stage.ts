@@ -1,12 +1,9 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Http } from '../api/http.ts';
-import { Transport } from '../api/transport.ts';
-import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import type { ListedCronJob } from '../contract/resources.ts';
 import { reconcileJobs } from '../cron/reconcile.ts';
-import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
-import { PartnerctlError } from '../errors.ts';
+import { JobLists } from '../cron/service-jobs.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import { scheduleJob } from '../sandbox/cron.ts';
@@ -92,34 +89,23 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
     },
 
     /**
-     * Treats jobs that are not listed as not created, as `cron reconcile --assume-not-created` does after a lease. The
-     * lease passes on the sandbox's clock: no run is left, and the sandbox is handling none of its requests.
+     * Settles open reservations by what the sandbox has, as `cron reconcile --assume-not-created` does after a lease. The
+     * lease passes on a clock of its own: no run is left, and the sandbox is handling none of its requests.
      */
     async reconcile(): Promise<void> {
       let passedMs = 0;
       const sleep = async (ms: number): Promise<void> => {
         await Promise.all(handled);
-        await service.clock.change(undefined, ms);
         passedMs += ms;
       };
       const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs, sleep };
-      const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
-      const http = new Http({
-        ...{ baseUrl, token, transport, clock: systemClock, random: Math.random, interrupt: signal },
-        ...{ retries: DEFAULT_RETRIES, deadline: undefined, userAgent: 'partnerctl' },
-        redact: (text) => text,
-        trace: () => undefined,
-      });
-      const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: () => '' });
-      const decisions = { isNotCreated: async () => true, onWait: () => undefined };
-      try {
-        await reconcileJobs({ origin: baseUrl, log: await openLog(state), clock, signal, lists, ...decisions });
-      } catch (error) {
-        // The next run fails to read the list, too, and reports it.
-        if (signal.aborted || !(error instanceof PartnerctlError)) throw error;
-      } finally {
-        await transport.close();
+      async function* list(): AsyncGenerator<ListedCronJob> {
+        for (const { schedule, ...job } of service.store.cronJobs.all())
+          yield { ...job, agent_text: undefined, schedule: { ...schedule.data, timezone: schedule.timezone } };
       }
+      const lists = new JobLists({ list, clock, hint: () => '' });
+      const decisions = { isNotCreated: async () => true, onWait: () => undefined };
+      await reconcileJobs({ origin: baseUrl, log: await openLog(state), clock, signal, lists, ...decisions });
     },
 
     /** From now on, every request succeeds. */
