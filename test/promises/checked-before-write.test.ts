@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { argumentsOf, COMMAND_LINES } from '../support/command-lines.ts';
+import { argumentsOf, CALLS, COMMAND_LINES } from '../support/command-lines.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
@@ -204,11 +204,6 @@ const WRONG_SETTINGS = [
   ['a token of two lines', [], { PARTNER_TOKEN: 'pat_01234\n56789' }, 3],
   ['no token', [], { PARTNER_TOKEN: undefined }, 3],
 ] as const;
-
-// `apply` reads its plan first.
-const CALLS = COMMAND_LINES.filter(
-  ({ words, sends, runs }) => sends !== 'nothing' && runs === undefined && !words.startsWith('apply '),
-);
 
 // Every command is tried with a third of the settings, because they share the code that reads them.
 it.each(WRONG_SETTINGS.map((setting, turn) => [...setting, turn] as const))(

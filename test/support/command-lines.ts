@@ -97,6 +97,11 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'completion powershell', sends: 'nothing' },
 ];
 
+/** Those that call the service and end by themselves. `apply` is left out: it reads its plan first. */
+export const CALLS = COMMAND_LINES.filter(
+  ({ words, sends, runs }) => sends !== 'nothing' && runs === undefined && !words.startsWith('apply '),
+);
+
 const MORNING = "{ name: morning, instructions: Look., schedule: '0 8 * * *' }";
 
 /** The files that the command lines name. `{agent}` in them stands for the id of the agent. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { argumentsOf, COMMAND_LINES } from './command-lines.ts';
+import { argumentsOf, CALLS } from './command-lines.ts';
 import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
 
@@ -107,10 +107,7 @@ const ECHOES: Readonly<Record<string, Echo>> = {
 export function everyCall(): string[][] {
   const ids = { space: 'spc_1', agent: 'agt_1', source: 'src_1', message: 'msg_1', job: 'cron_1' };
   const things = { ...ids, receiver: 'http://127.0.0.1:9/', directory: tempDirectory() };
-  return COMMAND_LINES.filter(({ sends, runs }) => sends !== 'nothing' && runs === undefined).map(({ words }) => [
-    ...argumentsOf(words, things),
-    ...['--retries', '0', '--timeout', '5s'],
-  ]);
+  return CALLS.map(({ words }) => [...argumentsOf(words, things), ...['--retries', '0', '--timeout', '5s']]);
 }
 
 /** A home directory; `files` returns the content of all its files except the profiles. */
