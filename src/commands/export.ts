@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<ExportResult>[] = [
 const SPACES: Batch<ExportResult> = {
   columns: COLUMNS,
   noun: 'spaces',
-  again: 'Run it again with --update: files that are up to date stay as they are.',
+  again: 'Run it again: files that are up to date stay as they are.',
   item: ({ external_space_id, space_id, status, error }) => {
     return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'skipped' };
   },
