@@ -15,13 +15,15 @@ import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
 
 /** What exists at the service, as a sandbox stores it, with the ids of the service. */
 export interface Mirror {
-  readonly spaces: readonly Space[];
-  readonly agents: readonly Agent[];
-  readonly sources: readonly ChatSource[];
-  readonly cronJobs: readonly CronJob[];
+  readonly spaces: Space[];
+  readonly agents: Agent[];
+  readonly sources: ChatSource[];
+  readonly cronJobs: CronJob[];
 }
 
-export const EMPTY_MIRROR: Mirror = { spaces: [], agents: [], sources: [], cronJobs: [] };
+export function emptyMirror(): Mirror {
+  return { spaces: [], agents: [], sources: [], cronJobs: [] };
+}
 
 /** So old that no `stale` fault hides it. */
 const created_at = new Date(0).toISOString();
@@ -84,27 +86,23 @@ export async function readMirror(
   const observed = await Promise.all(
     documents.map((document) => limit(async () => ({ document, ...(await observer.observe(document)) }))),
   );
-  const found = observed.flatMap(({ document, space, agents = [] }) => {
-    if (!space) return [];
-    const { space_id } = space;
-    const installed = agents.map((agent) => ({ document, agent: toAgent(agent, space_id, document) }));
-    const sources = agents.flatMap((agent) => toSource(agent, space_id));
-    return [{ space: toSpace(space, document.manifest.external_space_id), installed, sources }];
-  });
-  const installed = found.flatMap((each) => each.installed);
-  const owners = new Map(installed.map((each) => [comparableAgent(each.agent.agent_id), each]));
-  const lists = new JobLists({ list: () => listNamedJobs(http), clock: systemClock, hint: () => '' });
-  const listed = await lists.recent();
+  const mirror = emptyMirror();
+  const owners = new Map<string, { readonly agent: Agent; readonly document: ManifestDocument }>();
+  for (const { document, space, agents = [] } of observed) {
+    if (!space) continue;
+    mirror.spaces.push(toSpace(space, document.manifest.external_space_id));
+    for (const listed of agents) {
+      const agent = toAgent(listed, space.space_id, document);
+      mirror.agents.push(agent);
+      mirror.sources.push(...toSource(listed, space.space_id));
+      owners.set(comparableAgent(agent.agent_id), { agent, document });
+    }
+  }
+  const listed = await new JobLists({ list: () => listNamedJobs(http), clock: systemClock, hint: () => '' }).recent();
   if (!('jobs' in listed)) unreadable.add('jobs');
-  const jobs = 'jobs' in listed ? [...listed.jobs.values()] : [];
-  const mirror = {
-    spaces: found.map(({ space }) => space),
-    agents: installed.map(({ agent }) => agent),
-    sources: found.flatMap(({ sources }) => sources),
-    cronJobs: jobs.flatMap((job) => {
-      const owner = owners.get(comparableAgent(job.agent_id ?? job.agent_text ?? ''));
-      return owner ? [toJob(job, owner.agent, owner.document)] : [];
-    }),
-  };
+  for (const job of 'jobs' in listed ? listed.jobs.values() : []) {
+    const owner = owners.get(comparableAgent(job.agent_id ?? job.agent_text ?? ''));
+    if (owner) mirror.cronJobs.push(toJob(job, owner.agent, owner.document));
+  }
   return { mirror, unreadable: [...unreadable] };
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../../../errors.ts';
 import { formatDuration } from '../../../platform/clock.ts';
 import { errorMessage } from '../../../platform/error-code.ts';
 import type { ManifestDocument } from '../../../provision/manifest.ts';
-import { EMPTY_MIRROR, type Mirror, readMirror } from '../../../rehearsal/mirror.ts';
+import { emptyMirror, type Mirror, readMirror } from '../../../rehearsal/mirror.ts';
 import type { RehearsalDeps } from '../../../rehearsal/rehearse.ts';
 import { checkOption } from '../../../sandbox/input.ts';
 import { settingsSchema } from '../../../sandbox/store.ts';
@@ -37,10 +37,9 @@ function parseSettings(text: string) {
 /** Reads what exists at the configured service, if there is one, and says what could not be read. */
 async function mirrorService(context: Context, documents: readonly ManifestDocument[]): Promise<Mirror> {
   const { baseUrl, config, env, flags, notice, progress } = context;
-  const isConfigured = (await baseUrl()) !== undefined && resolveService(flags, env, await config.read()).token;
-  if (!isConfigured) {
+  if ((await baseUrl()) === undefined || !resolveService(flags, env, await config.read()).token) {
     await notice('note: no service is configured. The rehearsal begins with nothing.');
-    return EMPTY_MIRROR;
+    return emptyMirror();
   }
   progress.start('Reading the spaces');
   const { mirror, unreadable } = await readMirror(await context.http(), documents);
