@@ -40,11 +40,10 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
   const key = await context.contractKey();
   const { from, text } = await readSource(source, context);
-  const { document, flaw } = await openDocument(text).catch((error: unknown) => {
+  const document = await openDocument(text).catch((error: unknown) => {
     throw unusable(from, errorMessage(error));
   });
   const { proposals, questions } = proposeFromOpenApi(document);
-  if (flaw) questions.push(`the document is not valid OpenAPI: ${flaw}`);
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,

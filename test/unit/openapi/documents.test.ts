@@ -21,7 +21,7 @@ const JOBS = '/automation/partner-cron-jobs/';
 
 /** The leaves that a document changes, and what it leaves open. */
 async function read(paths: Data, schemas: Data = {}) {
-  const { document } = await openDocument(JSON.stringify(openApi(paths, schemas)));
+  const document = await openDocument(JSON.stringify(openApi(paths, schemas)));
   const { proposals, questions } = proposeFromOpenApi(document);
   const changed = proposals.filter(({ leaf, value }) => value !== DEFAULTS[leaf]);
   return {
