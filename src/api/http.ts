@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
@@ -44,7 +45,6 @@ export class Http {
   readonly contract: Contract;
   private readonly options: HttpOptions;
   private pausedUntil = 0;
-  private requests = 0;
   private readonly warned = new Set<string>();
 
   constructor(options: HttpOptions) {
@@ -122,7 +122,7 @@ export class Http {
     const { signal } = call.options;
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call);
-      const requestId = this.newRequestId();
+      const requestId = `req-${randomUUID()}`;
       const result = await runAttempt(this.options, call, requestId, attempts);
       const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
       if (response && isSuccess(result)) return { response };
@@ -135,13 +135,6 @@ export class Http {
   /** Returns the longest wait that the call's limits still allow, in milliseconds. */
   private longestWaitMs({ deadline }: Call): number {
     return Math.min(deadline - this.options.clock.now(), this.remainingMs());
-  }
-
-  private newRequestId(): string {
-    // The counter keeps request ids unique within the process even if the random parts collide.
-    this.requests += 1;
-    const randomPart = Math.floor(this.options.random() * 2 ** 48);
-    return `req-${randomPart.toString(16).padStart(12, '0')}-${this.requests}`;
   }
 
   /** Decides whether to make another attempt. A 429 pauses all calls. @returns the wait before it; why there is none */
