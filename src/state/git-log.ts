@@ -29,7 +29,8 @@ interface Tip {
 /** Before the branch is created. */
 const NONE: Tip = { commit: '', text: '' };
 
-class GitLog implements LogDriver {
+/** The log on a branch of a git repository: `git+ssh://host/path#branch`. Connects with the first read or write. */
+export class GitLog implements LogDriver {
   readonly label: string;
   private readonly deps: StoreDeps;
   private readonly url: string;
@@ -193,9 +194,4 @@ class GitLog implements LogDriver {
       hint: `Nothing more is sent to the service. ${hint}`,
     });
   }
-}
-
-/** The log on a branch of a git repository: `git+ssh://host/path#branch`. Connects with the first read or write. */
-export function gitLog(deps: StoreDeps): LogDriver {
-  return new GitLog(deps);
 }

@@ -43,9 +43,8 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   const { kind, path } = deps.location;
   if (kind === 'file') return fileLog(path);
   const store = { ...deps, signal: delayed(deps.signal, deps.clock) };
-  return kind === 'git'
-    ? (await import('./git-log.ts')).gitLog(store)
-    : (await import('./postgres-log.ts')).postgresLog(store);
+  if (kind === 'git') return new (await import('./git-log.ts')).GitLog(store);
+  return new (await import('./postgres-log.ts')).PostgresLog(store);
 }
 
 /**

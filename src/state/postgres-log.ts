@@ -57,7 +57,8 @@ function readAddress({ location, env, addSecret }: StoreDeps) {
 type Row = Readonly<Record<string, unknown>>;
 type Parameters = (string | string[])[];
 
-class PostgresLog implements LogDriver {
+/** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
+export class PostgresLog implements LogDriver {
   readonly label: string;
   private readonly deps: StoreDeps;
   private readonly server: ReturnType<typeof readAddress>['server'];
@@ -167,9 +168,4 @@ The server must offer TLS, unless it is this machine: NODE_EXTRA_CA_CERTS names 
       cause: error,
     });
   }
-}
-
-/** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. @throws UsageError */
-export function postgresLog(deps: StoreDeps): LogDriver {
-  return new PostgresLog(deps);
 }
