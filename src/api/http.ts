@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { readSlashRedirect, withTrailingSlash } from '../contract/request.ts';
 import { InterruptedError, LocalError, type PartnerctlError, RateLimitError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
@@ -68,19 +67,22 @@ export class Http {
   }
 
   /**
-   * Calls an operation as `call`, and also returns the response that ends it with an error. A read follows one redirect to
-   * the path with or without a trailing slash.
+   * Calls an operation as `call`, and also returns the response that ends it with an error.
    * @throws PartnerctlError if nothing was sent
    */
   async exchange(operation: Operation | RawOperation, options: CallOptions = {}): Promise<Outcome> {
-    const first = await this.run(this.prepare(operation, options));
-    const { response } = first;
-    const mayFollow = operation.safety === 'safe' && operation.leaf !== undefined;
-    const slash = mayFollow && response ? readSlashRedirect(response, response.call.url) : undefined;
-    if (!response || slash === undefined) return first;
-    return await this.run(
-      this.prepare(operation, { ...options, link: withTrailingSlash(response.call.wire.path, slash) }),
-    );
+    const call = this.prepare(operation, options);
+    for (let attempts = 1; ; attempts += 1) {
+      await this.waitForRateLimit(call);
+      const requestId = `req-${randomUUID()}`;
+      const result = await runAttempt(this.options, call, requestId, attempts);
+      const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
+      if (response && isSuccess(result)) return { response };
+      const next = this.decideNext(result, call, attempts);
+      if (typeof next !== 'number') return { response, error: this.toError(result, call, { ...next, requestId }) };
+      const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
+      await this.wait(next, why, options.signal);
+    }
   }
 
   /** Warns the user, once. */
@@ -116,20 +118,6 @@ export class Http {
       tokenOrigin,
       redact,
     };
-  }
-
-  private async run(call: Call): Promise<Outcome> {
-    const { signal } = call.options;
-    for (let attempts = 1; ; attempts += 1) {
-      await this.waitForRateLimit(call);
-      const requestId = `req-${randomUUID()}`;
-      const result = await runAttempt(this.options, call, requestId, attempts);
-      const response = result.kind === 'response' ? new ApiResponse(result, call, requestId) : undefined;
-      if (response && isSuccess(result)) return { response };
-      const next = this.decideNext(result, call, attempts);
-      if (typeof next !== 'number') return { response, error: this.toError(result, call, { ...next, requestId }) };
-      await this.wait(next, result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`, signal);
-    }
   }
 
   /** Returns the longest wait that the call's limits still allow, in milliseconds. */

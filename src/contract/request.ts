@@ -48,7 +48,7 @@ function pathSegment(name: string, value: Value): string {
 }
 
 /** Adds or removes the trailing slash of the path in a path and query. */
-export function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['slash']>): string {
+function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['slash']>): string {
   if (slash === 'as-written') return pathAndQuery;
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
