@@ -30,17 +30,11 @@ function noList(body: unknown, leaf: ListLeaf, value: string, place = ''): Unkno
   return new UnknownShape(message, describeJson(body), { leaf: `${leaf}.items`, value });
 }
 
-function isEdge(item: JsonObject): boolean {
-  return Object.keys(item).every((key) => ['node', 'cursor', '__typename'].includes(key));
-}
-
-/** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */
 function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[] {
-  return list.map((item) => {
-    if (isJsonObject(item)) return isJsonObject(item.node) && isEdge(item) ? item.node : item;
-    const message = `The list of ${listedName(leaf)} has an item that is not an object.`;
-    throw new UnknownShape(message, `a list with ${describeJson(item)}`, { leaf: `${leaf}.items`, value: '<path>' });
-  });
+  if (list.every(isJsonObject)) return list;
+  const other = list.find((item) => !isJsonObject(item));
+  const message = `The list of ${listedName(leaf)} has an item that is not an object.`;
+  throw new UnknownShape(message, `a list with ${describeJson(other)}`, { leaf: `${leaf}.items`, value: '<path>' });
 }
 
 interface Candidate {
@@ -68,7 +62,7 @@ export function pathOfList(body: unknown, leaf: ListLeaf): string {
 }
 
 function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonly JsonObject[] {
-  const place = path.join('.').replace(/\[\](\.node)?$/, '');
+  const place = path.join('.').replace(/\[\]$/, '');
   const value = descend(body, place);
   if (value === null) return [];
   if (Array.isArray(value)) return toItems(value, leaf);

@@ -53,7 +53,7 @@ const GUIDES: readonly Service[] = [
       data: {
         [key]: {
           totalCount: total,
-          edges: items.map((node) => ({ cursor: 'b3BhcXVl', node })),
+          nodes: items,
           pageInfo: { hasNextPage: hasNext, endCursor: nextValue },
         },
       },
