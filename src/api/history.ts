@@ -7,7 +7,7 @@ import type { Verdict } from '../contract/paging.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { type Page, readPages } from './pages.ts';
+import { readPages } from './pages.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition extends SessionRef {
@@ -19,7 +19,6 @@ export interface HistoryPosition extends SessionRef {
 
 type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 
-/** A part of a history. */
 export interface HistoryPage {
   /** Oldest first, as far as their times or ids tell. */
   readonly messages: readonly Message[];
@@ -58,10 +57,18 @@ export async function* readHistory(
   position: HistoryPosition,
   limits: () => PageLimits = () => ({}),
 ): AsyncGenerator<HistoryPage, void, void> {
-  const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
+  const { source_id, session_id, after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
   const read: ReadPages = { messages: [], pages: 0, direction: undefined, verdict: undefined };
   let isFound = false;
-  for await (const { items, verdict } of requestPages(http, position, limits)) {
+  const { contract } = http;
+  const pages = readPages(http, {
+    operation: OPERATIONS.readHistory,
+    extent: after !== undefined && contract.parameter(CURSOR) !== undefined ? 'rest of a session' : 'session',
+    options: (after_message_id = after) => ({ ...limits(), values: { source_id, session_id, after_message_id } }),
+    read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
+    idOf: ({ message_id }) => message_id,
+  });
+  for await (const { items, verdict } of pages) {
     read.messages.push(...items);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
@@ -73,26 +80,6 @@ export async function* readHistory(
     if (verdict.kind === 'next' && !isHeld) yield takePage(http, read, position);
   }
   yield { ...takePage(http, read, position), hasMore: false };
-}
-
-function requestPages(
-  http: Http,
-  position: HistoryPosition,
-  limits: () => PageLimits,
-): AsyncGenerator<Page<Message>, void, void> {
-  const { source_id, session_id, after_message_id } = position;
-  const { contract } = http;
-  const isRest = after_message_id !== undefined && contract.parameter(CURSOR) !== undefined;
-  return readPages(http, {
-    operation: OPERATIONS.readHistory,
-    extent: isRest ? 'rest of a session' : 'session',
-    options: (after = after_message_id) => ({
-      ...limits(),
-      values: { source_id, session_id, after_message_id: after },
-    }),
-    read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
-    idOf: ({ message_id }) => message_id,
-  });
 }
 
 function takePage(http: Http, read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
