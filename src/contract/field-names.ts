@@ -90,9 +90,6 @@ interface Accepted {
   readonly isChosen: boolean;
 }
 
-/** Ids may be keys, so that a list may have any number of names. */
-const MAX_NORMALIZED = 10_000;
-
 function normalizePath(path: readonly string[]): string {
   return path.map(normalizeName).join('.');
 }
@@ -140,7 +137,7 @@ export class FieldNames {
     const known = this.normalized.get(name);
     if (known !== undefined) return known;
     const normal = normalizeName(name);
-    if (this.normalized.size < MAX_NORMALIZED) this.normalized.set(name, normal);
+    this.normalized.set(name, normal);
     return normal;
   }
 
