@@ -1,16 +1,12 @@
 /* What the modules of undici that `undici.ts` loads by their paths export; undici declares only its main file. */
 
 declare module 'undici/lib/api/api-connect.js' {
-  import { Dispatcher } from 'undici';
-
-  const connect: Dispatcher['connect'];
+  const connect: unknown;
   export default connect;
 }
 
 declare module 'undici/lib/api/api-request.js' {
-  import { Dispatcher } from 'undici';
-
-  const request: Dispatcher['request'];
+  const request: unknown;
   export default request;
 }
 
