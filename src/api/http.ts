@@ -139,13 +139,13 @@ export class Http {
       random: random(),
     });
     if (result.kind === 'response' && result.status === 429) {
-      const pauseMs = decision.retry ? decision.delayMs : (retryAfterMs ?? 0);
+      const pauseMs = typeof decision === 'number' ? decision : (retryAfterMs ?? 0);
       this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
     }
-    if (decision.retry) return decision.delayMs;
+    if (typeof decision === 'number') return decision;
     return {
       attempts,
-      isOutOfTime: decision.isOutOfTime,
+      isOutOfTime: decision === 'out of time',
       timeoutMs: call.deadline === deadline ? timeoutMs : undefined,
       retryAt: retryAfterMs === undefined ? undefined : new Date(now + retryAfterMs).toISOString(),
     };

@@ -19,10 +19,6 @@ export interface RetryQuestion {
   readonly random: number;
 }
 
-type RetryDecision =
-  | { readonly retry: true; readonly delayMs: number }
-  | { readonly retry: false; readonly isOutOfTime: boolean };
-
 type AttemptResult =
   | Pick<HttpResponse, 'kind' | 'status' | 'sent'>
   | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;
@@ -37,17 +33,18 @@ export function backoffMs(attempt: number, random: number): number {
 /**
  * Decides whether to make another attempt, and after what delay (spec §4.6, §7). A `once` call is retried only if part of
  * its request provably stayed on this machine. Retry-After is a minimum; if it exceeds the time left, the call ends.
+ * @returns the delay in milliseconds, or why there is no other attempt
  */
-export function decideRetry(result: AttemptResult, question: RetryQuestion): RetryDecision {
+export function decideRetry(result: AttemptResult, question: RetryQuestion): number | 'final' | 'out of time' {
   const { safety, attempt, retries, retryAfterMs = 0, timeLeftMs, random } = question;
   const isTransient = result.kind === 'response' ? RETRIED_STATUSES.has(result.status) : result.isTransient;
-  if (!isTransient || (safety === 'once' && result.sent === 'all')) return { retry: false, isOutOfTime: false };
-  if (retryAfterMs > timeLeftMs) return { retry: false, isOutOfTime: true };
-  if (attempt > retries) return { retry: false, isOutOfTime: false };
+  if (!isTransient || (safety === 'once' && result.sent === 'all')) return 'final';
+  if (retryAfterMs > timeLeftMs) return 'out of time';
+  if (attempt > retries) return 'final';
   const jitter = backoffMs(attempt, random);
-  if (retryAfterMs === 0 && jitter > timeLeftMs) return { retry: false, isOutOfTime: true };
+  if (retryAfterMs === 0 && jitter > timeLeftMs) return 'out of time';
   // Add the jitter to Retry-After, so that calls that failed together do not all retry in the same millisecond.
-  return { retry: true, delayMs: Math.min(retryAfterMs + jitter, timeLeftMs) };
+  return Math.min(retryAfterMs + jitter, timeLeftMs);
 }
 
 /** Reads a Retry-After header, seconds or a date, in milliseconds; undefined if it is missing or unreadable. */
