@@ -34,10 +34,7 @@ export class ApiResponse {
     if (value) this.parsed = { value };
   }
 
-  /**
-   * Returns the body as JSON.
-   * @throws ShapeError if it is not JSON in UTF-8, or beyond the limits; for a `once` call, OutcomeUnknownError by that
-   */
+  /** Returns the body as JSON. @throws ShapeError unless it is JSON in UTF-8, OutcomeUnknownError for `once` */
   json(): unknown {
     try {
       // Names in other encodings cannot be compared.

@@ -203,10 +203,7 @@ function describePost(contract: Contract): string {
   return `To read it with POST, run: partnerctl contract set messages.history ${[shellQuote(path), ...inBody].join(' ')}`;
 }
 
-/**
- * Returns the error for a call without a complete response. If a `once` request may have been sent in full, the outcome
- * is indeterminate.
- */
+/** Returns the error for a call without a complete response: indeterminate if a `once` request may have left whole. */
 export function networkError(failure: TransportFailure, call: Call, end: CallEnd): PartnerctlError {
   const { sent, message, code, status, isTransient, cause } = failure;
   const { operation, baseUrl } = call;

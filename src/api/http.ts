@@ -66,10 +66,7 @@ export class Http {
     return response;
   }
 
-  /**
-   * Calls an operation as `call`, and also returns the response that ends it with an error.
-   * @throws PartnerctlError if nothing was sent
-   */
+  /** Calls as `call`, and also returns the response that ends it with an error. @throws if nothing was sent */
   async exchange(operation: Operation | RawOperation, options: CallOptions = {}): Promise<Outcome> {
     const call = this.prepare(operation, options);
     for (let attempts = 1; ; attempts += 1) {

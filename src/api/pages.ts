@@ -41,10 +41,7 @@ export interface PagedList<Item> {
 export interface Page<Item> {
   /** Without those of the page before, and of the first page. */
   readonly items: readonly Item[];
-  /**
-   * `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a
-   * history.
-   */
+  /** `next`: requested when the consumer asks for it, and may have nothing new. `unexplained`: only of a history. */
   readonly verdict: Verdict;
 }
 

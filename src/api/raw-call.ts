@@ -40,11 +40,7 @@ export function parseHeaders(lines: readonly string[]): Readonly<Record<string, 
   return Object.fromEntries(headers);
 }
 
-/**
- * Makes a call.
- * @returns the body of its response, parsed unless it is not JSON, and why it failed
- * @throws PartnerctlError if there is no response
- */
+/** Makes a call. @returns its body, parsed if it is JSON, and why it failed @throws as `call` without a response */
 export async function callRaw(http: Http, operation: RawOperation) {
   const { response, error } = await http.exchange(operation);
   const hint = 'Read what the service has before you send it again: nothing keeps it from being done twice.';

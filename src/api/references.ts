@@ -63,10 +63,7 @@ interface Named {
 
 const MAX_CANDIDATES = 10;
 
-/**
- * Reads the whole list, because a second match makes the reference ambiguous.
- * @param command shows the list @throws as `resolveSpaceId`
- */
+/** Reads the whole list: a second match makes the reference ambiguous. @param command shows the list */
 async function findUnique<Row extends Named>(
   resource: 'space' | 'agent',
   rows: AsyncIterable<Row>,

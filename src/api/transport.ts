@@ -64,10 +64,7 @@ export class Transport {
     this.proxy = proxy;
   }
 
-  /**
-   * Makes one attempt. An aborted request results in a failure with the signal's reason as its cause.
-   * @throws only errors from the source of a streamed body
-   */
+  /** Makes one attempt. An abort is a failure with its reason as the cause. @throws only errors of a body's source */
   async send(request: HttpRequest): Promise<TransportResult> {
     if (!this.open) {
       // Not every command needs undici.

@@ -80,10 +80,7 @@ export function findLeaf(name: string): LeafName {
   });
 }
 
-/**
- * Parses leaves, each followed by its value.
- * @throws UsageError for a name without a value, an unknown leaf, and a value that the leaf cannot have
- */
+/** Parses leaves, each followed by its value. @throws UsageError for an unknown leaf, and a missing or invalid value */
 export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, string> {
   if (words.length % 2 !== 0) {
     throw new UsageError(`${words.at(-1)} has no value. Each leaf must be followed by one.`, {

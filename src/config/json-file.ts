@@ -10,10 +10,7 @@ export function damagedFile(path: string, why: string): InputError {
   return new InputError(`The file ${path} is damaged.`, { why, hint: 'Repair the file, or move it away.' });
 }
 
-/**
- * Reads a file of `writeJson`. @returns undefined if there is none
- * @throws InputError if it is no JSON object, LocalError if it cannot be read
- */
+/** Reads a file of `writeJson`; undefined if there is none. @throws InputError if damaged, LocalError if unreadable */
 export function readJson(path: string): JsonObject | undefined {
   let text: string;
   try {

@@ -52,10 +52,7 @@ function parseProfile(path: string, name: string, profile: unknown): Profile {
   return { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) };
 }
 
-/**
- * Reads the profiles in a directory. There are none if the file does not exist.
- * @throws InputError if the file is damaged, LocalError if it cannot be read
- */
+/** Reads the profiles; none if there is no file. @throws InputError if it is damaged, LocalError if unreadable */
 export async function readProfiles(directory: string): Promise<Profiles> {
   const path = profilesPath(directory);
   const { current, profiles = {} } = readJson(path) ?? {};

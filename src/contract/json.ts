@@ -56,10 +56,7 @@ export function describeFields(object: JsonObject): string {
 const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](?:Id|ID|Uuid|UUID)$/;
 const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
 
-/**
- * Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`.
- * @param suspect the name of another field that may hold one
- */
+/** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. @param suspect another name of one */
 export function findIds(value: unknown, suspect?: string, prefix = '', depth = 1): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
   const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {

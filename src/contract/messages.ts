@@ -146,10 +146,7 @@ export function readMessage(entry: JsonObject, contract: Contract): Message {
   };
 }
 
-/**
- * Reads the response to registering a message. A name that is set for histories does not rename what spec §4.3 names.
- * @throws UnknownShape as `readCreated`
- */
+/** Reads the response to a message. Names set for histories do not rename those of spec §4.3. @throws UnknownShape */
 export function readAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
   const { id, created } = readCreated(body, 'message', contract, new Contract());
   return { message_id: id, created };

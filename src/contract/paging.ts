@@ -169,10 +169,7 @@ function isStart({ value }: Sign): boolean {
   return value === 0 || value === 1;
 }
 
-/**
- * Returns the parameters that may take what a sign announces: one of its own name (`cursor` for `next_cursor`, `page` for
- * `currentPage`), and the conventional one.
- */
+/** Returns the parameters that may take a sign: its own name (`cursor` for `next_cursor`), and the conventional one. */
 function parametersFor({ kind, key, name, value }: Sign): readonly string[] {
   const bare = key.replace(/^(next|current)[_-]?(?=.)/i, '');
   const own = /^[A-Z]/.test(key) ? bare : bare.charAt(0).toLowerCase() + bare.slice(1);

@@ -80,10 +80,7 @@ export interface ListedAgent {
   readonly item: JsonObject;
 }
 
-/**
- * Reads an agent's source, whose place the spec leaves open.
- * @throws UnknownShape if several places name different sources: an agent has one (spec §2)
- */
+/** Reads an agent's source. @throws UnknownShape if several places name different ones: an agent has one (spec §2) */
 function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
   const id = fields.id('agent.source_id');
   const found = fields.all('agent.source_id');
@@ -214,10 +211,7 @@ function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
   return { agent_id: id ?? asId(agent) ?? job.shownText('cron_job.agent_id') ?? undefined, agent_text: undefined };
 }
 
-/**
- * Reads one job of a list. A schedule that is not clear is undefined.
- * @throws UnknownShape if the job has no id, or if its name or agent was sent and cannot be read
- */
+/** Reads one job of a list. @throws UnknownShape without an id, or if its name or agent was sent and cannot be read */
 export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob {
   const job = new Fields(item, 'cron_job', contract);
   const texts = job.all('cron_job.instructions').map(({ value }) => value);

@@ -44,10 +44,7 @@ function unknownJobError(context: CronContext, named: string): NotFoundError {
   return new NotFoundError(`The state knows no job ${named}.`, { hint: showHint(context) });
 }
 
-/**
- * The selected job: an agent and a name, or the key or the id of a job in the state. Calls the service only to look up
- * an agent by name.
- */
+/** Finds the selected job; a text is its key or id. Calls the service only to look up an agent by name. */
 async function findSelected(
   context: CronContext,
   all: ReadonlyMap<string, JobStanding>,

@@ -30,10 +30,7 @@ export interface CreateDeps extends Pick<Subject, 'command'> {
   readonly lists: JobLists;
   /** Called if the list cannot be read at all: only the state prevents duplicates then. */
   readonly onUnavailable: (reason: ListUnavailable) => Promise<void>;
-  /**
-   * Sends the POST once.
-   * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
-   */
+  /** Sends the POST once. @throws OutcomeUnknownError; any other PartnerctlError proves that no job was created */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
   /** Called before a wait for another process, with its length in milliseconds. */
   readonly onWait: (ms: number) => void;

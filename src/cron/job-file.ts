@@ -113,10 +113,7 @@ interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly source: string;
 }
 
-/**
- * Reports a second job with the same agent and name, in whatever Unicode form.
- * @param places the locations of earlier names, by agent and name
- */
+/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by agent and name */
 export function checkUniqueName(document: YamlDocument, path: Path, agent: string, places: Map<string, string>): void {
   const at = [...path, 'name'];
   const key = JSON.stringify([toNfc(agent), toNfc(String(document.get(at)))]);

@@ -35,10 +35,7 @@ function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): Age
   throw new UsageError('--space can only be used with --agent name:<name>.');
 }
 
-/**
- * Reads how a job is selected: by its key, or by --agent and --name; undefined if by neither.
- * @throws UsageError if by both, or if one of the options is missing
- */
+/** Reads how a job is named: by key, or --agent and --name; undefined if by neither. @throws UsageError if by both */
 export function parseSelection(
   key: string | undefined,
   { name, ...agent }: Options<'agent' | 'space' | 'name'>,
@@ -71,10 +68,7 @@ export function parseJobOptions(options: JobOptions): NamedJob & { readonly sche
   return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
 }
 
-/**
- * The id of an agent. Calls the service only to look it up by name.
- * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
- */
+/** The id of an agent. Calls the service only to look up a name. @throws as `resolveSpaceId` and `resolveAgentId` */
 export async function findAgent(context: CronContext, { agent, space = '' }: AgentInput): Promise<string> {
   if (agent.by === 'id') return agent.value;
   const http = await context.http();

@@ -149,10 +149,7 @@ function hashOf({ instructions, instructions_hash }: Content): string | undefine
   return isNotShown(instructions) ? undefined : instructionsHash(instructions);
 }
 
-/**
- * Finds the fields in which two jobs differ in meaning. What is missing or unreadable in one of them does not differ.
- * @returns each field with both texts as written
- */
+/** Finds the fields in which two jobs differ in meaning. What is missing or unreadable in one does not differ. */
 export function findDifferences(before: Content, after: Content): CronDifference[] {
   const found: CronDifference[] = [];
   for (const field of SCHEDULE_PARTS) {

@@ -14,10 +14,7 @@ const MAX_AGE_MS = 2_000;
 /** How many times as long as reading it took a list may be old, so that reading takes a seventh of the time at most. */
 const MAX_AGE_FACTOR = 6;
 
-/**
- * Yields the service's jobs, page after page.
- * @throws as `listJobs`; ShapeError for a job without a readable id, name, or agent: it may be the wanted one
- */
+/** Yields the service's jobs. @throws ShapeError for one without a readable id, name, or agent: it may be wanted */
 export async function* listNamedJobs(http: Http): AsyncGenerator<ListedCronJob> {
   const { contract } = http;
   for await (const item of listJobs(http)) {

@@ -60,10 +60,7 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
   }
 }
 
-/**
- * The log in a local file. Several processes may append at once: each write is one call, which the system keeps whole
- * and in one order.
- */
+/** The log in a local file. Each write is one call: the system keeps those of several processes whole and in order. */
 export function fileLog(path: string): LogDriver {
   let held: FileHandle | undefined;
 

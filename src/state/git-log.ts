@@ -109,10 +109,7 @@ export class GitLog implements LogDriver {
     }
   }
 
-  /**
-   * @returns `NONE` if there is no branch yet
-   * @throws StateUnavailableError if the server cannot be reached, or if the branch is no state, or was set back
-   */
+  /** @returns `NONE` without a branch @throws StateUnavailableError if it is unreachable, no state, or set back */
   private async fetch(): Promise<Tip> {
     const tip = await this.fetchTip();
     // What the branch no longer has may be the record of something that exists.
@@ -150,10 +147,7 @@ export class GitLog implements LogDriver {
     return { commit, text: await this.git(['cat-file', 'blob', `${commit}:${FILE}`]) };
   }
 
-  /**
-   * Commits the log, and pushes it unless the branch has moved since.
-   * @returns why it failed; undefined if it did not. A failed push may still arrive
-   */
+  /** Commits the log, and pushes it unless the branch moved. @returns why it failed; a failed push may still arrive */
   private async push({ commit, text: before }: Tip, lines: readonly string[]): Promise<string | undefined> {
     const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`;
     const text = `${ended}${lines.map((line) => `${line}\n`).join('')}`;

@@ -6,10 +6,7 @@ import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from './location.ts';
 import { decode, encode, type Line, type LogRecord } from './record.ts';
 
-/**
- * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see
- * the same lines in the same order.
- */
+/** Where lines are kept: a file, a table, a branch of a repository. All readers must see the same ones in one order. */
 export interface LogDriver {
   /** The name in messages: the path of the file, or the address without a password. */
   readonly label: string;
@@ -20,11 +17,7 @@ export interface LogDriver {
    * @throws LocalError; the log may still hold some of the lines
    */
   write(lines: readonly string[]): Promise<void>;
-  /**
-   * Creates the file, the table, or the branch, if it is missing.
-   * @returns the SQL that gives other users access; undefined if none is needed
-   * @throws LocalError
-   */
+  /** Creates what is missing. @returns the SQL that gives other users access, if any is needed @throws LocalError */
   prepare(): Promise<string | undefined>;
   /** Checks that records can be read and written. Writes nothing. @throws LocalError */
   check(): Promise<void>;

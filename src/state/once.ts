@@ -47,15 +47,9 @@ export type Result<Data> =
   | { readonly kind: 'taken' };
 
 export interface Steps<Data, Each extends Item<Data>> {
-  /**
-   * Called before a batch is reserved: the time to read the service's list.
-   * @returns the items to reserve. The feature has settled the others itself
-   */
+  /** Called before a batch is reserved, to read the list. @returns the items to reserve: others are settled already */
   readonly prepare?: (batch: readonly Each[]) => Promise<readonly Each[]>;
-  /**
-   * Sends the request once. @returns the id of the new object
-   * @throws an error that `provesNothingDone` if nothing was created; any other leaves the outcome unknown
-   */
+  /** Sends the request once. @returns the new id @throws what `provesNothingDone`, or leaves the outcome unknown */
   readonly act: (item: Each, options: SendOptions) => Promise<string>;
   /** Called with each result once it is recorded. */
   readonly settled: (item: Each, result: Result<Data>) => void | Promise<void>;

@@ -47,10 +47,7 @@ async function openDriver(deps: StoreDeps): Promise<LogDriver> {
   return new (await import('./postgres-log.ts')).PostgresLog(store);
 }
 
-/**
- * Opens the log at a location. Reads and connects only when it is first used; the caller closes it.
- * @throws UsageError if the address is not valid
- */
+/** Opens a log, which connects when first used. The caller closes it. @throws UsageError for an invalid address */
 export async function openLog({ redact, ...deps }: OpenDeps): Promise<Log> {
   const { env, clock } = deps;
   return new Log({ driver: await openDriver(deps), author: authorOf(env), clock, redact });

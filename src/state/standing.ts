@@ -48,10 +48,7 @@ export interface Standing<Data> {
   readonly objects: readonly RecordedObject<Data>[];
   /** The open reservations, in the order of the log: the first owns the key, unless an object exists. */
   readonly open: readonly Reservation<Data>[];
-  /**
-   * The ids of all records that count. What ends them names them, so that it does not void others after two copies of
-   * the log are merged.
-   */
+  /** The ids of all records that count. What ends them names them, so that merging two copies voids no others. */
   readonly live: readonly string[];
 }
 
