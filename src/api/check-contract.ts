@@ -58,10 +58,7 @@ class ContractCheck {
     this.http = http;
   }
 
-  /**
-   * Reads a list, and adds what it says of its operation, its items, and its pages.
-   * @returns its items; none if it cannot be read @throws errors that say nothing of the contract
-   */
+  /** Reads a list, and adds what it says. @returns its items; none if unreadable @throws what says nothing about it */
   async readList(list: ListLeaf, read: AsyncIterable<readonly JsonObject[]>): Promise<readonly JsonObject[]> {
     const items: JsonObject[] = [];
     let pages = 0;

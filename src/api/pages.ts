@@ -66,10 +66,7 @@ partnerctl contract set ${leaf} '${next}' (or 'offset:<parameter>', 'link:<path>
 If what was read is all, run: partnerctl contract set ${leaf} none`;
 }
 
-/**
- * Reads a list page by page, for as long as a page says that another one follows and that one has new items.
- * @throws PartnerctlError; ShapeError if the list cannot be read to its end, unless it is a history
- */
+/** Reads a list page by page. @throws PartnerctlError; ShapeError unless it is read to its end, or is a history */
 export function readPages<Item>(http: Http, list: PagedList<Item>): AsyncGenerator<Page<Item>, void, void> {
   return new PageReader(http, list).read();
 }

@@ -54,10 +54,7 @@ export async function callRaw(http: Http, operation: RawOperation) {
   }
 }
 
-/**
- * Returns the path and query of what was typed: `/automation/spaces/?page=2`, or its whole address.
- * @throws UsageError unless the request stays on the origin and below the path of the base URL
- */
+/** Returns the path and query of a typed path or address. @throws UsageError unless it is below the base URL */
 export function resolveTypedPath(typed: string, { baseUrl, basePath }: Pick<Http, 'baseUrl' | 'basePath'>): string {
   const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(typed);
   const text = isAddress ? typed : `${baseUrl}/${typed.replace(/^\//, '')}`;

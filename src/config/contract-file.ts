@@ -100,11 +100,7 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
   return settings;
 }
 
-/**
- * Overrides values, all together, or removes overrides.
- * @param settings undefined removes an override
- * @returns the previous and the new values @throws as `readContract` and `writeContract`
- */
+/** Sets overrides, all together; undefined removes one. @returns old and new values @throws as `writeContract` */
 export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
   const key = await context.contractKey();
   const before = await readContract(context, key);

@@ -61,10 +61,7 @@ async function runTokenCommand(command: string, from: string, signal: AbortSigna
   }
 }
 
-/**
- * Trims a token, and checks that it is a valid header value: printable ASCII without spaces.
- * @throws CredentialsError otherwise; its message does not contain the token
- */
+/** Trims a token. @throws CredentialsError, which does not contain it, unless it is printable ASCII without spaces */
 export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource, 'from' | 'replaceHint'>): string {
   const token = text.trim();
   if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: replaceHint });

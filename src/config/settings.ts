@@ -61,11 +61,7 @@ function selectProfile({ value: name, from }: Sourced<string>, profiles: Profile
   throw new UsageError(`There is no ${nameProfile(name)} (from ${from}).`, { hint: profileHint(profiles) });
 }
 
-/**
- * Determines the base URL. A flag overrides the environment, which overrides the profile.
- * @returns undefined if none is configured
- * @throws UsageError for an unknown profile or an invalid URL
- */
+/** Determines the base URL; undefined if none is configured. @throws UsageError for an unknown profile or a bad URL */
 export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> | undefined {
   const profile = resolveProfileName(flags, env, profiles);
   const { base_url: stored } = selectProfile(profile, profiles);

@@ -11,12 +11,7 @@ import { JOB_LIST, JobLists, listNamedJobs } from './service-jobs.ts';
 
 const NOTHING_CHANGED = 'Nothing was changed.';
 
-/**
- * Waits until others can no longer create the job, and asks the user.
- * @param yes whether the user confirmed in advance
- * @param skipUnknown whether the requests of those others are known to be sent
- * @throws UsageError if the user declines or cannot be asked
- */
+/** Asks the user once others can no longer create the job. @throws UsageError unless the user confirms */
 async function confirmChange(
   context: CronContext,
   { open }: JobStanding,

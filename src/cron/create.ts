@@ -213,11 +213,7 @@ class CreateRun {
   }
 }
 
-/**
- * Creates jobs, each at most once (spec §4.5: the POST is not idempotent).
- * @param emit called with what became of each job, as soon as it is known, also if it failed
- * @throws LocalError before anything is sent, if the state cannot be read
- */
+/** Creates jobs, each at most once, and emits what became of each. @throws LocalError if the state cannot be read */
 export async function createJobs(
   deps: CreateDeps,
   jobs: readonly WantedJob[],

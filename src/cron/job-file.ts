@@ -172,10 +172,7 @@ export function cronJobsJsonSchema(): object {
   return jsonSchema(jobsSchema);
 }
 
-/**
- * Reads the jobs in files, and checks all of them before anything is sent.
- * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
- */
+/** Reads jobs, and checks all before anything is sent. @throws InputError that shows every mistake; as `findAgent` */
 export async function readJobFiles(context: CronContext, files: readonly string[]): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);

@@ -76,10 +76,7 @@ export async function findAgent(context: CronContext, { agent, space = '' }: Age
   return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
 }
 
-/**
- * Finds the agents that --agent and --space name, in the form of `comparableAgent`; undefined if neither is given.
- * @throws UsageError for invalid values; NotFoundError as `findAgent`
- */
+/** Finds the agents of --agent or --space, as `comparableAgent`; undefined for neither. @throws as `findAgent` */
 export async function findOwnerAgents(
   context: CronContext,
   { agent, space }: Options<'agent' | 'space'>,

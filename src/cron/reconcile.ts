@@ -108,11 +108,7 @@ export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Recon
   return results;
 }
 
-/**
- * Looks in the list for the job of a request whose outcome has just become unknown, and records it.
- * @param error the failure of the request
- * @returns undefined if it is not certain which it is, or if the list or the state fails
- */
+/** Looks in the list for the job of a failed request, and records it; undefined if that fails or is not certain. */
 export async function findLostJob(
   deps: StateDeps & { readonly lists: JobLists },
   reservation: JobReservation,

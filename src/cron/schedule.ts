@@ -89,11 +89,7 @@ function selectValues(field: FieldName, text: string): readonly number[] {
   return [...new Set(values)].sort((one, other) => one - other);
 }
 
-/**
- * Parses a field: `*`, lists, ranges, and steps of numbers or names of days.
- * @returns it as it is sent: with numbers for names, without leading zeros, and with 0 for Sunday
- * @throws ScheduleError
- */
+/** Parses a field. @returns it as sent: numbers for names, no leading zeros, and 0 for Sunday @throws ScheduleError */
 export function parseField(field: FieldName, text: string): string {
   const numbers = toNumbers(text);
   const values = selectValues(field, numbers);

@@ -100,10 +100,7 @@ class Proposer {
   }
 }
 
-/**
- * Derives contract values from an OpenAPI document without references (spec §4.7, §9): only those that it determines.
- * @returns one value per leaf, in the order of the catalog, and what the document leaves open
- */
+/** Derives what a document without references determines: a value per leaf, in order, and what it leaves open. */
 export function proposeFromOpenApi(document: JsonObject) {
   const proposer = new Proposer();
   const endpoints = OPERATION_NAMES.map((leaf) => findEndpoint(document, leaf) ?? leaf);

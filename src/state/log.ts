@@ -125,21 +125,14 @@ export class Log {
     return records.map(({ record }) => record);
   }
 
-  /**
-   * Resolves once the records are durable.
-   * @throws InputError if a record holds a secret, and nothing was written; LocalError if the write fails, and the log
-   *   may still hold some of them
-   */
+  /** Resolves once the records are durable. @throws InputError for a secret in one; LocalError as `LogDriver.write` */
   async append(records: readonly LogRecord[]): Promise<void> {
     const lines = records.map(encode);
     this.refuseSecrets(lines);
     if (lines.length > 0) await this.write(lines);
   }
 
-  /**
-   * Appends the records that another log has and this one lacks, unchanged and in order. A repeat copies nothing.
-   * @throws NotFoundError if the other does not exist; LocalError as `read` and `append`
-   */
+  /** Appends the records that only another log has, unchanged and in order. @throws NotFoundError if there is none */
   async copyFrom(other: Log): Promise<{ readonly copied: number; readonly present: number }> {
     const { exists, records } = await other.inspectIntact();
     if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
