@@ -140,34 +140,28 @@ export async function createUpload(
   return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
 }
 
-interface TokenCheck {
-  /** `forbidden`: the service knows the token, but allows no read. `unknown`: it cannot be reached, or does not say. */
-  readonly status: 'accepted' | 'rejected' | 'forbidden' | 'unknown';
-  /** The call that decided: `GET https://api.example.com/v1/automation/spaces/`. */
-  readonly verified_by: string;
-  /** Why the status is not `accepted`. */
-  readonly error: PartnerctlError | undefined;
-}
-
-/** Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs. */
-export async function verifyToken(http: Http): Promise<TokenCheck> {
+/**
+ * Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs.
+ * `unknown`: the service cannot be reached, or does not say.
+ */
+export async function verifyToken(http: Http) {
   const first = await checkToken(http, OPERATIONS.listSpaces);
   if (first.status !== 'forbidden') return first;
   const second = await checkToken(http, OPERATIONS.listCronJobs);
   return second.status === 'accepted' ? second : first;
 }
 
-async function checkToken(http: Http, operation: Operation): Promise<TokenCheck> {
+async function checkToken(http: Http, operation: Operation) {
   const [method, path] = http.contract.leaf(operation.leaf).value.split(' ');
   const verified_by = `${method} ${http.baseUrl}${path}`;
   try {
     const response = await http.call(operation);
     response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : []));
-    return { status: 'accepted', verified_by, error: undefined };
+    return { status: 'accepted', verified_by, error: undefined } as const;
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const { status } = error.info;
-    if (status === 401) return { status: 'rejected', verified_by, error };
-    return { status: status === 403 ? 'forbidden' : 'unknown', verified_by, error };
+    if (status === 401) return { status: 'rejected', verified_by, error } as const;
+    return { status: status === 403 ? 'forbidden' : 'unknown', verified_by, error } as const;
   }
 }

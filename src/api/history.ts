@@ -126,8 +126,6 @@ export function missingIn404({ info: { code, why } }: NotFoundError): 'session' 
   return /source/i.test(text) ? 'source' : undefined;
 }
 
-const PROBE_LIMITS = { retries: 0, timeoutMs: 5_000 };
-
 /** Whether the history of a session depends on the session; unknown if the request fails for another reason. */
 export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 
@@ -139,7 +137,7 @@ export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 export async function probeSession(http: Http, source_id: string): Promise<SessionProbe> {
   const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
   try {
-    const page = await readHistory(http, position, () => PROBE_LIMITS).next();
+    const page = await readHistory(http, position, () => ({ retries: 0, timeoutMs: 5_000 })).next();
     // A service may greet in each session.
     return (page.value?.messages.length ?? 0) > 1 ? 'ignored' : 'heeded';
   } catch (error) {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
+import type { NewJob } from '../api/calls.ts';
 import { isJsonObject } from '../contract/json.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
@@ -23,10 +24,7 @@ export function isNotShown(text: string): boolean {
 }
 
 /** A job to create (spec §2). */
-export interface CronJob {
-  readonly agent_id: string;
-  readonly name: string;
-  readonly instructions: string;
+export interface CronJob extends NewJob {
   readonly schedule: CronSchedule;
 }
 

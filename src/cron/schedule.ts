@@ -1,14 +1,11 @@
+import type { WireSchedule } from '../contract/resources.ts';
 import type { Clock } from '../platform/clock.ts';
 import { quoted } from '../yaml/text.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
-export interface CronFields {
-  readonly minute: string;
-  readonly hour: string;
-  readonly day_of_week: string;
-}
+export type CronFields = Omit<WireSchedule, 'timezone'>;
 
-export interface CronSchedule extends CronFields {
+export interface CronSchedule extends WireSchedule {
   /** An IANA name. */
   readonly timezone: string;
 }

@@ -11,11 +11,6 @@ export interface DocumentContext {
   fetchDocument(url: URL): Promise<string>;
 }
 
-interface DocumentText {
-  readonly from: string;
-  readonly text: string;
-}
-
 const MAX_MIB = 10;
 
 function parseUrl(text: string): URL {
@@ -40,7 +35,7 @@ function publishedAt({ pathname, origin }: URL): readonly URL[] | undefined {
 }
 
 /** Downloads the document that a service publishes. @throws NotFoundError if none of the URLs has it */
-async function downloadPublished(urls: readonly URL[], context: DocumentContext): Promise<DocumentText> {
+async function downloadPublished(urls: readonly URL[], context: DocumentContext) {
   for (const url of urls) {
     try {
       const text = await context.fetchDocument(url);
@@ -64,7 +59,7 @@ async function downloadPublished(urls: readonly URL[], context: DocumentContext)
  * @throws UsageError for plain http to another machine, and for credentials in the URL; InputError if it cannot be
  *   read; the errors of `fetchDocument`
  */
-export async function readSource(source: string, context: DocumentContext): Promise<DocumentText> {
+export async function readSource(source: string, context: DocumentContext) {
   const { abortSignal, io, progress } = context;
   if (/^https?:\/\//i.test(source)) {
     const url = parseUrl(source);
