@@ -33,12 +33,6 @@ function listHint(failure: unknown, { command }: CronContext): string {
 /** Opens what creates the jobs of a command. */
 export function openJobs(context: CronContext, http: Http, log: Log, options: CreateOptions) {
   const { clock, abortSignal: signal, command, warn, progress } = context;
-  const warned = new Set<string>();
-  const warnOnce = async (topic: string, text: string): Promise<void> => {
-    if (warned.has(topic)) return;
-    warned.add(topic);
-    await warn(text);
-  };
   const describe = createScheduleDescriber(clock);
   const lists = new JobLists({
     list: () => listNamedJobs(http),
@@ -49,13 +43,15 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
     ...{ origin: http.baseUrl, log, clock, signal, lists, command },
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
     onUnavailable: ({ message }: ListUnavailable) =>
-      warnOnce('list', `Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
+      http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
     onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
   };
 
+  let isWarned = false;
   async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
     for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {
-      if (created.isScheduleUnknown) await warnOnce('schedule', scheduleWarning(created, context));
+      if (created.isScheduleUnknown && !isWarned) await warn(scheduleWarning(created, context));
+      isWarned ||= created.isScheduleUnknown;
       yield { ...created, ...(await describe(created.job.schedule)) };
     }
   }

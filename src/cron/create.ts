@@ -29,7 +29,7 @@ export interface CreateDeps extends Pick<Subject, 'command'> {
   readonly signal: AbortSignal;
   readonly lists: JobLists;
   /** Called if the list cannot be read at all: only the state prevents duplicates then. */
-  readonly onUnavailable: (reason: ListUnavailable) => Promise<void>;
+  readonly onUnavailable: (reason: ListUnavailable) => void;
   /** Sends the POST once. @throws OutcomeUnknownError; any other PartnerctlError proves that no job was created */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
   /** Called before a wait for another process, with its length in milliseconds. */
@@ -172,7 +172,7 @@ class CreateRun {
       return [];
     }
     if (list instanceof ListUnavailable) {
-      await this.deps.onUnavailable(list);
+      this.deps.onUnavailable(list);
       return await this.decideAll(wanted, view, 'closed');
     }
     const isListed = ({ job }: Wanted): boolean => {
