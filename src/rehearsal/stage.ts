@@ -80,7 +80,12 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
     run(args: readonly string[], killAt?: number): Promise<Ended> {
       const options = { env: childEnv, signal, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const;
       return new Promise((resolve, reject) => {
-        const child = execFile(file, [...script, ...args], options, (_, stdout, stderr) => {
+        let [stdout, stderr] = ['', ''];
+        const child = execFile(file, [...script, ...args], options, (_, ...output) => {
+          [stdout, stderr] = output;
+        });
+        // An abort ends the wait above at once: its files are removed only when the program has ended.
+        child.once('close', () => {
           if (signal.aborted) reject(signal.reason);
           else resolve({ exitCode: child.exitCode, stdout, stderr });
         });
