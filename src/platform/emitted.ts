@@ -1,8 +1,4 @@
-interface Emission<Value> {
-  readonly value: Value;
-  /** Tells who emitted it that the consumer wants more. */
-  readonly release: () => void;
-}
+import { EventEmitter, on } from 'node:events';
 
 /**
  * Yields what `act` emits, as soon as it does. A call of `emit` resolves when the consumer asks for more, or stops. If
@@ -13,38 +9,29 @@ export async function* emitted<Value>(
   act: (emit: (value: Value) => Promise<void>) => Promise<unknown>,
   stop: () => unknown = () => undefined,
 ): AsyncGenerator<Value, void, void> {
-  const emissions: Emission<Value>[] = [];
-  let batch: Emission<Value>[] = [];
-  let [isDone, isStopped] = [false, false];
-  let wake = (): void => undefined;
+  const events = new EventEmitter();
+  const waiting = new Set<() => void>();
+  let isStopped = false;
   const emit = (value: Value): Promise<void> =>
     new Promise((release) => {
-      if (isStopped) release();
-      emissions.push({ value, release });
-      wake();
+      if (isStopped) return release();
+      waiting.add(release);
+      events.emit('value', value, release);
     });
-  const acting = act(emit).finally(() => {
-    isDone = true;
-    wake();
-  });
+  const values = on(events, 'value', { close: ['end'] });
+  const acting = act(emit).finally(() => events.emit('end'));
   // The failure is reported below, once the consumer has taken the values.
   acting.catch(() => undefined);
   try {
-    while (!isDone || emissions.length > 0) {
-      batch = emissions.splice(0);
-      for (const { value, release } of batch) {
-        yield value;
-        release();
-      }
-      if (isDone || emissions.length > 0) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+    for await (const [value, release] of values) {
+      yield value;
+      waiting.delete(release);
+      release();
     }
   } finally {
     isStopped = true;
     stop();
-    for (const { release } of [...batch, ...emissions]) release();
+    for (const release of waiting) release();
     await acting;
   }
 }
