@@ -16,13 +16,10 @@ export function escapeUnicode(character: string): string {
 
 /** JSON.stringify for values with integers too large for a JavaScript number. */
 function stringifyBigInts(value: unknown, indent: number): string {
-  const stringifyWith = (toText: (item: bigint) => string) =>
-    JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? toText(item) : item), indent);
-  // Find a mark that no key or text contains.
-  const unmarked = stringifyWith(() => '');
-  let mark = 'bigint:';
-  while (unmarked.includes(mark)) mark += ':';
-  return stringifyWith((item) => mark + item).replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
+  // A mark that no key or text contains.
+  const mark = crypto.randomUUID();
+  const marked = (_: string, item: unknown) => (typeof item === 'bigint' ? `${mark}${item}` : item);
+  return JSON.stringify(value, marked, indent).replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }
 
 function stringify(value: unknown, indent: number): string {
