@@ -25,18 +25,8 @@ export interface Receiver {
 /** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Idle and slow connections are closed after these times, in milliseconds. */
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 5_000,
-  connectionsCheckingInterval: 2_000,
-  maxHeaderSize: 32 * 1024,
-};
-
 /** Reads a body. @returns undefined if it is too long */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;
   // Destroying the request would close the connection before the response.
@@ -85,7 +75,7 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
     inProgress.add(handled);
     return await handled.finally(() => inProgress.delete(handled));
   }
-  const server = createServer(LIMITS, async (request, response) => {
+  const server = createServer(async (request, response) => {
     try {
       response.writeHead(await answer(request), { 'content-length': 0 }).end();
     } catch {
@@ -93,7 +83,6 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
       response.destroy();
     }
   });
-  server.maxConnections = 100;
   const actualPort = await listenOn(server, port);
 
   async function close(): Promise<void> {
