@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import ms from 'ms';
 import stringWidth from 'string-width';
 import { createPaint, type Paint } from './color.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell, Style } from './command-result.ts';
@@ -40,23 +41,15 @@ const FRAMELESS: Table.TableConstructorOptions = {
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
 
-const UNITS = [
-  { ms: 86_400_000, name: 'd' },
-  { ms: 3_600_000, name: 'h' },
-  { ms: 60_000, name: 'min' },
-  { ms: 1000, name: 's' },
-] as const;
-
 const ISO_TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})/g;
 
-/** Replaces each time in a text with its distance from now: `in 3 h`, `2 d ago`. */
+/** Replaces each time in a text with its distance from now: `in 3h`, `2d ago`. */
 function withRelativeTimes(text: string, now: number): string {
   return text.replace(ISO_TIME, (iso) => {
     const distance = Date.parse(iso) - now;
-    const unit = UNITS.find(({ ms }) => Math.abs(distance) >= ms);
-    if (!unit) return Number.isNaN(distance) ? iso : 'now';
-    const length = `${Math.floor(Math.abs(distance) / unit.ms)} ${unit.name}`;
-    return distance > 0 ? `in ${length}` : `${length} ago`;
+    if (Number.isNaN(distance)) return iso;
+    if (Math.abs(distance) < 1000) return 'now';
+    return distance > 0 ? `in ${ms(distance)}` : `${ms(-distance)} ago`;
   });
 }
 

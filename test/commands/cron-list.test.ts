@@ -65,7 +65,7 @@ describe('cron list', () => {
     const ran = await service.cron(table, { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE$/);
-    expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
+    expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+\w +recorded$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     const soon = await service.cron(table, { columns: 160 });
     expect(soon.stdout).toMatch(/removed .* unlisted\n/);

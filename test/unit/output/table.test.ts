@@ -58,15 +58,11 @@ describe('a table', () => {
     ];
     const now = Date.UTC(2026, 0, 5, 10, 20, 55);
     expect((await shown(files, columns, 61, { now })).text.split('\n')).toEqual([
-      'ID                    FILE                    AT',
-      'att_0123456789abcdef  …manifest-of-2026.yaml  5 s ago, in 2 h',
+      'ID                    FILE                      AT',
+      'att_0123456789abcdef  …e/manifest-of-2026.yaml  5s ago, in 2h',
       '',
     ]);
-    const records = [
-      'ID:   att_0123456789abcdef',
-      'FILE: customers/acme/manifest-of-2026.yaml',
-      'AT:   5 s ago, in 2 h',
-    ];
+    const records = ['ID:   att_0123456789abcdef', 'FILE: customers/acme/manifest-of-2026.yaml', 'AT:   5s ago, in 2h'];
     expect((await shown(files, columns, 50, { now })).text).toBe(`${records.join('\n')}\n`);
   });
 
