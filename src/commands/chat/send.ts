@@ -1,7 +1,7 @@
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { confirmOption, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
-import { REQUIRED_SESSION, repliesOption, SESSION_HELP, sessionLeaf, settleOption } from './shared/session-options.ts';
+import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
 
 export const send = () =>
   sessionLeaf('send', 'Send a message to an agent, optionally waiting for the reply', {
@@ -24,8 +24,8 @@ export const send = () =>
       'your id for the message: sending it again with the same id registers nothing new (default: random)',
     )
     .option('--wait', 'wait for the reply, for up to 2m or --timeout')
-    .addOption(repliesOption())
-    .addOption(settleOption())
+    .option(...REPLIES)
+    .option(...SETTLE)
     .option(
       '--rows <path>',
       'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. Repeating the command sends only the remaining rows. After a failure, later rows of the session are not sent',

@@ -1,5 +1,5 @@
 import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
-import { REQUIRED_SESSION, repliesOption, SESSION_HELP, sessionLeaf, settleOption } from './shared/session-options.ts';
+import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
 
 const AFTER_HINT =
   'Get the message_id when you send: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
@@ -17,8 +17,8 @@ export const wait = () =>
   })
     .option('--session <session_id>', SESSION_HELP)
     .option('--after <message_id>', 'wait for replies after this message: a message_id that `chat send` printed')
-    .addOption(repliesOption())
-    .addOption(settleOption())
+    .option(...REPLIES)
+    .option(...SETTLE)
     .action(
       run(async (context, { session: session_id = '', after: after_message_id = '', replies, settle, ...options }) => {
         const { findSource, parseSource } = await import('../../chat/source.ts');

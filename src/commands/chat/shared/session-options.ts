@@ -1,4 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
 import { leaf, type Meta } from '../../../cli/leaf.ts';
 import { duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { SCOPE } from '../../../contract/scopes.ts';
@@ -7,15 +6,14 @@ import { SCOPE } from '../../../contract/scopes.ts';
 export const SESSION_HELP = 'the conversation: an id of your choice';
 
 /** Ends a wait after n replies. */
-export function repliesOption() {
-  return new Option('--replies <n>', 'wait for n replies').argParser(integer(1, 1_000));
-}
+export const REPLIES = ['--replies <n>', 'wait for n replies', integer(1, 1_000)] as const;
 
 /** Ends a wait when the conversation is quiet. */
-export function settleOption() {
-  const help = 'wait until no message came for this long after a reply';
-  return new Option('--settle <duration>', help).argParser(duration);
-}
+export const SETTLE = [
+  '--settle <duration>',
+  'wait until no message came for this long after a reply',
+  duration,
+] as const;
 
 const SOURCE_HINT = [
   'Get a source_id with: partnerctl chat setup <space> <agent> --query source_id',
