@@ -7,7 +7,7 @@ export interface SentWebhook {
 }
 
 /** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
-export type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
+type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
 
 export interface Verdict {
   readonly verification: Verification;

@@ -4,13 +4,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/list.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-const TONES = {
-  recorded: 'good',
-  unrecorded: 'warn',
-  gone: 'bad',
-  unlisted: 'warn',
-  unknown: 'bad',
-} as const;
+const TONES = { recorded: 'good', unrecorded: 'warn', gone: 'bad', unlisted: 'warn', unknown: 'bad' } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, isOptional: true },

@@ -2,16 +2,10 @@ import type { StreamEvent } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
-import type { Verification } from '../../../webhook/delivery.ts';
 import type { HandledDelivery, ListenEvent } from '../../../webhook/listen.ts';
 import { formatMessageLines, hangingText } from '../../chat/shared/messages.ts';
 
-const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
-  verified: 'good',
-  failed: 'bad',
-  unsigned: 'bad',
-  'not-checked': 'warn',
-};
+const TONES = { verified: 'good', failed: 'bad', unsigned: 'bad', 'not-checked': 'warn' } as const;
 
 function describeOutcome({ delivery: { verification, reason }, forwarded, forwardStatus }: HandledDelivery): string {
   const verdict = reason === null ? verification : `${verification} (${reason})`;
