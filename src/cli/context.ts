@@ -169,8 +169,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     http: async (): Promise<Http> => (await import('./clients.ts')).openConfigured(context),
 
     /** Downloads a public document without sending a token. @throws as `fetchDocument` */
-    fetchDocument: async (url: URL): Promise<string> =>
-      (await import('./fetch-document.ts')).fetchDocument(context, url),
+    fetchDocument: async (url: URL): Promise<string> => (await import('./clients.ts')).fetchDocument(context, url),
 
     /** Where the state is. @param address overrides the configured place @throws UsageError if the place is invalid */
     stateLocation,
