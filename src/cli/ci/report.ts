@@ -6,7 +6,7 @@ import { formatReport } from '../../output/report.ts';
 import { cellText } from '../../output/sanitize.ts';
 import type { Environment } from '../../platform/io.ts';
 import type { Context } from '../context.ts';
-import { type Finding, failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
+import { failureFindings, formatAnnotation, isGitHubActions, itemFindings } from './annotations.ts';
 
 export interface SummaryOptions {
   readonly summary?: boolean;
@@ -32,26 +32,18 @@ function textLines(text: string, indent: number): readonly ReportLine[] {
   return text.split('\n').map((line) => ({ indent, text: line }));
 }
 
-function findingLines({ file, line, message }: Finding): readonly ReportLine[] {
-  return textLines(`${file === undefined ? '' : `${file}:${line}: `}${message}`, 0);
-}
-
 /** GitHub refuses a comment of more than 65,536 characters. */
 const MAX_SUMMARY = 60_000;
 
-/** What a summary is made of: items that have lines are folded, and left out if there is nothing below them. */
-interface Summary {
-  readonly title: string;
-  readonly totals: readonly ReportLine[];
-  readonly items: readonly CiItem[];
-}
-
 /**
  * Formats a summary as Markdown, which is cut off after a whole item.
+ * @param items those that have lines are folded, and left out if there is nothing below them
  * @param redact replaces secrets in a text
  */
 export async function formatSummary(
-  { title, totals, items }: Summary,
+  title: string,
+  totals: readonly ReportLine[],
+  items: readonly CiItem[],
   redact: (text: string) => string,
 ): Promise<string> {
   // An indented code block, which no text can end.
@@ -89,7 +81,7 @@ export function openReport(
   { env, redact, warn }: Context,
   annotate?: (lines: string) => Promise<void>,
 ) {
-  const file = findSummaryFile(options, env);
+  const summaryFile = findSummaryFile(options, env);
   const rows: Row[] = [];
   let counts: ListResult['summary'];
 
@@ -120,12 +112,13 @@ export function openReport(
       });
       if (annotations.length > 0) await annotate?.(annotations.join(''));
       // Such as a schema: there is nothing to sum up.
-      if (!file || (counts === undefined && failures.length === 0)) return;
-      const totals = counts ? textLines(counts(), 0) : [];
-      const all = [...totals, ...failures.flatMap(findingLines)];
-      const text = await formatSummary({ title, totals: all, items }, redact);
-      await writeFile(file.path, text, { flag: file.flag }).catch((failure: unknown) =>
-        warn(`The summary ${file.path} cannot be written: ${describeFileError(failure)}`),
+      if (!summaryFile || (counts === undefined && failures.length === 0)) return;
+      const total = counts ? [counts()] : [];
+      const places = failures.map(({ file, line, message }) => (file ? `${file}:${line}: ${message}` : message));
+      const totals = [...total, ...places].flatMap((each) => textLines(each, 0));
+      const text = await formatSummary(title, totals, items, redact);
+      await writeFile(summaryFile.path, text, { flag: summaryFile.flag }).catch((failure: unknown) =>
+        warn(`The summary ${summaryFile.path} cannot be written: ${describeFileError(failure)}`),
       );
     },
   };

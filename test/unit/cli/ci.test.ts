@@ -49,7 +49,7 @@ test('a summary folds what has lines, leaves out what has none, and is cut off a
     lines: index === 1 ? [] : [line],
   }));
   const totals = [{ indent: 0, text: 'Plan: 99 spaces to create.' }];
-  const text = await formatSummary({ title: 'partnerctl plan', totals, items }, (each) => each);
+  const text = await formatSummary('partnerctl plan', totals, items, (each) => each);
   const folded = [...text.matchAll(/<details><summary><code>customer-(\d+) /g)].map(([, index]) => Number(index));
   expect(text).toMatch(/^### partnerctl plan\n\n {4}Plan: 99 spaces to create\.\n\n<details>/);
   expect(folded).toEqual(items.flatMap((_, index) => (index !== 1 && index < folded.length + 1 ? [index] : [])));
@@ -62,9 +62,8 @@ test('a summary shows external text literally, as neither Markdown nor HTML, and
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
   const lines = [0, 4].map((indent) => ({ indent, text: outside }));
   const item = { name: outside, detail: outside, failures: [new UsageError(outside)] };
-  const summary = await formatSummary(
-    { title: 'partnerctl plan', totals: lines, items: [item, { ...item, lines }] },
-    (text) => text.replaceAll('evil', '[redacted]'),
+  const summary = await formatSummary('partnerctl plan', lines, [item, { ...item, lines }], (text) =>
+    text.replaceAll('evil', '[redacted]'),
   );
   const html = marked.parse(summary, { async: false });
   const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
