@@ -2,12 +2,9 @@ import type { TraceEvent } from '../api/attempt.ts';
 import { redactHeaders } from '../output/redact.ts';
 import type { Context } from './context.ts';
 
-const MAX_BODY_LENGTH = 20_000;
-
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
-  const text = body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}…` : body;
-  return [...shown, ...(text === '' ? [] : text.split('\n'))].map((line) => `${mark} ${line}`);
+  return [...shown, ...(body === '' ? [] : body.split('\n'))].map((line) => `${mark} ${line}`);
 }
 
 function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'result' }>): string {
@@ -17,25 +14,24 @@ function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'r
 }
 
 /** The lines about a request: one with -v, also headers and bodies with --debug. */
-function linesOf(event: TraceEvent, debug: boolean, redact: (text: string) => string): readonly string[] {
+function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   if (event.kind === 'wait') return [`* waiting ${(event.ms / 1000).toFixed(1)} s ${event.why}`];
-  // A body is redacted before it is cut, so that no half of a secret is left.
   if (event.kind === 'request') {
     const { request, url, attempt } = event;
-    const body = typeof request.body === 'string' ? redact(request.body) : '';
+    const body = typeof request.body === 'string' ? request.body : '';
     const head = `> ${request.method} ${url} (attempt ${attempt})`;
     return debug ? [head, ...contentLines('>', request.headers, body)] : [];
   }
   const { result } = event;
   const isShown = debug && result.kind === 'response';
-  return [resultLine(event), ...(isShown ? contentLines('<', result.headers, redact(result.body)) : [])];
+  return [resultLine(event), ...(isShown ? contentLines('<', result.headers, result.body) : [])];
 }
 
 /** Creates the function that shows requests as -v and --debug ask for, and waits as progress. */
-export function createTrace({ flags: { verbose, debug }, progress, redact, writeLine }: Context) {
+export function createTrace({ flags: { verbose, debug }, progress, writeLine }: Context) {
   return (event: TraceEvent): void => {
     if (event.kind === 'wait') progress.countdown(event.ms, (left) => `waiting ${left} ${event.why}`);
     if (!verbose && !debug) return;
-    for (const line of linesOf(event, debug, redact)) void writeLine(line);
+    for (const line of linesOf(event, debug)) void writeLine(line);
   };
 }
