@@ -1,6 +1,6 @@
 import { describeFileError, OutputError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
-import { type Sink, withWrite } from '../platform/io.ts';
+import type { Sink } from '../platform/io.ts';
 import type { Progress } from './progress.ts';
 
 /** `process.stdout` or `process.stderr`. */
@@ -116,5 +116,6 @@ export function outputSink(sink: Sink, { clean, progress, signal, isOptional = f
     const sent = sink.isTTY && progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
     return isOptional ? sent.catch(() => undefined) : sent;
   };
-  return withWrite(write, sink);
+  // The size follows that of the original sink, even after a resize.
+  return Object.assign(Object.create(sink), { write });
 }

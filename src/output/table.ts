@@ -128,12 +128,6 @@ function toText(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-async function readRows({ rows, columns }: Pick<ListResult, 'columns' | 'rows'>, options: LayoutOptions) {
-  const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
-  for await (const { sortIndex, cells } of rows) read.push({ sortIndex, row: toTextRow(cells, columns, options) });
-  return read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
-}
-
 /**
  * Formats a list as a table with notes below the rows, or, if the table is too wide, as one record per item. Reads all
  * rows.
@@ -144,7 +138,11 @@ export async function formatTable(
   list: Pick<ListResult, 'columns' | 'rows'>,
   options: LayoutOptions,
 ): Promise<{ readonly text: string; readonly isCut: boolean }> {
-  const rows = await readRows(list, options);
+  const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
+  for await (const { sortIndex, cells } of list.rows) {
+    read.push({ sortIndex, row: toTextRow(cells, list.columns, options) });
+  }
+  const rows = read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
   const columns = shownColumns(list.columns, rows, options);
   if (columns.length === 0) return { text: '', isCut: false };
   const { width } = options;

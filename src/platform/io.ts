@@ -25,11 +25,6 @@ export interface Io {
 /** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns a sink with a different `write`. Its size follows the original sink's, even after a resize. */
-export function withWrite(write: Sink['write'], sink: Sink): Sink {
-  return Object.assign(Object.create(sink), { write });
-}
-
 /** Creates an `Io` that opens standard input only when it is used, which saves start-up time. */
 export function lazyIo(stdin: () => Io['stdin'], stdout: Sink, stderr: Sink): Io {
   return {
