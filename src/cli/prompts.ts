@@ -13,16 +13,10 @@ const theme = {
   style: { message: plain, answer: plain, help: plain, error: plain, defaultAnswer: (text: string) => `(${text})` },
 };
 
-interface PromptStreams {
-  readonly input: Context['io']['stdin'];
-  readonly output: Context['terminal'];
-  readonly signal: AbortSignal;
-}
-
 /** @throws the reason of the context's signal; InterruptedError on Ctrl-C and Ctrl-D */
 async function ask<Value>(
   { io, terminal, progress, abortSignal }: Context,
-  question: (streams: PromptStreams) => Promise<Value>,
+  question: (streams: { input: typeof io.stdin; output: typeof terminal; signal: AbortSignal }) => Promise<Value>,
 ): Promise<Value> {
   const input = io.stdin;
   const closed = new AbortController();
