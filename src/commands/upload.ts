@@ -40,7 +40,7 @@ export const upload = () =>
       'partnerctl upload - --filename acme.sql < acme.sql  # standard input, with a file name',
     ],
   })
-    .argument('[file...]', 'files, directories with --recursive, or - for standard input')
+    .argument('<file...>', 'files, directories with --recursive, or - for standard input')
     .addOption(
       new Option('--as <kind>', 'what to create from each file')
         .choices(['attachment', 'document'])

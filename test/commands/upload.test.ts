@@ -94,7 +94,7 @@ describe('upload', () => {
   test('exits with 2 for wrong arguments, and sends nothing', async () => {
     const at = await uploads();
     const refused: readonly (readonly [readonly string[], RegExp])[] = [
-      [[], /No file to upload/],
+      [[], /Missing required argument 'file'/],
       [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
       [['x', '--filename', 'y'], /--filename can only be used with standard input/],
       [['x', '--exclude', '*'], /needs --recursive/],

@@ -18,11 +18,6 @@ interface Options extends UploadOptions {
 export function checkPaths(paths: readonly string[], options: Options): void {
   const { recursive, exclude, filename, contentType = 'text/plain' } = options;
   const isStdin = paths.includes('-');
-  if (paths.length === 0) {
-    throw new UsageError('No file to upload.', {
-      hint: 'Name files, directories with --recursive, or - for standard input.',
-    });
-  }
   if (!isStdin && filename !== undefined) throw new UsageError('--filename can only be used with standard input (-).');
   if (isStdin && filename === undefined) throw new UsageError('Standard input (-) needs --filename <name>.');
   if (isStdin && (recursive || paths.length > 1)) {
