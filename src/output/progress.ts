@@ -5,17 +5,7 @@ import { sanitizeLine } from './sanitize.ts';
 /** The delay before the spinner appears, so that fast commands show none. */
 const SECOND_MS = 1000;
 
-export interface Progress {
-  /** Shows `text` after one second, or at once in place of another text. @param limitMs counts down next to it */
-  start(text: string, limitMs?: number): void;
-  /** Replaces the text. Does nothing before `start`. */
-  update(text: string): void;
-  /** Counts down next to the text, from more than a second. @param format receives the time left: `1 min 12 s` */
-  countdown(ms: number, format: (left: string) => string): void;
-  stop(): void;
-  /** Hides the text while `act` uses the terminal. */
-  pauseDuring<Result>(act: () => Promise<Result>): Promise<Result>;
-}
+export type Progress = ReturnType<typeof createProgress>;
 
 interface ProgressOptions {
   /** False disables all progress output: stderr is not a terminal, --quiet, or CI. */
@@ -39,7 +29,7 @@ function formatLeft(ms: number): string {
 }
 
 /** Creates a spinner that appears after one second. Loads the spinner library only then. @param stream the terminal */
-export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, redact }: ProgressOptions): Progress {
+export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, redact }: ProgressOptions) {
   let current: Activity | undefined;
   let pauses = 0;
   const clean = (text: string) => sanitizeLine(redact(text));
@@ -56,13 +46,15 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
     if (pauses === 0) activity.spinner.start();
   };
 
+  /** Replaces the text. Does nothing before `start`. */
   const update = (text: string): void => {
     if (!current) return;
     current.text = text;
     if (current.spinner) current.spinner.text = clean(text);
   };
 
-  const countdown: Progress['countdown'] = (ms, format) => {
+  /** Counts down next to the text, from more than a second. @param format receives the time left: `1 min 12 s` */
+  const countdown = (ms: number, format: (left: string) => string): void => {
     if (!current || ms <= SECOND_MS) return;
     const end = clock.monotonic() + ms;
     current.note = () => {
@@ -72,7 +64,8 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
   };
 
   return {
-    start(text, limitMs = 0) {
+    /** Shows `text` after one second, or at once in place of another text. @param limitMs counts down next to it */
+    start(text: string, limitMs = 0): void {
       if (!enabled) return;
       if (current) {
         current.note = () => '';
@@ -86,12 +79,13 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
     },
     update,
     countdown,
-    stop() {
+    stop(): void {
       current?.ended.abort();
       current?.spinner?.stop();
       current = undefined;
     },
-    async pauseDuring(act) {
+    /** Hides the text while `act` uses the terminal. */
+    async pauseDuring<Result>(act: () => Promise<Result>): Promise<Result> {
       pauses += 1;
       current?.spinner?.stop();
       try {

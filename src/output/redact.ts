@@ -3,12 +3,7 @@ const MARK = '[redacted]';
 /** Shorter texts would match ordinary words, and no secret is that short. */
 const MIN_SECRET_LENGTH = 6;
 
-export interface Redactor {
-  /** Replaces every added secret with `[redacted]`. */
-  redact(text: string): string;
-  add(secret: string): void;
-  remove(secret: string): void;
-}
+export type Redactor = ReturnType<typeof createRedactor>;
 
 function escapeForRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
@@ -39,7 +34,7 @@ function base64Sources(secret: string): string[] {
 }
 
 /** Creates a redactor. It finds secrets that are raw, escaped for JSON or a URL, or in base64, within any text. */
-export function createRedactor(secrets: Iterable<string>): Redactor {
+export function createRedactor(secrets: readonly string[]) {
   const known = new Set<string>();
   let pattern: RegExp | undefined;
   const compile = (): RegExp => {
@@ -47,23 +42,24 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
     const raw = byLength.map((secret) => Array.from(secret, characterSource).join(''));
     return new RegExp([...raw, ...byLength.flatMap(base64Sources)].join('|'), 'g');
   };
-  const redactor: Redactor = {
-    add(secret) {
-      if (secret.length >= MIN_SECRET_LENGTH) known.add(secret);
-      pattern = undefined;
-    },
-    remove(secret) {
+  const add = (secret: string): void => {
+    if (secret.length >= MIN_SECRET_LENGTH) known.add(secret);
+    pattern = undefined;
+  };
+  secrets.forEach(add);
+  return {
+    add,
+    remove(secret: string): void {
       known.delete(secret);
       pattern = undefined;
     },
-    redact(text) {
+    /** Replaces every added secret with `[redacted]`. */
+    redact(text: string): string {
       if (known.size === 0) return text;
       pattern ??= compile();
       return text.replace(pattern, MARK);
     },
   };
-  for (const secret of secrets) redactor.add(secret);
-  return redactor;
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
