@@ -15,13 +15,6 @@ interface ReceiverOptions {
   onDelivery(sent: SentWebhook): Promise<number>;
 }
 
-export interface Receiver {
-  /** The address to configure at the sender. */
-  readonly url: string;
-  /** Stops listening, responds to the deliveries that have arrived, and closes all other connections. */
-  close(): Promise<void>;
-}
-
 /** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -60,9 +53,10 @@ async function listenOn(server: Server, port: number): Promise<number> {
 /**
  * Receives webhooks on a loopback address: POST requests to one path, with bodies of up to 1 MiB. Everything else
  * gets a 404, 405, or 413.
+ * @returns `url`: the address to configure at the sender
  * @throws LocalError if the port cannot be used
  */
-export async function startReceiver({ port, onDelivery, ...options }: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver({ port, onDelivery, ...options }: ReceiverOptions) {
   const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
   const inProgress = new Set<Promise<unknown>>();
 
@@ -85,6 +79,7 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
   });
   const actualPort = await listenOn(server, port);
 
+  /** Stops listening, responds to the deliveries that have arrived, and closes all other connections. */
   async function close(): Promise<void> {
     const closed = once(server, 'close');
     server.close();

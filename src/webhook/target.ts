@@ -5,22 +5,8 @@ import { errorCode, errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 import type { SentWebhook } from './delivery.ts';
 
-interface SendResult {
-  /** Whether the target responded with a 2xx. */
-  readonly isAccepted: boolean;
-  /** Null without a response: the target may or may not have received it. */
-  readonly status: number | null;
-  /** What happened, as a clause without a period. */
-  readonly outcome: string;
-}
-
 /** The program that deliveries are forwarded to. */
-export interface Target {
-  /** Sends a delivery once: its exact bytes, and its headers except those of the connection. Follows no redirect. */
-  send(webhook: SentWebhook, signal: AbortSignal): Promise<SendResult>;
-  /** Ends the requests that are under way, too. */
-  close(): Promise<void>;
-}
+export type Target = Awaited<ReturnType<typeof openTarget>>;
 
 const TIMEOUT_MS = 30_000;
 
@@ -41,11 +27,15 @@ export function parseTarget(text: string): URL {
 }
 
 /** Opens the target at a URL, through the proxy of the environment. @throws UsageError for an invalid proxy */
-export async function openTarget(url: URL, env: Environment): Promise<Target> {
+export async function openTarget(url: URL, env: Environment) {
   const { dispatcherOpener } = await import('../api/undici.ts');
   const dispatcher = await dispatcherOpener(url.origin, proxyFor(url.href, env))();
 
-  async function send({ headers, body }: SentWebhook, signal: AbortSignal): Promise<SendResult> {
+  /**
+   * Sends a delivery once: its exact bytes, and its headers except those of the connection. Follows no redirect.
+   * @returns `status`: null without a response; `outcome`: what happened, as a clause without a period
+   */
+  async function send({ headers, body }: SentWebhook, signal: AbortSignal) {
     try {
       const { statusCode: status, body: response } = await dispatcher.request({
         origin: url.origin,
@@ -63,5 +53,6 @@ export async function openTarget(url: URL, env: Environment): Promise<Target> {
       return { isAccepted: false, status: null, outcome: errorMessage(error) || String(errorCode(error)) };
     }
   }
+  // Ends the requests that are under way, too.
   return { send, close: () => dispatcher.destroy() };
 }
