@@ -37,10 +37,7 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
     clock: systemClock,
     random: Math.random,
     get signals() {
-      signals ??= createSignals({
-        on: (signal, listener) => process.on(signal, listener),
-        exit,
-      });
+      signals ??= createSignals(process, exit);
       return signals;
     },
     platform: process.platform,

@@ -11,16 +11,11 @@ export interface Signals {
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
 }
 
-interface SignalSource {
-  on(signal: TerminationSignal, listener: () => void): unknown;
-  exit(code: number): never;
-}
-
 /**
  * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal is gone). The first signal aborts `interrupt`; another
  * Ctrl-C or SIGTERM exits immediately. Ignores another SIGHUP, because the system and the shell each send one.
  */
-export function createSignals(source: SignalSource): Signals {
+export function createSignals(source: Pick<NodeJS.Process, 'on'>, exit: (code: number) => never): Signals {
   const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;
 
@@ -28,7 +23,7 @@ export function createSignals(source: SignalSource): Signals {
     const exitCode = SIGNAL_EXIT_CODES[signal];
     if (owner) owner(signal);
     else if (!controller.signal.aborted) controller.abort(new InterruptedError('Interrupted.', exitCode));
-    else if (signal !== 'SIGHUP') source.exit(exitCode);
+    else if (signal !== 'SIGHUP') exit(exitCode);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(signal, () => handle(signal));
 
