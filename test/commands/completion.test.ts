@@ -83,7 +83,7 @@ describe('live ids', () => {
     const { env, requests } = await listed();
     const count = requests.length;
     expect(await offered(env, 'agents', 'list', 's')).toMatchObject({
-      lines: ['s1\tAcme', `s2\t${NAME}`, 's3\ttwo'],
+      lines: ['s1\tAcme', `s2\t${NAME}`, 's3\ttwo\\nlines'],
     });
     expect(await offered(env, 'agents', 'list', 'ext:')).toMatchObject({ lines: ['ext:acme\tAcme'] });
     // A name of several lines cannot be typed.
