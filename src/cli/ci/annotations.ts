@@ -15,13 +15,7 @@ export interface Finding {
 }
 
 /** A mistake in YAML, as the details of an InputError have it. */
-interface Mistake {
-  readonly source: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-  readonly hint?: string;
-}
+type Mistake = Finding & { readonly source: string; readonly hint?: string };
 
 /** Whether a GitHub Actions runner reads the output. */
 export function isGitHubActions(env: Environment): boolean {
