@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
-import { type ContractKey, readContract } from '../config/contract-file.ts';
+import { type ContractContext, readContract } from '../config/contract-file.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
@@ -15,18 +15,15 @@ import { openTarget, parseTarget, type Target } from './target.ts';
 import { createVerifier, parseScheme, type SchemeOptions, type Verifier } from './verify.ts';
 
 /** What listening needs of a command. `abortSignal`: Ctrl-C or --timeout. */
-export interface ListenContext {
+export interface ListenContext extends ContractContext {
   readonly clock: Clock;
   readonly env: Environment;
   readonly abortSignal: AbortSignal;
-  readonly config: { readonly directory: string };
   baseUrl(): Promise<string | undefined>;
-  contractKey(): Promise<ContractKey>;
   addSecret(text: string): void;
   /** Changes a text that contains a secret of this tool. */
   redact(text: string): string;
   notice(text: string): Promise<void>;
-  warn(text: string): Promise<void>;
 }
 
 interface TypedListen extends SchemeOptions {
