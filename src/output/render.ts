@@ -1,6 +1,6 @@
 import { layoutWidth, type Sink } from '../platform/io.ts';
 import type { CommandResult, ListResult, ObjectResult, OutputFormat, StreamResult } from './command-result.ts';
-import { writeJson } from './json.ts';
+import { toJsonForm, writeJson } from './json.ts';
 import { createEventFormatter, jsonLine, tsvRow, writeLines } from './lines.ts';
 import { sanitizeText } from './sanitize.ts';
 
@@ -79,7 +79,7 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
     case 'tsv':
       return writeLines(result, tsvRow, stdout);
     case 'yaml':
-      return (await import('./yaml.ts')).writeYaml(result, stdout);
+      return stdout.write((await import('./yaml.ts')).stringifyYaml(await toJsonForm(result)));
     case 'table':
       return renderText(result, options, io);
   }

@@ -1,7 +1,5 @@
 import { Document, visit } from 'yaml';
-import type { Sink } from '../platform/io.ts';
-import type { ListResult, ObjectResult } from './command-result.ts';
-import { escapeUnicode, toJsonForm } from './json.ts';
+import { escapeUnicode } from './json.ts';
 
 /** Controls except line feed and tab, and what `stringifyJson` escapes. Only double-quoted strings have escapes. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\p{Cs}]/gu;
@@ -27,9 +25,4 @@ export function stringifyYaml(value: unknown): string {
   // Keep each quoted string on one line.
   const text = document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
   return text.replace(CONTROLS, escapeUnicode);
-}
-
-/** Writes one YAML document: an object, a sequence, or the list's own document. */
-export async function writeYaml(result: ListResult | ObjectResult, out: Sink): Promise<void> {
-  await out.write(stringifyYaml(await toJsonForm(result)));
 }
