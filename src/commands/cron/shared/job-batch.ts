@@ -37,9 +37,8 @@ const TONES = {
 
 /** Formats the next runs; '' for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
-  if (isScheduleUnknown) return '';
-  const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
-  return hasRuns ? next_runs.join(', ') : '';
+  const hasRuns = ['created', 'exists', 'adopted', 'planned'].includes(status);
+  return hasRuns && !isScheduleUnknown ? next_runs.join(', ') : '';
 }
 
 /** Formats the schedule that was asked for, unless the existing job has another. */
