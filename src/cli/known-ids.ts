@@ -10,11 +10,8 @@ import type { Context } from './context.ts';
 
 type IdKind = Exclude<LiveKind, 'profile'>;
 
-interface KnownId {
-  readonly id: string | null | undefined;
-  readonly external?: string | null | undefined;
-  readonly name?: string | null | undefined;
-}
+type IdField = 'space_id' | 'external_space_id' | 'agent_id' | 'cron_job_id' | 'name';
+type Listed = Readonly<Partial<Record<IdField, string | null | undefined>>>;
 
 /** Not many more are kept: a Tab reads them all. */
 const MAX_WORDS = 10_000;
@@ -29,9 +26,13 @@ function cachePath({ env, home }: Context, { profile, baseUrl }: ContractKey, ki
 }
 
 /** The words for an item: its id, and with their prefixes its external id and its name, by which no job is named. */
-function wordsOf({ id, external, name }: KnownId, kind: IdKind): readonly Candidate[] {
-  const words = [id, external && `ext:${external}`, name && kind !== 'cron_job_id' && `name:${name}`];
-  return words.flatMap((value) => (value ? [{ value, description: name ?? '' }] : []));
+function wordsOf({ name, external_space_id, ...ids }: Listed, kind: IdKind): readonly Candidate[] {
+  const words = {
+    space: [ids.space_id, external_space_id && `ext:${external_space_id}`, name && `name:${name}`],
+    agent: [ids.agent_id, name && `name:${name}`],
+    cron_job_id: [ids.cron_job_id],
+  };
+  return words[kind].flatMap((value) => (value ? [{ value, description: name ?? '' }] : []));
 }
 
 /** Reads the words for what lists of a service have shown. A file that is missing or damaged has none. */
@@ -57,16 +58,15 @@ async function store(context: Context, kind: IdKind, words: readonly Candidate[]
 }
 
 /** Stores the ids of a list in place of the earlier ones, once all of it was read. @returns the items, page by page */
-export function rememberIds<Item>(
+export function rememberIds<Item extends Listed>(
   context: Context,
   kind: IdKind,
   items: AsyncIterable<Item>,
-  toId: (item: Item) => KnownId,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
     const words: Candidate[] = [];
     for await (const page of Paged.of(items).pages) {
-      if (words.length < MAX_WORDS) words.push(...page.flatMap((item) => wordsOf(toId(item), kind)));
+      if (words.length < MAX_WORDS) words.push(...page.flatMap((item) => wordsOf(item, kind)));
       yield page;
     }
     await store(context, kind, words);

@@ -29,11 +29,7 @@ export const list = () =>
         const http = await context.http();
         context.progress.start('Listing agents');
         const spaceId = await resolveSpaceId(http, parseReference(space));
-        const agents = rememberIds(context, 'agent', listAgents(http, spaceId), ({ agent_id: id, name }) => ({
-          id,
-          name,
-        }));
-        return listResult(agents, COLUMNS, {
+        return listResult(rememberIds(context, 'agent', listAgents(http, spaceId)), COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,
         });

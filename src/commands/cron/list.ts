@@ -37,9 +37,8 @@ export const list = () =>
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const agents = await findOwnerAgents(context, owner);
         const rows = listJobsOf(context, agents, readSpaces);
-        const toId = ({ cron_job_id: id, name }: JobRow) => ({ id, name });
         // Completion offers all jobs, not those of the last filter.
-        return listResult(agents ? rows : rememberIds(context, 'cron_job_id', rows, toId), COLUMNS, {
+        return listResult(agents ? rows : rememberIds(context, 'cron_job_id', rows), COLUMNS, {
           empty: 'There are no jobs to list.',
           json: ({ json }) => json,
         });

@@ -32,12 +32,7 @@ export const list = () =>
       const { rememberIds } = await import('../../cli/known-ids.ts');
       const http = await context.http();
       context.progress.start('Listing spaces');
-      const spaces = rememberIds(context, 'space', listSpaces(http), (space) => ({
-        id: space.space_id,
-        external: space.external_space_id,
-        name: space.name,
-      }));
-      return listResult(spaces, COLUMNS, {
+      return listResult(rememberIds(context, 'space', listSpaces(http)), COLUMNS, {
         empty: 'There are no spaces that the token can access.',
         json: ({ item }) => item,
       });
