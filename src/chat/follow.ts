@@ -40,7 +40,6 @@ export interface FollowOptions {
 /** Resolves when the consumer of the events wants more. */
 export type Emit<Event> = (event: Event) => Promise<void>;
 
-/** The request that a session is at. */
 interface Poll {
   readonly startedAt: number;
   readonly cursor: string | undefined;
@@ -106,7 +105,6 @@ export class Follower {
     return this.signal.aborted || this.remainingMs() <= 0;
   }
 
-  /** Polls all sessions now. */
   wake(): void {
     for (const pace of this.paces) pace.wake();
   }

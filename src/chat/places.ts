@@ -76,7 +76,6 @@ export class Places {
     });
   }
 
-  /** Records that the session exists. */
   async remember(ref: SessionRef): Promise<void> {
     if (!existsSync(this.pathOf(ref))) await this.add(ref, []);
   }

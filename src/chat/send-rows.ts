@@ -9,7 +9,6 @@ import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, type SourceInput } from './source.ts';
 
 export interface RowResult extends Omit<Row, 'text'> {
-  /** The position in the input. */
   readonly index: number;
   /** Null if the message is not sent. */
   readonly message_id: string | null;
@@ -27,9 +26,8 @@ export interface RowsInput {
   /** The file, for messages. */
   readonly name: string;
   readonly text: string;
-  /** For rows without a source_id. */
+  /** Like `session_id`, for rows that have none. */
   readonly source: SourceInput | undefined;
-  /** For rows without a session_id. */
   readonly session_id: string | undefined;
   /** How many sessions at a time. */
   readonly concurrency?: number | undefined;
@@ -42,7 +40,6 @@ function resultOf({ text: _, ...row }: Row, status: RowResult['status'], more: P
   return { ...row, index: row.line, message_id: null, created: null, error: undefined, status, ...more };
 }
 
-/** What the sessions of a run share. */
 interface RowsRun {
   readonly http: Http;
   readonly places: Places;

@@ -126,7 +126,6 @@ export class Watch {
     return [...this.sessions.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
   }
 
-  /** Whether a message is older than the watch. */
   isOld(event: Extract<SessionEvent, { kind: 'message' }>): boolean {
     return event.isBacklog && this.existing.has(sessionKey(event.ref));
   }

@@ -54,7 +54,6 @@ function formatCommand(flags: GlobalFlags, words: readonly string[], operands: r
 /** Everything a command may use. Its functions may be passed on without it. */
 export type Context = ReturnType<typeof createContext>;
 
-/** Writes a line, cleaned of terminal controls, and wrapped in a terminal. */
 async function writeClean(sink: Sink, text: string): Promise<void> {
   const line = sanitizeLine(text);
   if (!sink.isTTY) return sink.write(`${line}\n`);

@@ -58,7 +58,6 @@ function applySettings(command: CommandUnknownOpts, program: Program): void {
   for (const each of command.commands) applySettings(each, program);
 }
 
-/** @throws UsageError that names every required option that is missing */
 function refuseMissing(command: CommandUnknownOpts): void {
   const isGiven = (flag: string) => {
     const option = command.options.find(({ long }) => long === flag);

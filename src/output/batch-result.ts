@@ -36,7 +36,6 @@ interface BatchItem {
   /** The file and the line that describe it: `acme.yaml:3`. */
   readonly source?: string | undefined;
   readonly status: string;
-  /** The id at the service, if it has one. */
   readonly id?: string | null;
   readonly error?: unknown;
   /** Whether it was not started. Then its error is no failure of its own. */

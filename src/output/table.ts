@@ -107,7 +107,6 @@ function layOutRecord(columns: readonly ShownColumn[], row: TextRow, width: numb
   });
 }
 
-/** Draws rows as columns without a frame, one line each. */
 function drawLines(columns: readonly ShownColumn[], rows: readonly TextRow[], paint: Paint): string[] {
   const drawRow = (row: TextRow) =>
     columns.map(({ index, width, fit }) => {

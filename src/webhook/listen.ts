@@ -32,7 +32,6 @@ interface TypedListen extends SchemeOptions {
   /** A random one by default. */
   readonly path?: string | undefined;
   readonly forwardTo?: string | undefined;
-  /** Where to save deliveries. */
   readonly save?: string | undefined;
   /** How many deliveries to accept; undefined for any number. */
   readonly exitAfter?: number | undefined;

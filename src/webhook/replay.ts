@@ -4,7 +4,6 @@ import { findDeliveries, readDelivery } from './saved-delivery.ts';
 import { openTarget, parseTarget } from './target.ts';
 
 export interface ReplayResult {
-  /** The position in the input. */
   readonly index: number;
   readonly file: string;
   readonly delivery_id: string;
