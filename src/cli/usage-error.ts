@@ -26,11 +26,10 @@ export function unknownTopic(words: readonly string[], program: CommandUnknownOp
 
 function unknownCommand(parent: CommandUnknownOpts): UsageError {
   const [word = ''] = parent.args;
-  const near = didYouMean(
-    word,
-    parent.commands.map((each) => each.name()),
-  );
-  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, { hint: near + helpHint(parent) });
+  const names = parent.commands.map((each) => each.name());
+  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, {
+    hint: didYouMean(word, names) + helpHint(parent),
+  });
 }
 
 /** The error for an option that the command does not have. Its value is not repeated: it may be a token. */
