@@ -86,10 +86,8 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
     hint === null ? '' : labeled('hint:', 'heading', hint),
     debug ? paint(indent(inspect(error)), 'dim') : '',
   ];
-  return blocks
-    .filter((block) => block !== '')
-    .map((block) => (block.endsWith('\n') ? block : `${block}\n`))
-    .join('');
+  const shown = blocks.filter((block) => block !== '').map((block) => block.replace(/\n$/, ''));
+  return `${shown.join('\n')}\n`;
 }
 
 /** Formats an error for scripts, as one line of JSON: `{"error":{…}}`. @param commandPath see `toErrorObject` */
