@@ -35,11 +35,9 @@ export function topicsOf(command: CommandUnknownOpts) {
 /** Describes an option in help: what it does, its choices, and its default. */
 export function optionHelp({ description, argChoices, defaultValue }: Option): string {
   const isShown = typeof defaultValue === 'string' || typeof defaultValue === 'number';
-  const notes = [
-    ...(argChoices ? [`choices: ${argChoices.join(', ')}`] : []),
-    ...(isShown ? [`default: ${defaultValue}`] : []),
-  ];
-  return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
+  const notes = [argChoices && `choices: ${argChoices.join(', ')}`, isShown && `default: ${defaultValue}`];
+  const shown = notes.filter(Boolean).join('; ');
+  return shown === '' ? description : `${description} (${shown})`;
 }
 
 /** The exit codes in ascending order, each with its meaning in two words: `4 not found`. */
