@@ -36,11 +36,7 @@ const NONE = 'No conversations. Those that this machine sends messages to, or fo
 
 /** @param note is shown below */
 function toList(watch: Watch, note = ''): ListResult {
-  return listResult(watch.conversations(), COLUMNS, {
-    empty: NONE,
-    json: toJson,
-    summary: () => note,
-  });
+  return listResult(watch.conversations(), COLUMNS, { empty: NONE, json: toJson, summary: () => note });
 }
 
 /** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
