@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
-import { EventEmitter, on } from 'node:events';
+import { once } from 'node:events';
 import { type ContractContext, readContract } from '../config/contract-file.ts';
 import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { Contract } from '../contract/contract.ts';
 import { InterruptedError, isCtrlC, NoReplyError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import { emitted } from '../platform/emitted.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 import { type Delivery, headerValue, type SentWebhook } from './delivery.ts';
@@ -116,25 +117,13 @@ function createHandler(
   /** The files of saved deliveries that the target has not accepted yet, by id. */
   const files = new Map<string, string>();
 
-  function remember<Value>(known: Map<string, Value>, delivery_id: string, value: Value): void {
-    known.set(delivery_id, value);
-    const [oldest] = known.keys();
-    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
-  }
-
-  /** Saves a delivery, unless an earlier attempt was. Returns the path; null if nothing is to be saved. */
-  async function save(delivery: Delivery): Promise<string | null> {
-    if (directory === undefined) return null;
-    const path = files.get(delivery.delivery_id) ?? (await saveDelivery(directory, delivery));
-    remember(files, delivery.delivery_id, path);
-    return path;
-  }
-
-  /** Saves a delivery and forwards it once, if that is asked for. @returns the status for the sender */
+  /** Saves a delivery, unless an earlier attempt was, and forwards it once. @returns the status for the sender */
   async function accept(delivery: Delivery): Promise<number> {
     const { delivery_id } = delivery;
     try {
-      const saved = await save(delivery);
+      let saved = files.get(delivery_id) ?? null;
+      if (directory !== undefined) saved ??= await saveDelivery(directory, delivery);
+      if (saved !== null) files.set(delivery_id, saved);
       const sent = await target?.send(delivery, abortSignal);
       const status = sent ? (sent.status ?? 502) : 200;
       if (sent?.isAccepted === false) {
@@ -167,7 +156,9 @@ function createHandler(
       return await earlier;
     }
     const answer = accept(delivery);
-    remember(answers, delivery_id, answer);
+    answers.set(delivery_id, answer);
+    const [oldest] = answers.keys();
+    if (answers.size > MAX_REMEMBERED && oldest !== undefined) answers.delete(oldest);
     const status = await answer;
     if (status >= 300) answers.delete(delivery_id);
     return status;
@@ -189,32 +180,23 @@ export async function* listen(
   const contract = await contractOf(context);
   if (directory !== undefined) await createDirectory(directory);
   const target = url && (await openTarget(url, context.env));
-  const events = new EventEmitter();
   const full = new AbortController();
-  let accepted = 0;
-  const onDelivery = createHandler(context, listening, { verifier, target }, (handled) => {
-    events.emit('delivery', handled);
-    if (handled.status < 300) accepted += 1;
-    if (accepted >= exitAfter) full.abort();
-  });
-  const receiver = await startReceiver({ port, path, onDelivery });
-  const deliveries = on(events, 'delivery', { close: ['end'] });
-  const end = async (): Promise<void> => {
-    await receiver.close();
-    events.emit('end');
-  };
   const signal = AbortSignal.any([abortSignal, full.signal]);
-  if (signal.aborted) void end();
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    yield { kind: 'listening', url: receiver.url };
-    for await (const [each] of deliveries) {
-      const handled: HandledDelivery = each;
-      yield { kind: 'delivery', ...handled, payload: readPayload(handled.delivery.body, contract) };
-    }
-    checkEnd(abortSignal, accepted, listening.exitAfter);
-  } finally {
-    await target?.close();
+  const receiveAll = async (emit: (event: ListenEvent) => unknown): Promise<void> => {
+    let accepted = 0;
+    const onDelivery = createHandler(context, listening, { verifier, target }, (handled) => {
+      emit({ kind: 'delivery', ...handled, payload: readPayload(handled.delivery.body, contract) });
+      if (handled.status < 300) accepted += 1;
+      if (accepted >= exitAfter) full.abort();
+    });
+    const receiver = await startReceiver({ port, path, onDelivery });
+    emit({ kind: 'listening', url: receiver.url });
+    if (!signal.aborted) await once(signal, 'abort');
     await receiver.close();
-  }
+    checkEnd(abortSignal, accepted, listening.exitAfter);
+  };
+  yield* emitted(receiveAll, () => {
+    full.abort();
+    return target?.close();
+  });
 }

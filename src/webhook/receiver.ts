@@ -89,12 +89,5 @@ export async function startReceiver({ port, onDelivery, ...options }: ReceiverOp
     server.closeAllConnections();
     await closed;
   }
-  let closing: Promise<void> | undefined;
-  return {
-    url: `http://127.0.0.1:${actualPort}${path}`,
-    close() {
-      closing ??= close();
-      return closing;
-    },
-  };
+  return { url: `http://127.0.0.1:${actualPort}${path}`, close };
 }
