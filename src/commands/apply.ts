@@ -5,7 +5,7 @@ import { SCOPE } from '../contract/scopes.ts';
 export const apply = () =>
   leaf('apply', 'Carry out a plan that `plan --out` wrote', {
     description:
-      'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change, so that an interrupted run can be repeated.',
+      'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
     exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
     examples: [

@@ -55,18 +55,17 @@ function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: Rec
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   const current = jobs?.get(cron_job_id);
   const isOther = findDifferences(data, job).length > 0;
-  // Somebody may have changed it at the service since it was recorded.
-  if (isOther && !list) return { kind: 'list' };
-  const present = { ...data, schedule: current?.schedule ?? data.schedule, instructions: current?.instructions };
-  const differences = isOther ? findDifferences(present, job) : [];
-  if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
   // A service may take a while to list a new job.
   const mayBeGone = ensure && now >= Date.parse(at) + LISTED_WITHIN_MS;
   const isUnknown = data.schedule === null;
-  if (!list && (mayBeGone || isUnknown)) return { kind: 'list' };
+  // Somebody may have changed it at the service since it was recorded.
+  if (!list && (isOther || mayBeGone || isUnknown)) return { kind: 'list' };
   // Compares ids: a renamed job still exists.
   if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, 'gone', { cron_job_id });
-  const listed = isUnknown ? jobs?.get(cron_job_id) : undefined;
+  const present = { ...data, schedule: current?.schedule ?? data.schedule, instructions: current?.instructions };
+  const differences = isOther ? findDifferences(present, job) : [];
+  if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
+  const listed = isUnknown ? current : undefined;
   const shown = listed ? findDifferences(listed, job) : [];
   if (shown.length > 0) return block(known, 'different', { cron_job_id, differences: shown });
   const isScheduleUnknown = isUnknown && !completeSchedule(listed?.schedule);

@@ -49,7 +49,7 @@ export interface Batch<Result> {
   /** What to call the items, in the plural: `documents`. */
   readonly noun: string;
   /** What to do if not all items are done. */
-  readonly again: string;
+  readonly again?: string | undefined;
   /** Of a table, or only of tsv if there is a report. */
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;

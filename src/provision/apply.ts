@@ -108,6 +108,7 @@ export function applyManifests(
     };
     const apply = async (document: ManifestDocument): Promise<void> => {
       const plan = await applyDocument(started, document, checkState);
+      deps.onDocument();
       stopAfter(plan);
       // Records share a write: the next space need not wait for the one of this.
       records.push(record(plan));

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { stringify } from 'yaml';
@@ -16,7 +16,10 @@ import { emitted } from '../platform/emitted.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
+import { problemsError } from '../yaml/problem.ts';
+import { readSources, YAML_FILE } from '../yaml/sources.ts';
 import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
+import { parseManifests } from './read-manifests.ts';
 import { type JobsByAgent, jobsByAgent } from './reading.ts';
 import { readFacts, type SpaceFact } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
@@ -40,7 +43,8 @@ export interface ExportResult {
   readonly error: unknown;
 }
 
-export interface ExportContext extends Pick<CronContext, 'clock' | 'progress' | 'http' | 'log' | 'warn'> {
+export interface ExportContext
+  extends Pick<CronContext, 'abortSignal' | 'clock' | 'io' | 'progress' | 'http' | 'log' | 'warn'> {
   notice(text: string): Promise<void>;
 }
 
@@ -63,7 +67,7 @@ function countHoles(text: string): number {
   return text.match(/(?:template_id|instructions): *["']?\(not shown\)/g)?.length ?? 0;
 }
 
-/** Writes a file of a space, or updates it. @throws InputError if it exists, or as `updateManifest`; LocalError */
+/** Writes a file of a space, or updates it. @throws InputError if it must not be updated, or as `updateManifest`; LocalError */
 async function save(
   file: string,
   found: FoundSpace,
@@ -80,12 +84,12 @@ async function save(
       await writeFile(file, written, { flag: 'wx' });
       return { status: 'written', holes: countHoles(written) };
     }
-    if (!update) throw new InputError(`${file} exists.`, { hint: 'To update it, add --update.' });
     // Other bytes would be lost when it is written again.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const updated = updateManifest({ name: file, text }, exported, found, lookup);
     const holes = countHoles(updated);
     if (updated === text) return { status: 'unchanged', holes };
+    if (!update) throw new InputError(`${file} is not as the service.`, { hint: 'To update it, add --update.' });
     await writeFile(temporary, updated);
     await rename(temporary, file);
     return { status: 'updated', holes };
@@ -103,10 +107,22 @@ interface Fleet {
   /** What the state has, by space_id. */
   readonly facts: ReadonlyMap<string, SpaceFact>;
   readonly jobs: JobsByAgent;
+  /** The files that exist, by the external id of the space that they describe. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** Finds the files of spaces in a directory. @throws InputError for a file with a mistake */
+async function findFiles({ out, lookup }: ExportOptions, { io, abortSignal }: ExportContext) {
+  const files = (await readdir(out)).some((name) => YAML_FILE.test(name));
+  const { documents, problems } = parseManifests(files ? await readSources([out], io.stdin, abortSignal) : [], lookup);
+  if (problems.length > 0) throw problemsError(problems);
+  return new Map(
+    documents.map(({ source, manifest }) => [manifest.external_space_id, source.slice(0, source.lastIndexOf(':'))]),
+  );
 }
 
 /** Reads the spaces that are to be exported, and all jobs. @throws as `exportSpaces` */
-async function readFleet(context: ExportContext, references: readonly string[]): Promise<Fleet> {
+async function readFleet(context: ExportContext, references: readonly string[]): Promise<Omit<Fleet, 'files'>> {
   const { clock, progress, warn } = context;
   const http = await context.http();
   const facts = readFacts(await (await context.log()).read(), http.baseUrl);
@@ -124,11 +140,13 @@ async function readFleet(context: ExportContext, references: readonly string[]):
   const unowned = jobs.get('')?.length ?? 0;
   if (unowned > 0) await warn(`Jobs left out, because the service does not say which agent runs them: ${unowned}.`);
   const bySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
-  return { http, spaces: [...spaces.values()], facts: bySpace, jobs };
+  const idOf = ({ external_space_id, space_id }: ListedSpace) => external_space_id ?? space_id;
+  const sorted = [...spaces.values()].sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  return { http, spaces: sorted, facts: bySpace, jobs };
 }
 
 async function exportSpace(
-  { http, facts, jobs }: Fleet,
+  { http, facts, jobs, files }: Fleet,
   space: ListedSpace,
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
@@ -141,7 +159,7 @@ async function exportSpace(
     const exported = describeSpace(found, (id) => jobs.get(comparableAgent(id)) ?? []);
     if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
     const { manifest } = exported;
-    const file = join(options.out, fileNameOf(manifest.external_space_id));
+    const file = files.get(manifest.external_space_id) ?? join(options.out, fileNameOf(manifest.external_space_id));
     const saved = await save(file, found, exported, options);
     const count = manifest.agents.reduce((sum, { cron = [] }) => sum + cron.length, 0);
     const counts = { agents: manifest.agents.length, jobs: count };
@@ -165,10 +183,11 @@ export function exportSpaces(
   options: ExportOptions,
 ): AsyncGenerator<ExportResult> {
   return emitted(async (emit) => {
-    const fleet = await readFleet(context, references);
     await makeDirectories(options.out).catch((error: unknown) => {
       throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
     });
+    const files = await findFiles(options, context);
+    const fleet = { files, ...(await readFleet(context, references)) };
     let holes = 0;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);

@@ -48,11 +48,17 @@ export const agentSchema = v.pipe(
   v.description('One agent to install into the space.'),
 );
 
+/** The fields that may differ. */
+const FIELDS = [
+  ...(['name', 'description', 'is_org_wide', 'reply_capable', 'routing_mode'] as const),
+  ...(['minute', 'hour', 'day_of_week', 'timezone', 'instructions'] as const),
+];
+
 const ignored = v.pipe(
   mapping({
     resource: v.pipe(v.picklist(['space', 'agent', 'chat', 'job']), v.description('A chat has the name of its agent.')),
     name: v.exactOptional(nonBlankText('Only the one of this name, or of this id if the manifest does not have it.')),
-    field: v.exactOptional(nonBlankText('Only the differences of this field.')),
+    field: v.exactOptional(v.pipe(v.picklist(FIELDS), v.description('Only the differences of this field.'))),
   }),
   v.description('What the plan leaves out: differences that no call can change, agents and jobs not in the manifest.'),
 );

@@ -21,6 +21,8 @@ export interface ProvisionDeps {
   readonly createJobs: CreateJobs;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Called after each document that was planned or applied. */
+  readonly onDocument: () => void;
   /** Aborts when nothing more is to be started, as on the first Ctrl-C. */
   readonly stop: AbortSignal;
   readonly retries: number;
@@ -67,7 +69,7 @@ export async function planManifests(
       const { source, manifest } = document;
       throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
     });
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document))));
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
   await createPlannedJobs(plans, deps.createJobs);
   return plans;
 }

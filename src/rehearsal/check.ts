@@ -9,10 +9,11 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Describes how a run failed: its error, which ends what it wrote to stderr. */
+/** Describes how a run failed: the error that ends its stderr. */
 export function describeFailure(command: string, { exitCode, stderr }: Ended): string {
-  const error = stderr.slice(Math.max(0, stderr.lastIndexOf('error: '))).trim();
-  return `${command} exited with ${exitCode}: ${error.replace(/\s*\n\s*/g, ' ')}`;
+  // A hint would name the state and the keys of the sandbox.
+  const [error = ''] = stderr.slice(Math.max(0, stderr.lastIndexOf('error: '))).split('\nhint:');
+  return `${command} exited with ${exitCode}: ${error.trim().replace(/\s*\n\s*/g, ' ')}`;
 }
 
 /** The things that are still to be created, each below its space. @param report of `plan` */

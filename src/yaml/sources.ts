@@ -5,7 +5,7 @@ import { describeFileError, InputError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { YamlSource } from './problem.ts';
 
-const YAML_FILE = /\.ya?ml$/i;
+export const YAML_FILE = /\.ya?ml$/i;
 /** The largest source, in MiB: some 20,000 spaces. */
 const MAX_MIB = 8;
 

@@ -75,7 +75,12 @@ describe('a plan', () => {
     expect(elsewhere.error().message).toContain(`is for ${it.sandbox.baseUrl}, not for ${other.sandbox.baseUrl}.`);
     writeFileSync(path, `# the same\n${manifest('acme')}`);
     const changed = write('changed.yaml', manifest('acme', ['Support', 'Sales']));
-    expect((await apply(it, out, changed)).error().message).toBe(`The plan ${out} was made of other manifests.`);
+    expect((await apply(it, out, changed)).error().message).toBe(
+      `The plan ${out} was made of other manifests, or of other values of variables.`,
+    );
+    // A plan that was edited is not that of the manifests either.
+    const edited = write('plan.json', readFileSync(out, 'utf8').replaceAll('"Support"', '"Other"'));
+    expect((await apply(it, edited, path)).code).toBe(2);
     for (const text of ['', '{', '[]', readFileSync(out, 'utf8').replace('"name": "Support"', '"name": 5')]) {
       const damaged = await apply(it, write('plan.json', text));
       expect(damaged.code).toBe(2);

@@ -149,7 +149,7 @@ agents:
     expect((await exportTo(it, out, 'ext:one', 'name:nowhere')).code).toBe(4);
     expect(filesOf(out)).toEqual({});
     const named = await exportTo(it, out, 'name:three', ids.get('one') ?? '', 'ext:one');
-    expect(statuses(named.json())).toEqual(['three written', 'one written']);
+    expect(statuses(named.json())).toEqual(['one written', 'three written']);
     expect(Object.keys(filesOf(out))).toEqual(['one.yaml', 'three.yaml']);
   });
 
@@ -164,16 +164,22 @@ agents:
     expect(await plan(it, out)).toMatchObject({ code: 0 });
   });
 
-  test('leaves an existing file as it is, and writes the others', async () => {
+  test('finds the file of a space by its content, leaves it as it is unless it is to be updated, and writes the others', async () => {
     const { it, out } = await provisioned(ACME, { ...ACME, external_space_id: 'other' });
-    writeFileSync(join(out, 'acme.yaml'), 'mine');
+    const mine = fleetYaml([{ ...ACME, space: { name: 'Mine' } }]);
+    writeFileSync(join(out, 'mine.yml'), mine);
     const ran = await exportTo(it, out);
     expect(ran.code).toBe(10);
     const [acme, other] = ran.json<readonly Row[]>();
     expect(acme).toMatchObject({ status: 'failed', error: { hint: 'To update it, add --update.' } });
     expect(other).toMatchObject({ status: 'written' });
-    expect(filesOf(out)['acme.yaml']).toBe('mine');
-    expect((await exportTo(it, out, 'ext:acme')).code).toBe(2);
+    expect(filesOf(out)).toMatchObject({ 'mine.yml': mine, 'other.yaml': expect.any(String) });
+    expect(statuses((await exportTo(it, out, '--update')).json())).toEqual(['acme updated', 'other unchanged']);
+    expect(Object.keys(filesOf(out))).toEqual(['mine.yml', 'other.yaml']);
+    // What means the same needs no update.
+    expect(statuses((await exportTo(it, out)).json())).toEqual(['acme unchanged', 'other unchanged']);
+    writeFileSync(join(out, 'broken.yaml'), 'mine');
+    expect(await exportTo(it, out)).toMatchObject({ code: 2, stderr: expect.stringContaining('broken.yaml:1:1') });
   });
 
   test('writes nothing where the jobs cannot be listed, or the directory cannot be made', async () => {
@@ -252,8 +258,8 @@ agents:
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([
       { status: 'written', agents: 2, jobs: 2 },
-      { status: 'skipped', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
       { status: 'skipped', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
+      { status: 'skipped', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
     ]);
     expect(ran.stderr).toContain(`3 values are not shown by the service: fill in "(not shown)" in the files`);
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
@@ -275,7 +281,7 @@ agents:
     const { env } = await fakeOf(spaces, agents, jobs);
     const ran = await run(['export', '--out', tempDirectory(), '-o', 'json'], { env, clock: fastClock() });
     expect(ran.code).toBe(10);
-    expect(statuses(ran.json())).toEqual(['acme written', 'null skipped', 'empty skipped', 'failing failed']);
+    expect(statuses(ran.json())).toEqual(['acme written', 'empty skipped', 'failing failed', 'null skipped']);
   });
 });
 

@@ -221,7 +221,7 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
       { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
     ],
     noun: 'documents',
-    again: 'Run it again: finished documents are not changed.',
+    again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
     item(plan) {
       const { document, error } = plan;
       const { source, manifest } = document;

@@ -75,6 +75,11 @@ async function openProvisioning(
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
   const { lists, describe, create } = openJobs(context, http, log, { ensure: true, dryRun: isPlan });
+  let done = 0;
+  const onDocument = (): void => {
+    done += 1;
+    progress.update(`${isPlan ? 'Planning' : 'Provisioning'}: ${done} of ${documents.length}`);
+  };
   const createJobs = async (jobs: readonly CronJob[]): Promise<readonly CronResult[]> => {
     const results: CronResult[] = [];
     const wanted = jobs.map((job, index) => ({ index, source: undefined, job }));
@@ -83,6 +88,7 @@ async function openProvisioning(
   };
   return {
     ...{ http, log, facts, clock, random, observer, lists, createJobs, describe, concurrency, installRenamed },
+    onDocument,
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
@@ -112,8 +118,8 @@ export async function planDocuments(
   if (out !== undefined) {
     const { writePlan } = await import('../../provision/plan-file.ts');
     const count = await writePlan(out, plans, jobs, { service: deps.http.baseUrl, installRenamed });
-    const next = `To carry it out: ${context.command(['apply', out])}`;
-    await context.notice(`The plan in ${out} has steps for ${count} of ${plans.length} spaces. ${next}`);
+    const next = count > 0 ? ` To carry it out: ${context.command(['apply', out])}` : '';
+    await context.notice(`The plan in ${out} has steps for ${count} of ${plans.length} spaces.${next}`);
   }
   const result = batchResult(plans, documentBatch('planned'), context.signals);
   return options.detailedExitcode ? { ...result, exitCode: () => exitCodeOfPlan(plans) } : result;
@@ -137,8 +143,7 @@ async function applyDocuments(
 ): Promise<CommandResult> {
   await deps.observer.prepare();
   const plans = applyManifests(deps, documents, { failFast });
-  const onResult = (done: number) => context.progress.update(`Provisioning: ${done} of ${documents.length}`);
-  return batchResult(plans, documentBatch('created'), context.signals, onResult);
+  return batchResult(plans, documentBatch('created'), context.signals);
 }
 
 /**
@@ -156,8 +161,12 @@ export async function applyPlan(
   const { inputHash, readPlan, staleError } = await import('../../provision/plan-file.ts');
   const plan = await readPlan(path);
   const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
-  if (input && inputHash(input) !== plan.input_sha256)
-    throw new UsageError(`The plan ${path} was made of other manifests.`, { hint });
+  const given = input && new Set(input.map(({ manifest }) => JSON.stringify(manifest)));
+  if (
+    input &&
+    (inputHash(input) !== plan.input_sha256 || plan.spaces.some((each) => !given?.has(JSON.stringify(each.manifest))))
+  )
+    throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
   // What a file of a plan has to send is in it.
   const holes = new Map<object, string>();
   const documents = plan.spaces.map(({ source, manifest }, index) => ({ source, index, manifest, holes }));

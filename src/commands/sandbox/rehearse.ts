@@ -38,7 +38,7 @@ function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
     }),
     {
       indent: 0,
-      text: `Without faults, provision sends ${requests} requests, up to ${requests_per_second} in a second.`,
+      text: `Without faults and a rate limit, provision sends ${requests} requests, up to ${requests_per_second} in a second.`,
     },
     { indent: 0, text: `After the kill, ${repeated} of ${seeds} seeds needed more than one run.` },
   ];
