@@ -6,7 +6,7 @@ import { stopsProvisioning, unrecordedError } from './failures.ts';
 import { installMissing, setUpChats } from './install.ts';
 import { createPlannedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { blockPlan, endPlan, plannedSteps, type SpacePlan } from './plan.ts';
+import { endPlan, plannedSteps, type SpacePlan } from './plan.ts';
 import { describeUnstarted, type ProvisionDeps, planDocument } from './plan-manifests.ts';
 import { agentKey, SPACE_TYPE, type SpaceFact } from './space-record.ts';
 
@@ -23,8 +23,6 @@ async function applyDocument(
   } catch (error) {
     return await describeUnstarted(deps, document, 'failed', error);
   }
-  const stale = deps.findStale?.(plan);
-  if (stale) blockPlan(plan, stale);
   if (plan.error !== undefined) return plan;
   try {
     if (plan.steps.some(({ status }) => status === 'planned')) await checkState();

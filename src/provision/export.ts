@@ -155,8 +155,9 @@ async function exportSpace(
   try {
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
-    const found = { space, agents: [...agents.values()], fact: facts.get(space_id) };
-    const exported = describeSpace(found, (id) => jobs.get(comparableAgent(id)) ?? []);
+    const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
+    const found = { space, agents: [...agents.values()], fact: facts.get(space_id), jobsOf };
+    const exported = describeSpace(found);
     if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
     const { manifest } = exported;
     const file = files.get(manifest.external_space_id) ?? join(options.out, fileNameOf(manifest.external_space_id));

@@ -32,9 +32,9 @@ export interface FoundSpace {
   readonly agents: readonly ListedAgent[];
   /** What the state has about the space. */
   readonly fact: SpaceFact | undefined;
+  /** The jobs of an agent; of '', those of which the service does not say whose they are. */
+  readonly jobsOf: (agentId: string) => readonly ListedCronJob[];
 }
-
-type JobsOf = (agentId: string) => readonly ListedCronJob[];
 
 /** A text as it may be written: undefined if there is none, or if it held a secret. */
 function shown(text: string | null | undefined): string | undefined {
@@ -69,7 +69,7 @@ function describeChat({ source }: ListedAgent): NonNullable<ExportedAgent['chat'
   };
 }
 
-function describeAgent(listed: ListedAgent, fact: SpaceFact | undefined, jobsOf: JobsOf): ExportedAgent {
+function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): ExportedAgent {
   const record = fact?.agents.findLast(({ agent_id }) => agent_id === listed.agent_id);
   const { source_id = record?.source_id ?? null } = listed;
   const cron = describeJobs(jobsOf(listed.agent_id));
@@ -93,12 +93,13 @@ function skipReason(id: string | undefined, name: string | undefined, agents: nu
  * manifest can describe is unmanaged in it.
  * @returns the reason, if no manifest can describe the space
  */
-export function describeSpace({ space, agents: listed, fact }: FoundSpace, jobsOf: JobsOf): ExportedSpace | InputError {
+export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
+  const { space, agents: listed, fact } = found;
   const external_space_id = shown(space.external_space_id ?? fact?.external_space_id);
   const agents = new Map<string, ExportedAgent>();
   const keys = new Set<string>();
   for (const each of sortByName(listed, ({ name, agent_id }) => [name, agent_id])) {
-    const agent = describeAgent(each, fact, jobsOf);
+    const agent = describeAgent(each, found);
     // Of two with the same name and template, a manifest can have one.
     const key = JSON.stringify([agent.template_id, toNfc(agent.name)]);
     if (!keys.has(key) && v.is(agentSchema, agent)) agents.set(each.agent_id, agent);

@@ -1,7 +1,7 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
-import { type CronJob, toNfc } from '../cron/job.ts';
+import { type CronDifference, type CronJob, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
@@ -41,7 +41,8 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   skipped: 'skipped',
 };
 
-function toDifferences(name: string, found: CronResult['differences']): Difference[] {
+/** The differences of a job as a plan shows them. */
+export function toDifferences(name: string, found: readonly CronDifference[]): Difference[] {
   return found.map(({ field, before: service = null, after: manifest = null }) => {
     return { resource: 'job', name, field, service, manifest };
   });

@@ -1,25 +1,18 @@
 import { hash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
 import type { SpacePlan } from './plan.ts';
-import { isPlanned, type JobsByAgent, jobsByAgent, readingOf, toPlannedStep } from './reading.ts';
+import { isPlanned, type JobsByAgent, jobsByAgent, plannedStep, readingOf, toPlannedStep } from './reading.ts';
 
 const plannedSpace = v.object({
   source: v.string(),
   manifest: manifestSchema,
   /** As `readingOf` returns it. */
   reading_sha256: v.string(),
-  steps: v.array(
-    v.object({
-      op: v.picklist(['create_space', 'install_agent', 'setup_chat', 'create_job']),
-      name: v.string(),
-      agent: v.exactOptional(v.string()),
-      template_id: v.exactOptional(v.string()),
-    }),
-  ),
+  steps: v.array(plannedStep),
 });
 
 const planFile = v.object({
@@ -30,6 +23,8 @@ const planFile = v.object({
   /** Of all documents, also of those that are not in `spaces`. */
   input_sha256: v.string(),
   install_renamed: v.boolean(),
+  /** Whether the jobs could be listed: otherwise, they are not in the hashes of the readings. */
+  jobs_listed: v.boolean(),
   /** Where there is something to do, and nothing is blocked. */
   spaces: v.array(plannedSpace),
 });
@@ -60,18 +55,21 @@ function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace | unde
 export async function writePlan(
   path: string,
   plans: readonly SpacePlan[],
-  listed: readonly ListedCronJob[],
+  listed: readonly ListedCronJob[] | undefined,
   about: { readonly service: string; readonly installRenamed: boolean },
 ): Promise<number> {
-  const jobs = jobsByAgent(listed);
+  const jobs = jobsByAgent(listed ?? []);
   const plan: PlanFile = {
     partnerctl_plan: 1,
     service: about.service,
     input_sha256: inputHash(plans.map(({ document }) => document)),
     install_renamed: about.installRenamed,
+    jobs_listed: listed !== undefined,
     spaces: plans.flatMap((each) => toPlannedSpace(each, jobs) ?? []),
   };
   try {
+    // The mode of a file that exists does not change.
+    await rm(path, { force: true });
     await writeFile(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
   } catch (error) {
     throw new LocalError(`The plan ${path} cannot be written.`, { why: describeFileError(error), cause: error });
@@ -103,9 +101,10 @@ export function staleError(
   { reading_sha256, steps }: PlannedSpace,
   jobs: JobsByAgent,
 ): PlanStaleError | undefined {
-  const isMore = plan.steps.some(
-    (step) => step.status === 'planned' && step.op !== 'create_job' && !isPlanned(step, steps),
-  );
+  const others = plan.steps.filter((step) => step.status === 'planned' && !isPlanned(step, steps));
+  const isMore = others.some(({ op }) => op !== 'create_job');
+  // A job that the plan does not create existed then.
+  for (const step of others) if (step.op === 'create_job') step.status = 'unchanged';
   if (!isMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
   const id = JSON.stringify(plan.document.manifest.external_space_id);
   return new PlanStaleError(`The space ${id} is not as it was when the plan was made.`, {

@@ -7,7 +7,7 @@ import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
-import { planSpace, type SpacePlan } from './plan.ts';
+import { blockPlan, planSpace, type SpacePlan } from './plan.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /** What planning and provisioning need, and how they were asked to work. */
@@ -36,6 +36,8 @@ export interface ProvisionDeps {
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
 export async function planDocument(deps: ProvisionDeps, document: ManifestDocument): Promise<SpacePlan> {
   const plan = planSpace(document, await deps.observer.observe(document), deps);
+  const stale = deps.findStale?.(plan);
+  if (stale) blockPlan(plan, stale);
   await describeJobs(plan, deps.describe);
   return plan;
 }

@@ -99,7 +99,8 @@ export function pairAgents(
   present: readonly ListedAgent[],
   fact?: SpaceFact,
 ): { readonly pairs: readonly AgentPair[]; readonly free: readonly ListedAgent[] } {
-  const free = [...present];
+  // Lists have no certain order: of two that match, every run must take the same one.
+  const free = present.toSorted((one, other) => (one.agent_id < other.agent_id ? -1 : 1));
   const found = new Map<ManifestAgent, ListedAgent>();
   const recordedIds = new Map(fact?.agents.map(({ key, agent_id }) => [key, agent_id]));
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [

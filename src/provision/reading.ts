@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { findDifferences, instructionsHash, toNfc } from '../cron/job.ts';
-import { spaceDifferences } from './differences.ts';
+import { sourceDifferences, spaceDifferences, wantedChat } from './differences.ts';
 import type { SpacePlan, Step } from './plan.ts';
 
 type AgentStep = Exclude<Step, { op: 'create_space' }>;
@@ -23,13 +25,15 @@ export function jobsByAgent(jobs: Iterable<ListedCronJob>): JobsByAgent {
 }
 
 /** A step as a plan file has it: what identifies it among those of its space. */
-export interface PlannedStep {
-  readonly op: Step['op'];
-  readonly name: string;
+export const plannedStep = v.object({
+  op: v.picklist(['create_space', 'install_agent', 'setup_chat', 'create_job']),
+  name: v.string(),
   /** The name of the agent of a chat or a job, and the template of the agent. */
-  readonly agent?: string;
-  readonly template_id?: string;
-}
+  agent: v.exactOptional(v.string()),
+  template_id: v.exactOptional(v.string()),
+});
+
+type PlannedStep = v.InferOutput<typeof plannedStep>;
 
 export function toPlannedStep(step: Step): PlannedStep {
   const { op, name } = step;
@@ -38,14 +42,10 @@ export function toPlannedStep(step: Step): PlannedStep {
   return { op, name, agent, template_id };
 }
 
-function isSame(step: PlannedStep, { op, name, agent, template_id }: PlannedStep): boolean {
-  return step.op === op && step.name === name && step.agent === agent && step.template_id === template_id;
-}
-
 /** Whether a plan had this to do. */
 export function isPlanned(step: Step, planned: readonly PlannedStep[]): boolean {
   const own = toPlannedStep(step);
-  return planned.some((each) => isSame(each, own));
+  return planned.some((each) => isDeepStrictEqual(each, own));
 }
 
 function describeJob({ cron_job_id, name, schedule, instructions }: ListedCronJob): readonly unknown[] {
@@ -74,7 +74,11 @@ export function readingOf(
       );
     const others = jobs.get(comparableAgent(agent_id))?.filter((job) => !isCreated(job)) ?? [];
     if (stepsOf('install_agent', agent_id).length > 0 && others.length === 0) return [];
-    const chat = stepsOf('setup_chat', agent_id).length > 0 ? [null, null] : [source_id, source];
+    const isOwnChat = stepsOf('setup_chat', agent_id).some(
+      ({ agent: { wanted } }) =>
+        !source || sourceDifferences(wanted.name, source, wantedChat(wanted) ?? {}).length === 0,
+    );
+    const chat = isOwnChat ? [null, null] : [source_id, source];
     return [[agent_id, name, template_id, chat, others.map(describeJob).sort()]];
   });
   const isNew = done.some(({ op }) => op === 'create_space') && present.length === 0;

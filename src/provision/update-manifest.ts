@@ -1,30 +1,42 @@
 import { isScalar, parseDocument, visit } from 'yaml';
+import type { ListedAgent, ListedCronJob } from '../contract/resources.ts';
 import { findDifferences, isNotShown, toNfc } from '../cron/job.ts';
 import { parseExpression } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import type { Path } from '../yaml/document.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError, type YamlSource } from '../yaml/problem.ts';
+import { agentDifferences } from './differences.ts';
 import type { ExportedAgent, ExportedJob, ExportedSpace, FoundSpace } from './exported-space.ts';
-import { isIgnored } from './ignore.ts';
-import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import { planSpace, type SpacePlan } from './plan.ts';
+import { isIgnored, withoutIgnored } from './ignore.ts';
+import { toDifferences } from './jobs.ts';
+import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
+import { planSpace } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
 
 /** Sets the value at a path of the file, or removes it if there is no new one. */
 type Edit = (path: Path, value: unknown) => void;
 
+/** A file that is updated, and what stays in it. */
+interface Target {
+  readonly edit: Edit;
+  readonly ignore: Manifest['ignore'];
+}
+
+type ManifestJob = NonNullable<ManifestAgent['cron']>[number];
+
 function updateJob(
-  edit: Edit,
+  { edit, ignore }: Target,
   path: Path,
-  { timezone = 'UTC', ...job }: NonNullable<ManifestAgent['cron']>[number],
+  { timezone = 'UTC', ...job }: ManifestJob,
   shown: ExportedJob,
 ): void {
   const present = {
     instructions: shown.instructions,
     schedule: { ...parseExpression(shown.schedule), timezone: shown.timezone },
   };
-  for (const { field } of findDifferences(present, { ...job, schedule: { ...job.schedule, timezone } })) {
+  const found = findDifferences(present, { ...job, schedule: { ...job.schedule, timezone } });
+  for (const { field } of withoutIgnored(ignore, toDifferences(job.name, found))) {
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }
@@ -32,40 +44,51 @@ function updateJob(
     edit([...path, 'instructions'], shown.instructions);
 }
 
-/** Updates the jobs of an agent. Those that the service does not have are removed, others are appended. */
-function updateJobs(edit: Edit, path: Path, cron: ManifestAgent['cron'] = [], shown: readonly ExportedJob[]): void {
+/**
+ * Updates the jobs of an agent. Those that the service does not list are removed, others are appended.
+ * @param listed the jobs that may be the agent's, also those that no manifest can describe
+ */
+function updateJobs(
+  target: Target,
+  path: Path,
+  cron: readonly ManifestJob[],
+  { shown, listed }: { readonly shown: readonly ExportedJob[]; readonly listed: readonly ListedCronJob[] },
+): void {
+  const { edit, ignore } = target;
   const byName = new Map(shown.map((job) => [toNfc(job.name), job]));
+  const names = new Set(listed.map(({ name }) => toNfc(name ?? '')));
+  const written = new Set(cron.map(({ name }) => toNfc(name)));
   let count = cron.length;
   // From the last one: a removal moves those behind it.
   for (const [index, job] of [...cron.entries()].reverse()) {
     const found = byName.get(toNfc(job.name));
-    byName.delete(toNfc(job.name));
-    if (found) updateJob(edit, [...path, index], job, found);
-    else edit([...path, index], undefined);
-    if (!found) count -= 1;
-  }
-  for (const [index, job] of [...byName.values()].entries()) edit([...path, count + index], job);
-}
-
-/** Updates an agent without its jobs and without what a plan says about it. */
-function updateAgent(edit: Edit, path: Path, wanted: ManifestAgent, shown: ExportedAgent): void {
-  if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
-  if (wanted.chat && !shown.chat) edit([...path, 'chat'], undefined);
-  if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);
-}
-
-/** Sets what differs at the service, according to the plan of the manifest. */
-function setDifferences(edit: Edit, plan: SpacePlan, { manifest, agents }: ExportedSpace): void {
-  for (const { resource, name, field } of plan.differences) {
-    const index = plan.agents.findIndex(({ wanted }) => wanted.name === name);
-    const { wanted, agent_id } = plan.agents[index] ?? {};
-    const shown = agents.get(agent_id ?? '');
-    if (resource === 'space') edit(['space', field], Reflect.get(manifest.space, field));
-    else if (resource === 'agent') edit(['agents', index, field], shown && Reflect.get(shown, field));
-    else {
-      const place = field in (wanted?.chat ?? {}) ? ['chat', field] : ['api_chat_routing_mode'];
-      edit(['agents', index, ...place], Reflect.get(shown?.chat ?? {}, field));
+    if (found) updateJob(target, [...path, index], job, found);
+    else if (!names.has(toNfc(job.name))) {
+      edit([...path, index], undefined);
+      count -= 1;
     }
+  }
+  const isMissing = ({ name }: ExportedJob) =>
+    !written.has(toNfc(name)) && !isIgnored(ignore, { resource: 'job', id: '', name });
+  for (const [index, job] of shown.filter(isMissing).entries()) edit([...path, count + index], job);
+}
+
+/** Updates an agent without its jobs. A chat that the service does not mention stays. */
+function updateAgent(
+  { edit, ignore }: Target,
+  path: Path,
+  wanted: ManifestAgent,
+  { shown, listed }: { readonly shown: ExportedAgent; readonly listed: ListedAgent },
+): void {
+  if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
+  if (wanted.chat && listed.source_id === null) edit([...path, 'chat'], undefined);
+  if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);
+  for (const { resource, field } of withoutIgnored(ignore, agentDifferences(wanted, listed))) {
+    if (resource === 'agent') edit([...path, field], Reflect.get(shown, field));
+    const value = Reflect.get(shown.chat ?? {}, field);
+    if (resource === 'chat' && field in (wanted.chat ?? {})) edit([...path, 'chat', field], value);
+    if (resource === 'chat' && field === 'routing_mode' && wanted.api_chat_routing_mode)
+      edit([...path, 'api_chat_routing_mode'], value);
   }
 }
 
@@ -82,6 +105,7 @@ function readManifest(source: YamlSource, id: string, lookup: Lookup): ManifestD
 /** Opens a text for edits. @returns `text` as it was, if there is none */
 function openText({ name, text }: YamlSource): { readonly edit: Edit; text(): string } {
   const document = parseDocument(text, { merge: true, stringKeys: true, resolveKnownTags: false });
+  if (document.errors.length > 0) throw new InputError(`${name} cannot be updated: it must be a single YAML document.`);
   let isChanged = false;
   let hasAliases = false;
   const Alias = (): void => {
@@ -103,7 +127,12 @@ function openText({ name, text }: YamlSource): { readonly edit: Edit; text(): st
       else if (typeof value === 'object') document.setIn(path, document.createNode(value, escapeVariables));
       else document.setIn(path, escapeVariables('', value));
     },
-    text: () => (isChanged ? document.toString({ lineWidth: 0, indentSeq: !/^\w+: *\n- /m.test(text) }) : text),
+    text() {
+      if (!isChanged) return text;
+      const indent = /^( +)\S/m.exec(text)?.[1]?.length ?? 2;
+      const updated = document.toString({ lineWidth: 0, indent, indentSeq: !/^\w+: *\r?\n- /m.test(text) });
+      return text.includes('\r\n') ? updated.replaceAll('\n', '\r\n') : updated;
+    },
   };
 }
 
@@ -118,21 +147,23 @@ export function updateManifest(source: YamlSource, exported: ExportedSpace, foun
   const document = readManifest(source, exported.manifest.external_space_id, lookup);
   const { agents: wanted, ignore } = document.manifest;
   const { edit, text } = openText(source);
+  const target = { edit, ignore };
   const plan = planSpace(document, found, { installRenamed: true });
-  setDifferences(edit, plan, exported);
+  for (const { resource, field } of plan.differences)
+    if (resource === 'space') edit(['space', field], Reflect.get(exported.manifest.space, field));
   let count = wanted.length;
   // From the last one: a removal moves those behind it.
   for (const [index, { agent_id }] of [...plan.agents.entries()].reverse()) {
     const agent = wanted[index];
     const shown = exported.agents.get(agent_id ?? '');
-    if (agent && shown) {
-      updateAgent(edit, ['agents', index], agent, shown);
-      const isNew = ({ name }: ExportedJob) => !isIgnored(ignore, { resource: 'job', id: '', name });
-      const known = new Set(agent.cron?.map(({ name }) => toNfc(name)));
-      const jobs = (shown.cron ?? []).filter((job) => known.has(toNfc(job.name)) || isNew(job));
-      updateJobs(edit, ['agents', index, 'cron'], agent.cron, jobs);
+    const listed = found.agents.find((each) => each.agent_id === agent_id);
+    const path = ['agents', index];
+    if (agent && shown && listed) {
+      updateAgent(target, path, agent, { shown, listed });
+      const jobs = { shown: shown.cron ?? [], listed: [listed.agent_id, ''].flatMap(found.jobsOf) };
+      updateJobs(target, [...path, 'cron'], agent.cron ?? [], jobs);
     } else if (agent_id === null) {
-      edit(['agents', index], undefined);
+      edit(path, undefined);
       count -= 1;
     }
   }

@@ -94,10 +94,10 @@ async function openProvisioning(
   };
 }
 
-/** Lists the jobs, by agent; none if they cannot be listed. @throws PartnerctlError if listing may succeed later */
-async function readJobs(lists: JobLists): Promise<readonly ListedCronJob[]> {
+/** Lists the jobs; undefined if they cannot be listed. @throws PartnerctlError if listing may succeed later */
+async function readJobs(lists: JobLists): Promise<readonly ListedCronJob[] | undefined> {
   const listed = await lists.recent();
-  return 'jobs' in listed ? [...listed.jobs.values()] : [];
+  return 'jobs' in listed ? [...listed.jobs.values()] : undefined;
 }
 
 /**
@@ -114,7 +114,7 @@ export async function planDocuments(
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ observed }) => observed.agents.length > 0);
   const jobs = hasAgents ? await readJobs(deps.lists) : [];
-  addUnmanagedJobs(plans, jobs);
+  addUnmanagedJobs(plans, jobs ?? []);
   if (out !== undefined) {
     const { writePlan } = await import('../../provision/plan-file.ts');
     const count = await writePlan(out, plans, jobs, { service: deps.http.baseUrl, installRenamed });
@@ -175,7 +175,7 @@ export async function applyPlan(
   const { baseUrl } = deps.http;
   if (baseUrl !== plan.service)
     throw new UsageError(`The plan ${path} is for ${plan.service}, not for ${baseUrl}.`, { hint });
-  const jobs = jobsByAgent(await readJobs(deps.lists));
+  const jobs = jobsByAgent(plan.jobs_listed ? (await deps.lists.whole()).jobs.values() : []);
   const findStale = (space: SpacePlan) => {
     const planned = plan.spaces[space.index];
     return planned && staleError(space, planned, jobs);
