@@ -50,8 +50,7 @@ export const exportManifests = () =>
       run(async (context, spaces, { out = '', update = false, var: texts }) => {
         const { parseVariables } = await import('../provision/read-manifests.ts');
         const { exportSpaces } = await import('../provision/export.ts');
-        const variables = parseVariables(texts);
-        const lookup = (name: string) => variables.get(name) ?? context.env[name];
+        const lookup = parseVariables(texts, context.env);
         const results = exportSpaces(context, spaces, { out, update, lookup });
         return batchResult(results, SPACES, context.signals, (done) => context.progress.update(`Exported: ${done}`));
       }),

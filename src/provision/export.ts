@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { stringify } from 'yaml';
@@ -13,7 +13,6 @@ import { NOT_SHOWN } from '../cron/job.ts';
 import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
 import { describeFileError, InputError, InterruptedError, LocalError, PartnerctlError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
-import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError } from '../yaml/problem.ts';
@@ -74,25 +73,24 @@ async function save(
   exported: ExportedSpace,
   { update, lookup }: ExportOptions,
 ): Promise<Pick<ExportResult, 'status' | 'holes'>> {
-  const temporary = `${file}.${randomUUID()}.tmp`;
+  const existing = await realpath(file).catch(() => undefined);
+  const path = existing ?? file;
+  const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    const bytes = await readFile(file).catch((error: unknown) => {
-      if (errorCode(error) !== 'ENOENT') throw error;
-    });
-    if (!bytes) {
-      const written = stringify(exported.manifest, escapeVariables, { lineWidth: 0 });
-      await writeFile(file, written, { flag: 'wx' });
-      return { status: 'written', holes: countHoles(written) };
-    }
-    // Other bytes would be lost when it is written again.
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    const updated = updateManifest({ name: file, text }, exported, found, lookup);
-    const holes = countHoles(updated);
-    if (updated === text) return { status: 'unchanged', holes };
-    if (!update) throw new InputError(`${file} is not as the service.`, { hint: 'To update it, add --update.' });
-    await writeFile(temporary, updated);
-    await rename(temporary, file);
-    return { status: 'updated', holes };
+    // Invalid UTF-8 would become U+FFFD.
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    const text = existing && decoder.decode(await readFile(existing));
+    const written =
+      text === undefined
+        ? stringify(exported.manifest, escapeVariables, { lineWidth: 0 })
+        : updateManifest({ name: file, text }, exported, found, lookup);
+    const holes = countHoles(written);
+    if (written === text) return { status: 'unchanged', holes };
+    if (text !== undefined && !update)
+      throw new InputError(`${file} is not as the service.`, { hint: 'To update it, add --update.' });
+    await writeFile(temporary, written, { mode: existing === undefined ? 0o666 : (await stat(existing)).mode });
+    await rename(temporary, path);
+    return { status: text === undefined ? 'written' : 'updated', holes };
   } catch (error) {
     if (error instanceof PartnerctlError) throw error;
     await rm(temporary, { force: true });

@@ -81,13 +81,6 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
   };
 }
 
-function skipReason(id: string | undefined, name: string | undefined, agents: number): string | undefined {
-  if (id === undefined) return 'has no external_space_id';
-  if (identifierProblem(id)) return `has an external_space_id that ${identifierProblem(id)}`;
-  if (!name?.trim()) return 'has no name';
-  return agents === 0 ? 'has no agents that a manifest can describe' : undefined;
-}
-
 /**
  * Describes a space as a manifest, the same whatever the order of the lists. A plan of it has nothing to do; what no
  * manifest can describe is unmanaged in it.
@@ -106,10 +99,13 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
     keys.add(key);
   }
   const [name, description] = [shown(space.name), shown(space.description)];
-  const reason = skipReason(external_space_id, name, agents.size);
-  if (reason !== undefined || external_space_id === undefined || name === undefined) {
-    return new InputError(`The space ${space.space_id} ${reason}, so no manifest can describe it.`);
-  }
+  const skip = (reason: string) =>
+    new InputError(`The space ${space.space_id} ${reason}, so no manifest can describe it.`);
+  if (external_space_id === undefined) return skip('has no external_space_id');
+  const problem = identifierProblem(external_space_id);
+  if (problem) return skip(`has an external_space_id that ${problem}`);
+  if (!name?.trim()) return skip('has no name');
+  if (agents.size === 0) return skip('has no agents that a manifest can describe');
   const fields = {
     name,
     ...(description !== undefined && { description }),

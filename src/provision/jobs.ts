@@ -1,4 +1,3 @@
-import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronResult } from '../cron/create-wanted.ts';
 import { type CronDifference, type CronJob, toNfc } from '../cron/job.ts';
@@ -10,6 +9,7 @@ import { inStep } from './failures.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
 import type { Manifest } from './manifest.ts';
 import { holeError, type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
+import type { JobsByAgent } from './reading.ts';
 
 /** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
 export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
@@ -81,23 +81,17 @@ export async function createPlannedJobs(plans: readonly SpacePlan[], create: Cre
   }
 }
 
-/**
- * Adds the jobs that agents of the space have, and the manifest does not.
- * @param listed all jobs that the token can list
- */
-export function addUnmanagedJobs(plans: readonly SpacePlan[], listed: Iterable<ListedCronJob>): void {
-  const owners = new Map<string, { readonly plan: SpacePlan; readonly names: ReadonlySet<string> }>();
-  for (const plan of plans) {
-    for (const { id } of plan.unmanaged) owners.set(comparableAgent(id), { plan, names: new Set() });
-    for (const { agent_id, wanted } of plan.agents) {
-      if (agent_id === null) continue;
-      owners.set(comparableAgent(agent_id), { plan, names: new Set(wanted.cron?.map(({ name }) => toNfc(name))) });
+/** Adds the jobs that agents of the space have, and the manifest does not. */
+export function addUnmanagedJobs(plans: readonly SpacePlan[], jobs: JobsByAgent): void {
+  for (const { agents, unmanaged, document } of plans) {
+    const wanted = new Map(agents.map((agent) => [agent.agent_id, agent.wanted.cron?.map(({ name }) => toNfc(name))]));
+    const ids = [...agents.flatMap(({ agent_id }) => agent_id ?? []), ...unmanaged.map(({ id }) => id)];
+    for (const agent of ids) {
+      for (const { cron_job_id: id, name = null } of jobs.get(comparableAgent(agent)) ?? []) {
+        const job = { resource: 'job', id, name } as const;
+        if (wanted.get(agent)?.includes(toNfc(name ?? '')) || isIgnored(document.manifest.ignore, job)) continue;
+        unmanaged.push(job);
+      }
     }
-  }
-  for (const { agent_id, agent_text, cron_job_id: id, name = null } of listed) {
-    const owner = owners.get(comparableAgent(agent_id ?? agent_text ?? ''));
-    const job = { resource: 'job', id, name } as const;
-    if (!owner || owner.names.has(toNfc(name ?? '')) || isIgnored(owner.plan.document.manifest.ignore, job)) continue;
-    owner.plan.unmanaged.push(job);
   }
 }

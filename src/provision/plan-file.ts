@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
-import type { ListedCronJob } from '../contract/resources.ts';
 import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
 import type { SpacePlan } from './plan.ts';
-import { isPlanned, type JobsByAgent, jobsByAgent, plannedStep, readingOf, toPlannedStep } from './reading.ts';
+import { isPlanned, type JobsByAgent, plannedStep, readingOf, toPlannedStep } from './reading.ts';
 
 const plannedSpace = v.object({
   source: v.string(),
@@ -55,17 +54,16 @@ function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace | unde
 export async function writePlan(
   path: string,
   plans: readonly SpacePlan[],
-  listed: readonly ListedCronJob[] | undefined,
+  jobs: JobsByAgent | undefined,
   about: { readonly service: string; readonly installRenamed: boolean },
 ): Promise<number> {
-  const jobs = jobsByAgent(listed ?? []);
   const plan: PlanFile = {
     partnerctl_plan: 1,
     service: about.service,
     input_sha256: inputHash(plans.map(({ document }) => document)),
     install_renamed: about.installRenamed,
-    jobs_listed: listed !== undefined,
-    spaces: plans.flatMap((each) => toPlannedSpace(each, jobs) ?? []),
+    jobs_listed: jobs !== undefined,
+    spaces: plans.flatMap((each) => toPlannedSpace(each, jobs ?? new Map()) ?? []),
   };
   try {
     // The mode of a file that exists does not change.

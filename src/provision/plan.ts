@@ -232,18 +232,8 @@ export function planSpace(
   const unmanaged = free
     .map(({ agent_id: id, name = null }): Unmanaged => ({ resource: 'agent', id, name }))
     .filter((each) => !isIgnored(manifest.ignore, each));
-  const observed = { space, agents: present };
-  const plan: SpacePlan = {
-    document,
-    index,
-    observed,
-    space_id,
-    steps,
-    agents,
-    differences,
-    unmanaged,
-    error: undefined,
-  };
+  const known = { document, index, observed: { space, agents: present }, space_id };
+  const plan: SpacePlan = { ...known, steps, agents, differences, unmanaged, error: undefined };
   // The jobs of existing agents have to be looked up.
   const [unfilled] = [...plannedSteps(plan, 'install_agent'), ...plannedSteps(plan, 'create_job')].filter(
     ({ hole, agent }) => hole !== undefined && agent.agent_id === null,

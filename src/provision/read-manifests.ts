@@ -1,8 +1,10 @@
 import { isNotShown, toNfc } from '../cron/job.ts';
 import { checkUniqueName } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
+import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
+import type { Lookup } from '../yaml/interpolate.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
@@ -39,7 +41,7 @@ function checkAgents(document: YamlDocument, { agents }: Manifest): void {
  */
 export function parseManifests(
   sources: readonly YamlSource[],
-  lookup: (name: string) => string | undefined,
+  lookup: Lookup,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const spaces = new Map<string, string>();
   const holes = new Map<object, string>();
@@ -64,8 +66,11 @@ export function parseManifests(
   };
 }
 
-/** Parses the values of --var. @throws UsageError for one without a name, or a name that is given twice */
-export function parseVariables(texts: readonly string[]): ReadonlyMap<string, string> {
+/**
+ * Parses the values of --var, which win over the environment.
+ * @throws UsageError for one without a name, or a name that is given twice
+ */
+export function parseVariables(texts: readonly string[], env: Environment): Lookup {
   const variables = new Map<string, string>();
   for (const text of texts) {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
@@ -75,5 +80,5 @@ export function parseVariables(texts: readonly string[]): ReadonlyMap<string, st
     if (variables.has(name)) throw new UsageError(`--var ${name} is given twice.`, { hint: 'Give it once.' });
     variables.set(name, value);
   }
-  return variables;
+  return (name) => variables.get(name) ?? env[name];
 }

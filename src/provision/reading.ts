@@ -64,8 +64,8 @@ export function readingOf(
   planned: readonly PlannedStep[] = [],
 ): string {
   const done = steps.filter((step) => isPlanned(step, planned));
-  const stepsOf = <Op extends AgentStep['op']>(op: Op, agentId: string) =>
-    done.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === agentId);
+  const stepsOf = <Op extends AgentStep['op']>(op: Op, id: string) =>
+    done.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === id);
   const present = agents.flatMap(({ agent_id, name, template_id, source_id, source }) => {
     const created = stepsOf('create_job', agent_id);
     const isCreated = (job: ListedCronJob) =>

@@ -29,13 +29,8 @@ export interface JobName {
   readonly name: string;
 }
 
-/** What a sandbox has, as the mirror of a service. */
-function rowsOf({ spaces, agents, sources, cronJobs }: Store): Mirror {
-  return { spaces: spaces.all(), agents: agents.all(), sources: sources.all(), cronJobs: cronJobs.all() };
-}
-
 /** The ids of the same thing, by what it is. */
-function groupThings({ spaces, agents, cronJobs }: Mirror): ReadonlyMap<string, readonly string[]> {
+function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): ReadonlyMap<string, readonly string[]> {
   const external = new Map(spaces.map(({ space_id, external_space_id }) => [space_id, external_space_id]));
   const groups = new Map<string, string[]>();
   const add = (what: string, id: string): void => {
@@ -53,9 +48,9 @@ function groupThings({ spaces, agents, cronJobs }: Mirror): ReadonlyMap<string, 
 }
 
 /** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
-export function findDuplicates(store: Store, mirror: Mirror): Problem[] {
+export function findDuplicates({ spaces, agents, cronJobs }: Store, mirror: Mirror): Problem[] {
   const before = groupThings(mirror);
-  return [...groupThings(rowsOf(store))]
+  return [...groupThings({ spaces: spaces.all(), agents: agents.all(), cronJobs: cronJobs.all() })]
     .filter(([what, ids]) => ids.length > (before.get(what)?.length ?? 1))
     .map(([what, ids]) => ({ kind: 'twice', message: `${ids.length} ${what}: ${ids.join(', ')}` }));
 }

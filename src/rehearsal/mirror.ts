@@ -10,6 +10,7 @@ import { systemClock } from '../platform/clock.ts';
 import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { Observer } from '../provision/observe.ts';
+import { jobsByAgent } from '../provision/reading.ts';
 import { type CronJob, scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
 
@@ -86,23 +87,20 @@ export async function readMirror(
   const observed = await Promise.all(
     documents.map((document) => limit(async () => ({ document, ...(await observer.observe(document)) }))),
   );
+  const listed = await new JobLists({ list: () => listNamedJobs(http), clock: systemClock, hint: () => '' }).recent();
+  if (!('jobs' in listed)) unreadable.add('jobs');
+  const jobs = jobsByAgent('jobs' in listed ? listed.jobs.values() : []);
   const mirror = emptyMirror();
-  const owners = new Map<string, { readonly agent: Agent; readonly document: ManifestDocument }>();
   for (const { document, space, agents = [] } of observed) {
     if (!space) continue;
     mirror.spaces.push(toSpace(space, document.manifest.external_space_id));
-    for (const listed of agents) {
-      const agent = toAgent(listed, space.space_id, document);
+    for (const found of agents) {
+      const agent = toAgent(found, space.space_id, document);
+      const own = jobs.get(comparableAgent(agent.agent_id)) ?? [];
       mirror.agents.push(agent);
-      mirror.sources.push(...toSource(listed, space.space_id));
-      owners.set(comparableAgent(agent.agent_id), { agent, document });
+      mirror.sources.push(...toSource(found, space.space_id));
+      mirror.cronJobs.push(...own.map((job) => toJob(job, agent, document)));
     }
-  }
-  const listed = await new JobLists({ list: () => listNamedJobs(http), clock: systemClock, hint: () => '' }).recent();
-  if (!('jobs' in listed)) unreadable.add('jobs');
-  for (const job of 'jobs' in listed ? listed.jobs.values() : []) {
-    const owner = owners.get(comparableAgent(job.agent_id ?? job.agent_text ?? ''));
-    if (owner) mirror.cronJobs.push(toJob(job, owner.agent, owner.document));
   }
   return { mirror, unreadable: [...unreadable] };
 }

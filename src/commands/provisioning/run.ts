@@ -1,6 +1,5 @@
 import type { Context } from '../../cli/context.ts';
 import { DEFAULT_RETRIES } from '../../config/global-flags.ts';
-import type { ListedCronJob } from '../../contract/resources.ts';
 import { type CronResult, openJobs } from '../../cron/create-wanted.ts';
 import type { CronJob } from '../../cron/job.ts';
 import { createScheduleDescriber } from '../../cron/schedule.ts';
@@ -15,7 +14,7 @@ import { Observer } from '../../provision/observe.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, type ProvisionDeps, planManifests } from '../../provision/plan-manifests.ts';
 import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
-import { jobsByAgent } from '../../provision/reading.ts';
+import { type JobsByAgent, jobsByAgent } from '../../provision/reading.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
@@ -39,9 +38,9 @@ export async function readManifests(
   if (files.length === 0) {
     throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
   }
-  const variables = parseVariables(texts);
+  const lookup = parseVariables(texts, context.env);
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const { documents, problems } = parseManifests(sources, (name) => variables.get(name) ?? context.env[name]);
+  const { documents, problems } = parseManifests(sources, lookup);
   if (problems.length > 0) throw problemsError(problems);
   return documents;
 }
@@ -94,10 +93,10 @@ async function openProvisioning(
   };
 }
 
-/** Lists the jobs; undefined if they cannot be listed. @throws PartnerctlError if listing may succeed later */
-async function readJobs(lists: JobLists): Promise<readonly ListedCronJob[] | undefined> {
+/** Lists the jobs, by agent; undefined if they cannot be listed. @throws PartnerctlError if listing may succeed later */
+async function readJobs(lists: JobLists): Promise<JobsByAgent | undefined> {
   const listed = await lists.recent();
-  return 'jobs' in listed ? [...listed.jobs.values()] : undefined;
+  return 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
 }
 
 /**
@@ -113,8 +112,8 @@ export async function planDocuments(
   const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ observed }) => observed.agents.length > 0);
-  const jobs = hasAgents ? await readJobs(deps.lists) : [];
-  addUnmanagedJobs(plans, jobs ?? []);
+  const jobs = hasAgents ? await readJobs(deps.lists) : undefined;
+  if (jobs) addUnmanagedJobs(plans, jobs);
   if (out !== undefined) {
     const { writePlan } = await import('../../provision/plan-file.ts');
     const count = await writePlan(out, plans, jobs, { service: deps.http.baseUrl, installRenamed });

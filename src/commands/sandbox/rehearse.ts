@@ -16,20 +16,17 @@ function seedLines({ seed, killed_at, runs, problems }: SeedResult): readonly Re
   ];
 }
 
-function summaryOf({ seeds, requests, requests_per_second, never_ran }: Rehearsal) {
+function toResult({ seeds, ...rest }: Rehearsal): CommandResult {
+  const { requests, requests_per_second, never_ran } = rest;
+  const failed = seeds.filter(({ problems }) => problems.length > 0);
+  const ended_well = seeds.length - failed.length;
   // The run that is killed always has one repeat.
   const repeated = seeds.filter(({ runs, killed_at }) => runs > (killed_at === null ? 1 : 2)).length;
-  const ended_well = seeds.filter(({ problems }) => problems.length === 0).length;
-  return { seeds: seeds.length, ended_well, repeated, requests, requests_per_second, never_ran };
-}
-
-function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
-  const { seeds, ended_well, repeated, requests, requests_per_second, never_ran } = summaryOf(rehearsal);
-  const failed = rehearsal.seeds.filter(({ problems }) => problems.length > 0);
-  const more = failed.length - MAX_SHOWN;
   const isGood = failed.length + never_ran.length === 0;
-  return [
-    { indent: 0, tone: isGood ? 'good' : 'bad', text: `${ended_well} of ${seeds} seeds ended well.` },
+  const total = `${ended_well} of ${seeds.length} seeds ended well`;
+  const more = failed.length - MAX_SHOWN;
+  const report: readonly ReportLine[] = [
+    { indent: 0, tone: isGood ? 'good' : 'bad', text: `${total}.` },
     ...failed.slice(0, MAX_SHOWN).flatMap(seedLines),
     ...(more > 0 ? [{ indent: 0, text: `and ${more} more seeds; -o json shows all` }] : []),
     ...never_ran.map(({ external_space_id, agent, name }): ReportLine => {
@@ -40,18 +37,12 @@ function reportOf(rehearsal: Rehearsal): readonly ReportLine[] {
       indent: 0,
       text: `Without faults and a rate limit, provision sends ${requests} requests, up to ${requests_per_second} in a second.`,
     },
-    { indent: 0, text: `After the kill, ${repeated} of ${seeds} seeds needed more than one run.` },
+    { indent: 0, text: `After the kill, ${repeated} of ${seeds.length} seeds needed more than one run.` },
   ];
-}
-
-function toResult(rehearsal: Rehearsal): CommandResult {
-  const summary = summaryOf(rehearsal);
-  const { seeds, ended_well, never_ran } = summary;
-  const isGood = ended_well === seeds && never_ran.length === 0;
   const jobs = never_ran.length > 0 ? `; jobs that never ran: ${never_ran.length}` : '';
   return {
-    ...reportResult({ seeds: rehearsal.seeds, summary }, reportOf(rehearsal)),
-    failure: isGood ? undefined : new PartialFailure(`${ended_well} of ${seeds} seeds ended well${jobs}.`),
+    ...reportResult({ seeds, summary: { seeds: seeds.length, ended_well, repeated, ...rest } }, report),
+    failure: isGood ? undefined : new PartialFailure(`${total}${jobs}.`),
   };
 }
 
