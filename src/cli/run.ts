@@ -87,19 +87,11 @@ export async function runCommand(
   const context = createContext({ ...deps, io: ownIo }, flags, progress, run.redactor);
   run.abortSignal = context.abortSignal;
 
-  // What a write did must stand on the screen, and not end with a pager that the user leaves.
-  const isWrite = invocation.command.options.some(({ long }) => long === '--confirm');
-  const page = async (text: string): Promise<void> => {
-    if (!stdout.isTTY || !flags.input || isWrite) return stdout.write(text);
-    const { writePaged } = await import('./pager.ts');
-    progress.stop();
-    await writePaged(redact(text), stdout, context);
-  };
   const finish = async (result: CommandResult): Promise<number> => {
     const { query, quiet, wide, color } = flags;
     const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
     const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
-    await renderForReader(result, options, { stdout: out, stderr, redact, page });
+    await renderForReader(result, options, { stdout: out, stderr, redact });
     progress.stop();
     const failure = failureOf(result);
     if (failure) throw failure;

@@ -22,8 +22,6 @@ export interface RenderIo {
   readonly stderr: Sink;
   /** Redacts secrets. The sinks also redact, but cannot recognize a secret that a table has shortened. */
   readonly redact?: (text: string) => string;
-  /** Writes text that may be longer than the terminal; by default, to stdout. */
-  readonly page?: ((text: string) => Promise<void>) | undefined;
 }
 
 function isForPeople(format: RenderOptions['format']): boolean {
@@ -46,20 +44,20 @@ async function writeNotice(text: string | undefined, { stderr }: RenderIo): Prom
 
 /** Writes a list or an object as text. Its modules load on demand, so that scripts start fast. */
 async function renderText(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const { stdout, stderr, redact, page = stdout.write } = io;
+  const { stdout, stderr, redact } = io;
   const { color, wide: isWide, quiet, now } = options;
   const width = layoutWidth(stdout);
   if (result.report) {
     if (result.kind === 'list') for await (const _ of result.rows);
     const { formatReport } = await import('./report.ts');
     const text = await formatReport(result.report(), { width, color, redact });
-    return text === '' ? undefined : page(text);
+    return text === '' ? undefined : stdout.write(text);
   }
   const { formatObject, formatTable } = await import('./table.ts');
   const layout = { width: isWide ? Number.POSITIVE_INFINITY : width, color, isWide, redact };
   if (result.kind === 'object') return stdout.write(await formatObject(result, layout));
   const { text, isCut } = await formatTable(result, Number.isFinite(layout.width) ? { ...layout, now } : layout);
-  if (text !== '') await page(text);
+  if (text !== '') await stdout.write(text);
   if (quiet) return;
   if (text === '') await writeNotice(result.empty, io);
   if (isCut && stderr.isTTY) await writeNotice('Some values are shortened or left out: --wide shows them.', io);
@@ -106,7 +104,7 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
  */
 export async function render(result: CommandResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { query, format } = options;
-  const { stdout, page = stdout.write } = io;
+  const { stdout } = io;
   if (result.kind === 'none') return;
   if (query !== undefined) {
     const { queryResult } = await import('./query.ts');
@@ -116,7 +114,7 @@ export async function render(result: CommandResult, options: RenderOptions, io: 
     return render(selected, { ...options, format: chosen, query: undefined }, io);
   }
   if (result.kind === 'stream') return renderStream(result, options, io);
-  if (result.kind === 'text') return result.text === '' ? undefined : page(result.text);
+  if (result.kind === 'text') return result.text === '' ? undefined : stdout.write(result.text);
   if (result.kind !== 'body') return renderData(result, options, io);
   const { writeBody, bodyToJson } = await import('./body.ts');
   if (isForPeople(format)) return writeBody(result, stdout);

@@ -36,7 +36,7 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number | undefined;
-  /** The height of the terminals; unknown by default, so that no pager starts. */
+  /** The height of the terminals. */
   readonly rows?: number | undefined;
   /** Where progress is shown, if `columns` is set. */
   readonly terminal?: NodeJS.WritableStream;

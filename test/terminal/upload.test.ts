@@ -16,7 +16,7 @@ describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
     // More than the system buffers on its way to a service that does not read.
     for (const name of names) truncateSync(write(name, '', directory), 16_000_000);
     const args = ['upload', '-r', directory, '--state', join(tempDirectory(), 'state.jsonl')];
-    const terminal = await inTmux(args, { ...env, PAGER: 'cat' });
+    const terminal = await inTmux(args, env);
     const shown = await terminal.screen(/Uploading: [\d.]+ MB of 48 MB/);
     expect(shown.split('\n')).toHaveLength(1);
     release();
