@@ -35,8 +35,8 @@ export interface ExportResult {
   /** How many of them the file describes. */
   readonly agents: number;
   readonly jobs: number;
-  /** How many texts in it are `(not shown)`. */
-  readonly holes: number;
+  /** Whether a text in it is `(not shown)`. */
+  readonly hasHoles: boolean;
   /** `skipped`: no manifest can describe the space, and the error says why. */
   readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
   readonly error: unknown;
@@ -62,17 +62,13 @@ function fileNameOf(externalId: string): string {
   return `${['space', ...words].filter(Boolean).join('-').slice(0, 60)}-${hash('sha256', externalId, 'hex').slice(0, 12)}.yaml`;
 }
 
-function countHoles(text: string): number {
-  return text.match(/(?:template_id|instructions): *["']?\(not shown\)/g)?.length ?? 0;
-}
-
 /** Writes a file of a space, or updates it. @throws InputError if it must not be updated, or as `updateManifest`; LocalError */
 async function save(
   file: string,
   found: FoundSpace,
   exported: ExportedSpace,
   { update, lookup }: ExportOptions,
-): Promise<Pick<ExportResult, 'status' | 'holes'>> {
+): Promise<ExportResult['status']> {
   const existing = await realpath(file).catch(() => undefined);
   const path = existing ?? file;
   const temporary = `${path}.${randomUUID()}.tmp`;
@@ -84,13 +80,12 @@ async function save(
       text === undefined
         ? stringify(exported.manifest, escapeVariables, { lineWidth: 0 })
         : updateManifest({ name: file, text }, exported, found, lookup);
-    const holes = countHoles(written);
-    if (written === text) return { status: 'unchanged', holes };
+    if (written === text) return 'unchanged';
     if (text !== undefined && !update)
       throw new InputError(`${file} is not as the service.`, { hint: 'To update it, add --update.' });
     await writeFile(temporary, written, { mode: existing === undefined ? 0o666 : (await stat(existing)).mode });
     await rename(temporary, path);
-    return { status: text === undefined ? 'written' : 'updated', holes };
+    return text === undefined ? 'written' : 'updated';
   } catch (error) {
     if (error instanceof PartnerctlError) throw error;
     await rm(temporary, { force: true });
@@ -149,7 +144,7 @@ async function exportSpace(
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
   const { space_id, external_space_id = null } = space;
-  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, holes: 0 };
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, hasHoles: false };
   try {
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
@@ -159,10 +154,11 @@ async function exportSpace(
     if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
     const { manifest } = exported;
     const file = files.get(manifest.external_space_id) ?? join(options.out, fileNameOf(manifest.external_space_id));
-    const saved = await save(file, found, exported, options);
+    const status = await save(file, found, exported, options);
     const count = manifest.agents.reduce((sum, { cron = [] }) => sum + cron.length, 0);
-    const counts = { agents: manifest.agents.length, jobs: count };
-    return { file, external_space_id: manifest.external_space_id, space_id, ...counts, ...saved, error: undefined };
+    const hasHoles = JSON.stringify(manifest).includes(NOT_SHOWN);
+    const counts = { agents: manifest.agents.length, jobs: count, hasHoles };
+    return { file, external_space_id: manifest.external_space_id, space_id, ...counts, status, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
     return { ...nothing, status: 'failed', error };
@@ -187,17 +183,15 @@ export function exportSpaces(
     });
     const files = await findFiles(options, context);
     const fleet = { files, ...(await readFleet(context, references)) };
-    let holes = 0;
+    let hasHoles = false;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);
-      holes += result.holes;
+      hasHoles ||= result.hasHoles;
       emit({ index, ...result });
     };
     const limit = pLimit(CONCURRENCY);
     await Promise.all(fleet.spaces.map((space, index) => limit(() => run(space, index))));
-    if (holes === 0) return;
-    const values = holes === 1 ? '1 value is' : `${holes} values are`;
-    const where = `"${NOT_SHOWN}" in the files before you provision another service from them`;
-    await context.notice(`note: ${values} not shown by the service: fill in ${where}.`);
+    const meaning = `note: "${NOT_SHOWN}" in the files is what the service does not show. Fill it in before you`;
+    if (hasHoles) await context.notice(`${meaning} provision another service from them.`);
   });
 }

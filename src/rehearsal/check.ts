@@ -16,10 +16,13 @@ export function describeFailure(command: string, { exitCode, stderr }: Ended): s
   return `${command} exited with ${exitCode}: ${error.trim().replace(/\s*\n\s*/g, ' ')}`;
 }
 
-/** The things that are still to be created, each below its space. @param report of `plan` */
-export function findMissing(report: string): Problem[] {
-  const lines = report.split('\n').filter((line) => /^ *[+~] /.test(line));
-  return lines.map((line) => ({ kind: 'missing', message: `still to be created: ${line.replace(/^ *[+~] /, '')}` }));
+/** The query that selects the steps of a plan, for `findMissing`. */
+export const STEPS_QUERY = 'spaces[?actions].[external_space_id, to_string(actions[].[op, name])]';
+
+/** The spaces with steps that are still to be done. @param rows what the query selects, as TSV */
+export function findMissing(rows: string): Problem[] {
+  const spaces = rows.split('\n').filter((row) => row !== '');
+  return spaces.map((row) => ({ kind: 'missing', message: `still to do in ${row.replace('\t', ': ')}` }));
 }
 
 /** A job, by the names of its space and its agent. */

@@ -10,6 +10,7 @@ import {
   findMissing,
   type JobName,
   type Problem,
+  STEPS_QUERY,
 } from './check.ts';
 import { openStage, type Stage, type StageDeps } from './stage.ts';
 
@@ -67,7 +68,7 @@ export function killPoint(seed: number, seeds: number, requests: number): number
 
 async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Promise<Problem[]> {
   stage.endFaults();
-  const planned = await stage.run(['plan', '--detailed-exitcode', ...inputs]);
+  const planned = await stage.run(['plan', '--detailed-exitcode', '-o', 'tsv', '--query', STEPS_QUERY, ...inputs]);
   const duplicates = findDuplicates(stage.service.store, mirror);
   if (planned.exitCode === EXIT.changesPending) return [...findMissing(planned.stdout), ...duplicates];
   if (planned.exitCode === EXIT.ok || planned.exitCode === EXIT.differences) return duplicates;

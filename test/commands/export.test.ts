@@ -261,7 +261,7 @@ agents:
       { status: 'skipped', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
       { status: 'skipped', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
     ]);
-    expect(ran.stderr).toContain(`3 values are not shown by the service: fill in "(not shown)" in the files`);
+    expect(ran.stderr).toContain('note: "(not shown)" in the files is what the service does not show.');
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
     const planned = await plan({ env }, out);
     expect(planned.code).toBe(0);

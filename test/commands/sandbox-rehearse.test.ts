@@ -140,12 +140,13 @@ describe('A rehearsal without a service', () => {
     expect(ran.json<Report>().seeds.at(-1)).toMatchObject({ killed_at: 6, problems: [] });
   });
 
-  test('shows that a rate limit cannot be met in time', async () => {
+  test('shows that a rate limit cannot be met in time, and what is missing for it', async () => {
     const settings = '{"rate_limit":{"requests":2,"per_seconds":600}}';
     const args = ['--seeds', '1', '--settings', settings, '--run-timeout', '2s'];
     const ran = await rehearse(write('acme.yaml', space('acme')), args);
     expect(ran.code).toBe(10);
     expect(ran.stdout).toContain('provision exited with 7: ');
+    expect(ran.stdout).toMatch(/^ +still to do in acme: \[\["create_space","acme"\],\["install_agent","Support"\]/m);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { busiestSecond, findMissing } from '../../../src/rehearsal/check.ts';
+import { busiestSecond } from '../../../src/rehearsal/check.ts';
 import { killPoint } from '../../../src/rehearsal/rehearse.ts';
 
 describe('killPoint', () => {
@@ -15,16 +15,6 @@ describe('killPoint', () => {
   test('spreads few seeds over a long run', () => {
     expect(points(4, 1000)).toEqual([1, 251, 501, 751]);
   });
-});
-
-test('What is missing is named as in the plan, without what cannot be changed', () => {
-  const report =
-    '+ bolt  a.yaml:1\n    + space "Bolt"\n~ acme  s1  a.yaml:5\n    ! space name: "A" → "B"\nPlan: 1 space.\n';
-  expect(findMissing(report).map(({ message }) => message)).toEqual([
-    'still to be created: bolt  a.yaml:1',
-    'still to be created: space "Bolt"',
-    'still to be created: acme  s1  a.yaml:5',
-  ]);
 });
 
 test('The busiest second may begin at any request', () => {
