@@ -104,6 +104,35 @@ describe('a plan', () => {
   });
 });
 
+test('A plan that saw the jobs needs a token that may list them, and replaces a file that others may read', async () => {
+  const it = await service();
+  const path = write('acme.yaml', withJob('acme'));
+  expect((await command(it, 'provision', path)).code).toBe(0);
+  writeFileSync(
+    path,
+    withJob('acme').replace('"Support",', '"Support 2",').concat("  - { template_id: tmpl_sales, name: 'Sales' }\n"),
+  );
+  const out = write('plan.json', 'public');
+  expect((await command(it, 'plan', path, '--install-renamed', '--out', out)).code).toBe(0);
+  expect(statSync(out).mode & 0o777).toBe(0o600);
+  await it.forget();
+  const scopes = ['spaces.read', 'agents.read', 'spaces.provision', 'api_chat.setup', 'cron_jobs.write'];
+  const blind = await apply({ ...it, env: await it.envFor(scopes) }, out);
+  expect(blind.code).toBe(3);
+  expect(await it.posts()).toEqual([]);
+  expect(statuses(await apply(it, out))).toEqual({ acme: 'reused' });
+});
+
+test('A chat that others set up otherwise makes the plan of it stale', async () => {
+  const it = await service();
+  const path = write('acme.yaml', manifest('acme'));
+  expect((await command(it, 'provision', path)).code).toBe(0);
+  writeFileSync(path, manifest('acme').replace('"Support" }', '"Support", chat: { name: Ours } }'));
+  const out = await planned(it, path);
+  expect((await command(it, 'chat', 'setup', 'ext:acme', 'name:Support', '--name', 'Theirs')).code).toBe(0);
+  expect(statuses(await apply(it, out))).toEqual({ acme: 'stale' });
+});
+
 test('A space whose plan is stale is shown with what to do, beside those that are done', async () => {
   const it = await service();
   const path = write('all.yaml', `${withJob('acme')}---\n${manifest('beta')}`);

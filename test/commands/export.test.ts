@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -275,6 +275,24 @@ agents:
     await run(['export', '--out', out, 'ext:acme'], { env });
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
     expect(await plan({ env }, out)).toMatchObject({ code: 0 });
+  });
+
+  test('stays in a file that is updated, with the chat that the list does not mention, and the file where it is', async () => {
+    const unclear = jobs.map(({ schedule: _, ...job }) => job);
+    const { env } = await fakeOf(spaces, { s1: agents.s1.slice(0, 1) }, unclear);
+    const out = tempDirectory();
+    const text = `external_space_id: acme
+space: { name: Old }
+agents:
+    - { template_id: tmpl_x, name: Support, chat: { name: Web }, cron: [ { name: daily, instructions: Look., schedule: '@daily' } ] }
+`;
+    const path = write('real.yaml', text);
+    chmodSync(path, 0o600);
+    symlinkSync(path, join(out, 'link.yaml'));
+    const ran = await run(['export', '--out', out, '--update', '-o', 'json', 's1'], { env });
+    expect(ran.json()).toMatchObject([{ status: 'updated', file: join(out, 'link.yaml') }]);
+    expect(readFileSync(path, 'utf8')).toBe(text.replace('Old', 'Acme'));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   test('and a space that cannot be read, leave the other spaces to be exported', async () => {
