@@ -131,7 +131,9 @@ async function readFleet(context: ExportContext, references: readonly string[]):
   const list = await new JobLists({ list: () => listNamedJobs(http), clock, hint }).whole();
   const jobs = jobsByAgent(list.jobs.values());
   const unowned = jobs.get('')?.length ?? 0;
-  if (unowned > 0) await warn(`Jobs left out, because the service does not say which agent runs them: ${unowned}.`);
+  const set = "partnerctl contract set cron_job.agent_id '<path>'";
+  if (unowned > 0)
+    await warn(`Jobs left out: ${unowned}. The list does not say which agent runs them. If it does: ${set}`);
   const bySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
   const idOf = ({ external_space_id, space_id }: ListedSpace) => external_space_id ?? space_id;
   const sorted = [...spaces.values()].sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));

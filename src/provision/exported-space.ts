@@ -37,7 +37,7 @@ export interface FoundSpace {
 }
 
 /** A text as it may be written: undefined if there is none, or if it held a secret. */
-function shown(text: string | null | undefined): string | undefined {
+function withoutSecret(text: string | null | undefined): string | undefined {
   return text?.includes(REDACTED) ? undefined : (text ?? undefined);
 }
 
@@ -54,13 +54,13 @@ function describeJobs(listed: readonly ListedCronJob[]): ExportedJob[] {
     const complete = completeSchedule(schedule);
     if (!complete || names.filter((each) => each === toNfc(name ?? '')).length > 1) return [];
     const timing = { schedule: formatExpression(complete), timezone: complete.timezone };
-    const job = { name: shown(name) ?? '', instructions: shown(instructions) ?? NOT_SHOWN, ...timing };
+    const job = { name: withoutSecret(name) ?? '', instructions: withoutSecret(instructions) ?? NOT_SHOWN, ...timing };
     return v.is(agentJobSchema, job) ? [job] : [];
   });
 }
 
 function describeChat({ source }: ListedAgent): NonNullable<ExportedAgent['chat']> {
-  const name = shown(source?.name);
+  const name = withoutSecret(source?.name);
   const routing_mode = ROUTING_MODES.find((mode) => mode === source?.routing_mode);
   return {
     ...(name !== undefined && { name }),
@@ -74,8 +74,8 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
   const { source_id = record?.source_id ?? null } = listed;
   const cron = describeJobs(jobsOf(listed.agent_id));
   return {
-    template_id: shown(listed.template_id) ?? record?.template_id ?? NOT_SHOWN,
-    name: shown(listed.name) ?? '',
+    template_id: withoutSecret(listed.template_id) ?? record?.template_id ?? NOT_SHOWN,
+    name: withoutSecret(listed.name) ?? '',
     ...(source_id !== null && { chat: describeChat(listed) }),
     ...(cron.length > 0 && { cron }),
   };
@@ -88,7 +88,7 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
  */
 export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
   const { space, agents: listed, fact } = found;
-  const external_space_id = shown(space.external_space_id ?? fact?.external_space_id);
+  const external_space_id = withoutSecret(space.external_space_id ?? fact?.external_space_id);
   const agents = new Map<string, ExportedAgent>();
   const keys = new Set<string>();
   for (const each of sortByName(listed, ({ name, agent_id }) => [name, agent_id])) {
@@ -98,7 +98,7 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
     if (!keys.has(key) && v.is(agentSchema, agent)) agents.set(each.agent_id, agent);
     keys.add(key);
   }
-  const [name, description] = [shown(space.name), shown(space.description)];
+  const [name, description] = [withoutSecret(space.name), withoutSecret(space.description)];
   const skip = (reason: string) =>
     new InputError(`The space ${space.space_id} ${reason}, so no manifest can describe it.`);
   if (external_space_id === undefined) return skip('has no external_space_id');

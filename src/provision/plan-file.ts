@@ -33,9 +33,10 @@ export type PlanFile = v.InferOutput<typeof planFile>;
 
 type PlannedSpace = v.InferOutput<typeof plannedSpace>;
 
-/** Hashes what manifests say, wherever they stand and however they are written. */
+/** Hashes what manifests say, in whatever order and however they are written. */
 export function inputHash(documents: readonly ManifestDocument[]): string {
-  return hash('sha256', JSON.stringify(documents.map(({ manifest }) => manifest)), 'hex');
+  const texts = documents.map(({ manifest }) => JSON.stringify(manifest)).sort();
+  return hash('sha256', JSON.stringify(texts), 'hex');
 }
 
 /** Returns what the file of a plan has about a space. @returns undefined if it is blocked, or there is nothing to do */
@@ -100,12 +101,12 @@ export function staleError(
   jobs: JobsByAgent,
 ): PlanStaleError | undefined {
   const others = plan.steps.filter((step) => step.status === 'planned' && !isPlanned(step, steps));
-  const isMore = others.some(({ op }) => op !== 'create_job');
+  const needsMore = others.some(({ op }) => op !== 'create_job');
   // A job that the plan does not create existed then.
   for (const step of others) if (step.op === 'create_job') step.status = 'unchanged';
-  if (!isMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
+  if (!needsMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
   const id = JSON.stringify(plan.document.manifest.external_space_id);
   return new PlanStaleError(`The space ${id} is not as it was when the plan was made.`, {
-    hint: 'Nothing was sent for this space. Make a new plan with: partnerctl plan <file...> --out plan.json',
+    hint: 'This run sent nothing for it. Make a new plan with: partnerctl plan <file...> --out plan.json',
   });
 }

@@ -63,16 +63,16 @@ export function readingOf(
   jobs: JobsByAgent,
   planned: readonly PlannedStep[] = [],
 ): string {
-  const done = steps.filter((step) => isPlanned(step, planned));
+  const ofPlan = steps.filter((step) => isPlanned(step, planned));
   const stepsOf = <Op extends AgentStep['op']>(op: Op, id: string) =>
-    done.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === id);
+    ofPlan.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === id);
   const present = agents.flatMap(({ agent_id, name, template_id, source_id, source }) => {
     const created = stepsOf('create_job', agent_id);
-    const isCreated = (job: ListedCronJob) =>
+    const isOwnJob = (job: ListedCronJob) =>
       created.some(
         ({ wanted }) => toNfc(wanted.name) === toNfc(job.name ?? '') && findDifferences(job, wanted).length === 0,
       );
-    const others = jobs.get(comparableAgent(agent_id))?.filter((job) => !isCreated(job)) ?? [];
+    const others = jobs.get(comparableAgent(agent_id))?.filter((job) => !isOwnJob(job)) ?? [];
     if (stepsOf('install_agent', agent_id).length > 0 && others.length === 0) return [];
     const isOwnChat = stepsOf('setup_chat', agent_id).some(
       ({ agent: { wanted } }) =>
@@ -81,8 +81,8 @@ export function readingOf(
     const chat = isOwnChat ? [null, null] : [source_id, source];
     return [[agent_id, name, template_id, chat, others.map(describeJob).sort()]];
   });
-  const isNew = done.some(({ op }) => op === 'create_space') && present.length === 0;
-  const isCreated = space && isNew && spaceDifferences(manifest, space).length === 0;
+  const isNew = ofPlan.some(({ op }) => op === 'create_space') && present.length === 0;
+  const isOwnSpace = space && isNew && spaceDifferences(manifest, space).length === 0;
   const own = space && [space.space_id, space.external_space_id, space.name, space.description, space.is_org_wide];
-  return hash('sha256', JSON.stringify(isCreated || !own ? null : [own, present.sort()]), 'hex');
+  return hash('sha256', JSON.stringify(isOwnSpace || !own ? null : [own, present.sort()]), 'hex');
 }

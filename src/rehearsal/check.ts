@@ -50,7 +50,7 @@ function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): Rea
   return groups;
 }
 
-/** The spaces, agents, and jobs that are there more often than once, and than in the mirror. */
+/** The spaces, agents, and jobs that exist more than once, and more often than in the mirror. */
 export function findDuplicates({ spaces, agents, cronJobs }: Store, mirror: Mirror): Problem[] {
   const before = groupThings(mirror);
   return [...groupThings({ spaces: spaces.all(), agents: agents.all(), cronJobs: cronJobs.all() })]

@@ -166,7 +166,7 @@ export async function applyPlan(
     (inputHash(input) !== plan.input_sha256 || plan.spaces.some((each) => !given?.has(JSON.stringify(each.manifest))))
   )
     throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
-  // What a file of a plan has to send is in it.
+  // Steps with holes are blocked, so that no plan has one.
   const holes = new Map<object, string>();
   const documents = plan.spaces.map(({ source, manifest }, index) => ({ source, index, manifest, holes }));
   const options = { concurrency, installRenamed: plan.install_renamed, isPlan: false };
