@@ -17,6 +17,7 @@ export interface Meta {
   readonly description?: string;
   /** Complete command lines that work as written, each with what it does: `partnerctl cron list  # all jobs`. */
   readonly examples: readonly string[];
+  /** With scopes, those besides the exit codes of any call to the service. */
   readonly exits?: readonly ExitName[];
   /** All token scopes that the command may need. */
   readonly scopes?: readonly Scope[];
@@ -36,7 +37,7 @@ class Leaf extends Command {
 
   constructor(name: string, summary: string, meta: Meta) {
     super(name);
-    this.meta = meta;
+    this.meta = { ...meta, exits: [...(meta.scopes ? SERVICE_EXITS : []), ...(meta.exits ?? [])] };
     this.summary(summary).description(meta.description ?? `${summary}.`);
   }
 }

@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { leaf, run } from '../cli/leaf.ts';
 import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 
@@ -7,7 +7,7 @@ export const apply = () =>
     description:
       'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
-    exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
+    exits: ['duplicate', 'unknown', 'partial'],
     examples: [
       'partnerctl apply plan.json  # what was planned, and nothing else',
       'partnerctl apply plan.json customers/  # only if these are still the manifests of the plan',

@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { leaf, run } from '../cli/leaf.ts';
 import { collect, SPACE_HELP } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -34,7 +34,7 @@ export const exportManifests = () =>
     description:
       'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
-    exits: [...SERVICE_EXITS, 'partial'],
+    exits: ['partial'],
     examples: [
       'partnerctl export --out customers  # all spaces, each into a file of its own',
       'partnerctl export ext:acme-001 --out customers  # one space',

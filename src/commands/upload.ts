@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import { leaf, run } from '../cli/leaf.ts';
 import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
@@ -33,7 +33,7 @@ export const upload = () =>
     description:
       'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
     scopes: [SCOPE.upload],
-    exits: [...SERVICE_EXITS, 'unknown', 'partial'],
+    exits: ['unknown', 'partial'],
     examples: [
       'partnerctl upload report.pdf  # one attachment',
       "partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document  # a directory of documents",

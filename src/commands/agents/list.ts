@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import type { ListedAgent } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -13,7 +13,6 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
 export const list = () =>
   leaf('list', 'List the agents of a space', {
     scopes: [SCOPE.readAgents, SCOPE.readSpaces],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl agents list ext:acme-001  # list the agents of the space with this external id',
       "partnerctl agents list 'name:Acme' -o json  # find the space by name; print JSON",

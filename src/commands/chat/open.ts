@@ -1,4 +1,4 @@
-import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run } from '../../cli/leaf.ts';
 import { confirmOption } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { SESSION_HELP, sessionLeaf } from './shared/session-options.ts';
@@ -7,7 +7,6 @@ export const open = () =>
   sessionLeaf('open', 'Chat with an agent interactively', {
     description:
       'Opens a conversation with an agent: you type messages at a prompt, and new messages appear above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl chat open --source src_123 --session ticket-42  # continue a conversation, or start one',
       'partnerctl chat open --agent name:Support --space ext:acme-001 --session ticket-42  # the same, by agent and space',

@@ -1,4 +1,4 @@
-import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run } from '../../cli/leaf.ts';
 import { confirmOption, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
@@ -9,7 +9,7 @@ export const send = () =>
       'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text. Without --external-id, a command that is killed before the acknowledgement and repeated may send the message twice.',
     required: REQUIRED_SESSION.map((requirement) => ({ ...requirement, unless: ['--rows'] })),
     excessHint: "Quote the message: partnerctl chat send … 'hi there'",
-    exits: [...SERVICE_EXITS, 'partial', 'noReply'],
+    exits: ['partial', 'noReply'],
     examples: [
       "partnerctl chat send --source src_1 --session anna 'Hello!'  # send without waiting",
       "partnerctl chat send --agent name:Support --space ext:acme-001 --session anna 'Hello!' --wait  # the source by agent and space; print the reply",

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
@@ -11,7 +11,7 @@ export const setup = () =>
     description:
       "Creates an agent's API chat source, or finds the existing one: every agent has at most one. An existing source is never changed.",
     scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
-    exits: [...SERVICE_EXITS, 'unknown'],
+    exits: ['unknown'],
     examples: [
       "partnerctl chat setup ext:acme-001 'name:Support'  # the space by your own id, the agent by name",
       "partnerctl chat setup ext:acme-001 'name:Support' --query source_id  # print only the source_id, for scripts",

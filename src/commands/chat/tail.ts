@@ -1,6 +1,6 @@
 import type { TailOptions } from '../../chat/tail.ts';
 import type { Context } from '../../cli/context.ts';
-import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
 import type { SessionRef } from '../../contract/messages.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
@@ -43,7 +43,6 @@ export const tail = () =>
   sessionLeaf('tail', 'Follow the messages of one or more sessions', {
     description:
       'Shows the messages of one or more sessions as they arrive, each once, and those of a session in order, until Ctrl-C. It continues after failures of the service and the network.',
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl chat tail --source src_1 --session anna  # the last ten messages, then new ones',
       'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json  # two sessions, showing each message only once across runs',

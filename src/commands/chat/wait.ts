@@ -1,4 +1,4 @@
-import { run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { run } from '../../cli/leaf.ts';
 import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
 
 const AFTER_HINT =
@@ -9,7 +9,7 @@ export const wait = () =>
     description:
       'Waits for the reply to a message that was sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
     required: [...REQUIRED_SESSION, { oneOf: ['--after'], hint: AFTER_HINT }],
-    exits: [...SERVICE_EXITS, 'noReply'],
+    exits: ['noReply'],
     examples: [
       'partnerctl chat wait --source src_1 --session anna --after msg_7  # the first reply after a message, for up to 2m or --timeout',
       'partnerctl chat wait --agent name:Support --space ext:acme-001 --session anna --after msg_7 --settle 5s -o json  # the source by agent and space; all replies until it is quiet for 5s',

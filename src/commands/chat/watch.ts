@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { duration, SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 
@@ -7,7 +7,6 @@ export const watch = () =>
     description:
       'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
     scopes: [SCOPE.chat],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl chat watch --space ext:acme-001  # the conversations in one space',
       `partnerctl chat watch --no-follow -o json --query "[?status=='unanswered']"  # those that wait for an answer, for a script`,

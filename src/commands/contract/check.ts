@@ -1,5 +1,5 @@
 import type { LeafCheck } from '../../api/check-contract.ts';
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { listResult, type ReportLine } from '../../output/command-result.ts';
@@ -35,7 +35,6 @@ export const check = () =>
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl contract check  # check what the lists show',
       'partnerctl contract check --source src_1 --session s-1  # also check the history of a session',

@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { recordResult } from '../../output/command-result.ts';
@@ -8,7 +8,6 @@ export const adopt = () =>
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
     scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
@@ -34,7 +34,7 @@ export const create = () =>
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
     ],
     scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
-    exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
+    exits: ['duplicate', 'unknown', 'partial'],
     examples: [
       "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",
       "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure  # safe to run on every deployment",

@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/list.ts';
@@ -21,7 +21,6 @@ export const list = () =>
     description:
       'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service (`cron forget` lets one be created again), not listed yet, or with an unknown outcome (`cron reconcile` finds out whether one exists).',
     scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',

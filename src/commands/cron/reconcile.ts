@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/context.ts';
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobReservation } from '../../cron/job.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
@@ -55,7 +55,7 @@ export const reconcile = () =>
     description:
       "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
     scopes: [SCOPE.listJobs],
-    exits: [...SERVICE_EXITS, 'unknown'],
+    exits: ['unknown'],
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',
       'partnerctl cron reconcile --assume-not-created  # let jobs that are not listed be created again',

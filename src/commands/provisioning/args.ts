@@ -1,10 +1,10 @@
-import { leaf, type Meta, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, type Meta } from '../../cli/leaf.ts';
 import { collect, integer, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
 export function manifestLeaf(name: string, summary: string, meta: Meta) {
-  const exits = [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'] as const;
+  const exits = ['duplicate', 'unknown', 'partial', 'changesPending', 'differences'] as const;
   return leaf(name, summary, { exits, ...meta })
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')

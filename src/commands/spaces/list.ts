@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -20,7 +20,6 @@ export const list = () =>
   leaf('list', 'List the spaces that the token can access', {
     description: 'Lists the customer workspaces (spaces) that the token can access.',
     scopes: [SCOPE.readSpaces],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl spaces list  # list all spaces',
       'partnerctl spaces list --wide  # with descriptions, shortened nowhere',

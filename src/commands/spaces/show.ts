@@ -1,4 +1,4 @@
-import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/list.ts';
@@ -48,7 +48,6 @@ export const show = () =>
     description:
       'Shows a space with its agents, the API chat of each, and their scheduled jobs, joined with the state, in one view.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
-    exits: SERVICE_EXITS,
     examples: [
       'partnerctl spaces show ext:acme-001  # everything of one customer',
       "partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'  # its chat sources, for a script",
