@@ -1,4 +1,4 @@
-import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, InvalidArgumentError, type Option } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
 
 /* A parser throws `InvalidArgumentError` with what follows the option's name in the message. */
@@ -36,22 +36,16 @@ export const SPACE_HELP = 'a space_id, ext:<external_space_id>, or name:<name>';
 export const AGENT_HELP = 'an agent_id, or name:<name> with --space';
 
 /** Confirms a write through a protected profile: pass its value to `context.confirmWrite` before anything is sent. */
-export function confirmOption() {
-  return new Option(
-    '--confirm <profile>',
-    'confirm a write with the name of the protected profile, instead of at a prompt',
-  );
-}
+export const CONFIRM = ['--confirm <profile>', 'confirm a write with the name of the protected profile'] as const;
 
 /** Writes a summary to the page of a CI run; `runCommand` does it. */
-export function summaryOption() {
-  return new Option('--summary', 'write a summary in Markdown to the page of the run; the default in GitHub Actions');
-}
+export const SUMMARY = [
+  '--summary',
+  'write a summary in Markdown to the page of the run; the default in GitHub Actions',
+] as const;
 
 /** Where the summary goes instead; for other systems than GitHub Actions. */
-export function summaryFileOption() {
-  return new Option('--summary-file <path>', 'write the summary to this file');
-}
+export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;
 
 /** Whether an option may be given several times. */
 export function isRepeatable(option: Option): boolean {

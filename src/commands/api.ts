@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import type { Context } from '../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
-import { collect, confirmOption } from '../cli/options.ts';
+import { CONFIRM, collect } from '../cli/options.ts';
 import { HTTP_METHODS } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
@@ -51,7 +51,7 @@ export const api = () =>
     )
     .option('--idempotent', 'retry this write: the service recognizes a repeat')
     .option('--unguarded', 'create a scheduled job without the guard against duplicates')
-    .addOption(confirmOption())
+    .option(...CONFIRM)
     .action(
       run(async (context, method, typedPath, { data, idempotent = false, unguarded = false, ...options }) => {
         const { callRaw, checkRead, isJobCreationPath, isWrite, parseHeaders, resolveTypedPath, safetyOf } =

@@ -1,5 +1,5 @@
 import { leaf, run } from '../cli/leaf.ts';
-import { collect, confirmOption, integer, summaryFileOption, summaryOption } from '../cli/options.ts';
+import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 
 export const apply = () =>
@@ -19,9 +19,9 @@ export const apply = () =>
     .option('--var <NAME=value>', 'a value for ${NAME} in the manifests; repeatable', collect, [])
     .option('--concurrency <n>', 'how many spaces at a time', integer(1, 64), 4)
     .option('--fail-fast', 'do not start further spaces after a failure')
-    .addOption(summaryOption())
-    .addOption(summaryFileOption())
-    .addOption(confirmOption())
+    .option(...SUMMARY)
+    .option(...SUMMARY_FILE)
+    .option(...CONFIRM)
     .action(
       run(async (context, path, files, options) => {
         const { applyPlan, readManifests } = await import('./provisioning/run.ts');

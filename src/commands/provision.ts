@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
-import { confirmOption } from '../cli/options.ts';
+import { CONFIRM } from '../cli/options.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
@@ -20,7 +20,7 @@ export const provision = () =>
     .addOption(new Option('--check', 'check the manifests; send nothing').conflicts(['dryRun', 'schema']))
     .option('--dry-run', 'show what would be done; send only reads (the same as `partnerctl plan`)')
     .option('--fail-fast', 'do not start further documents after a failure')
-    .addOption(confirmOption())
+    .option(...CONFIRM)
     .action(
       run(async (context, files, options) => {
         const { check, dryRun, schema, confirm, detailedExitcode } = options;

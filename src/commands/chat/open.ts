@@ -1,5 +1,5 @@
 import { run } from '../../cli/leaf.ts';
-import { confirmOption } from '../../cli/options.ts';
+import { CONFIRM } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { SESSION_HELP, sessionLeaf } from './shared/session-options.ts';
 
@@ -14,7 +14,7 @@ export const open = () =>
     ],
   })
     .option('--session <session_id>', SESSION_HELP)
-    .addOption(confirmOption())
+    .option(...CONFIRM)
     .action(
       run(async (context, { session: session_id = '', confirm, ...options }) => {
         const { openChat } = await import('../../chat/open.ts');

@@ -1,5 +1,5 @@
 import { run } from '../../cli/leaf.ts';
-import { confirmOption, integer } from '../../cli/options.ts';
+import { CONFIRM, integer } from '../../cli/options.ts';
 import { UsageError } from '../../errors.ts';
 import { REPLIES, REQUIRED_SESSION, SESSION_HELP, SETTLE, sessionLeaf } from './shared/session-options.ts';
 
@@ -32,7 +32,7 @@ export const send = () =>
     )
     .option('--concurrency <n>', 'with --rows: how many sessions at a time, 1 to 32 (default: 8)', integer(1, 32))
     .option('--dry-run', 'with --rows: show what would be sent; nothing is sent')
-    .addOption(confirmOption())
+    .option(...CONFIRM)
     .action(
       run(async (context, text, { rows, session, concurrency, dryRun, confirm, source, agent, space, ...message }) => {
         const { parseSource } = await import('../../chat/source.ts');

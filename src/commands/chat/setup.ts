@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run } from '../../cli/leaf.ts';
-import { confirmOption, SPACE_HELP } from '../../cli/options.ts';
+import { CONFIRM, SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';
@@ -28,7 +28,7 @@ export const setup = () =>
         `how a new source routes messages: to one inbox, or each to its own workflow run (default: ${CHAT_DEFAULTS.routing_mode})`,
       ).choices(ROUTING_MODES),
     )
-    .addOption(confirmOption())
+    .option(...CONFIRM)
     .action(
       run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {
         if (name?.trim() === '') throw new UsageError('--name is empty.');

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
-import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
+import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
@@ -56,9 +56,9 @@ export const create = () =>
     .option('--ensure', 'succeed if the job already exists with the same content; wait if it is being created')
     .option('--dry-run', 'show what would be done; nothing is written')
     .option('--schema', 'print the JSON Schema of a file for -f')
-    .addOption(summaryOption())
-    .addOption(summaryFileOption())
-    .addOption(confirmOption())
+    .option(...SUMMARY)
+    .option(...SUMMARY_FILE)
+    .option(...CONFIRM)
     .action(
       run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...given }) => {
         const { instructions = '', summary, summaryFile, ...options } = given;

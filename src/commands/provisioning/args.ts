@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
-import { collect, integer, summaryFileOption, summaryOption } from '../../cli/options.ts';
+import { collect, integer, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
 import type { CommandResult } from '../../output/command-result.ts';
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
@@ -18,8 +18,8 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
       '--detailed-exitcode',
       'of a plan: exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if only differences are left, which no call can change',
     )
-    .addOption(summaryOption())
-    .addOption(summaryFileOption());
+    .option(...SUMMARY)
+    .option(...SUMMARY_FILE);
 }
 
 export async function printManifestSchema(): Promise<CommandResult> {
