@@ -11,7 +11,6 @@ export const plan = () =>
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
-      "partnerctl plan customers/ -o json --query 'spaces[?differences].differences[]'  # every difference that no call can change",
     ],
   })
     .option('--out <path>', 'write the plan to this file, for `partnerctl apply`')

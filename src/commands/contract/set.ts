@@ -25,9 +25,7 @@ export const set = () =>
     );
 
 export const unset = () =>
-  leaf('unset', 'Remove a setting of the wire format', {
-    description:
-      'Removes a value that `contract set` has set for this profile and service. The imported or default value applies again.',
+  leaf('unset', 'Remove a setting: the imported or default value applies again', {
     examples: ['partnerctl contract unset cron_jobs.list  # read the list of jobs again'],
   })
     .argument('<leaf>', 'the name of the value')

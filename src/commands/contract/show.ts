@@ -15,8 +15,6 @@ const COLUMNS: readonly Column<Leaf>[] = [
 
 export const show = () =>
   leaf('show', 'Show the wire format that the tool expects', {
-    description:
-      'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, imported, or override). A table in a terminal shortens long values; --wide shows them whole.',
     examples: [
       'partnerctl contract show --source assumed  # show what the specification leaves open',
       'partnerctl contract show cron_jobs -o yaml  # show all about scheduled jobs as YAML',

@@ -3,7 +3,6 @@ import { listResult } from '../../output/command-result.ts';
 
 export const list = () =>
   leaf('list', 'List the profiles', {
-    description: 'Lists the profiles and marks the current one.',
     examples: ['partnerctl profile list  # show every profile and its service'],
   }).action(
     run(async ({ flags, env, config }) => {

@@ -2,8 +2,7 @@ import { leaf, run } from '../../cli/leaf.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const remove = () =>
-  leaf('remove', 'Remove a profile', {
-    description: 'Removes a profile and its token.',
+  leaf('remove', 'Remove a profile and its token', {
     exits: ['notFound'],
     examples: ['partnerctl profile remove acme  # remove acme and its token'],
   })

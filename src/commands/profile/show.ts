@@ -3,7 +3,6 @@ import { recordResult } from '../../output/command-result.ts';
 
 export const show = () =>
   leaf('show', 'Show a profile, without its token', {
-    description: "Shows a profile's service and where its token comes from, never the token itself.",
     exits: ['notFound'],
     examples: ['partnerctl profile show  # show the current profile'],
   })

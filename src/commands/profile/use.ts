@@ -3,7 +3,6 @@ import { recordResult } from '../../output/command-result.ts';
 
 export const use = () =>
   leaf('use', 'Make a profile the default', {
-    description: 'Makes a profile the current one, which commands use if no other is named.',
     exits: ['notFound'],
     examples: ['partnerctl profile use acme  # use acme from now on'],
   })

@@ -24,9 +24,7 @@ async function* serve(
 }
 
 export const start = () =>
-  sandboxLeaf('start', 'Run the service on this machine', {
-    description:
-      'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
+  sandboxLeaf('start', 'Run the service on a loopback address of this machine', {
     examples: [
       'partnerctl sandbox start  # in memory, on a free port; prints the variables to set',
       'partnerctl sandbox start --port 4310 --data ./sandbox  # with its data on disk, always on the same port',

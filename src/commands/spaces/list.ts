@@ -17,8 +17,7 @@ const COLUMNS: readonly Column<ListedSpace>[] = [
 ];
 
 export const list = () =>
-  leaf('list', 'List the spaces that the token can access', {
-    description: 'Lists the customer workspaces (spaces) that the token can access.',
+  leaf('list', 'List the customer workspaces (spaces) that the token can access', {
     scopes: [SCOPE.readSpaces],
     examples: [
       'partnerctl spaces list  # list all spaces',

@@ -45,8 +45,6 @@ function toJson({ space, agents, jobs }: SpaceView): object {
 
 export const show = () =>
   leaf('show', 'Show the agents, chats, and jobs of a space', {
-    description:
-      'Shows a space with its agents, the API chat of each, and their scheduled jobs, joined with the state, in one view.',
     scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
     examples: [
       'partnerctl spaces show ext:acme-001  # everything of one customer',
