@@ -22,7 +22,6 @@ const FILES = ['file', 'path', 'dir', 'file|dir', 'file|url', 'address', 'from',
 /** Finds live values of a kind. */
 export type FindLive = (kind: LiveKind) => Promise<readonly Candidate[]>;
 
-/** The options that a command accepts, its own first. */
 function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   const all = lineageOf(command)
     .toReversed()
@@ -30,11 +29,7 @@ function optionsOf(command: CommandUnknownOpts): readonly Option[] {
   return command.parent ? all.filter(({ long }) => long !== '--version') : all;
 }
 
-/**
- * Parses the words before the cursor, which sets the options of the program.
- * @returns the command or the group that they name, and its arguments
- * @throws RejectedLine if the last option lacks its value
- */
+/** Parses the words before the cursor. @throws RejectedLine if the last option lacks its value */
 function parseWords(
   command: CommandUnknownOpts,
   words: readonly string[],

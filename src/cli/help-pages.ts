@@ -15,14 +15,12 @@ const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 /** Matches the first line of a code block with marks for the tests after its language: `exit=2`, `not-run="…"`. */
 const BLOCK_MARKS = /^(```\w+) .*$/gm;
 
-/** The global options, which `output` lists at its end. */
 function globalOptions(program: CommandUnknownOpts): string {
   const options = program.options.filter(({ long }) => long !== '--version');
   const lines = options.map((option) => `- \`${option.flags}\`: ${optionHelp(option)}\n`);
   return `\n## Global options\n\n${lines.join('')}`;
 }
 
-/** Finds the topic that words name, with its text as Markdown. @returns undefined if there is none */
 function findTopic(words: readonly string[], program: CommandUnknownOpts) {
   const topic = HELP_TOPICS.find(({ name }) => name === words.join(' '));
   if (!topic) return undefined;

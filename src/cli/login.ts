@@ -39,7 +39,6 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-/** The base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, profiles: Profiles): Promise<string> {
   const configured = resolveBaseUrl(context.flags, context.env, profiles);
   if (configured) return configured.value;
@@ -48,11 +47,7 @@ async function findBaseUrl(context: Context, profiles: Profiles): Promise<string
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
-/**
- * Verifies the token with a read. A token that may not read (403) is still valid.
- * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
- * @throws CredentialsError if the service rejects the token; the other errors of the call
- */
+/** A token that may not read (403) is still valid. @returns the call that verified it */
 async function verify(context: Context, http: Http): Promise<string> {
   context.progress.start('Verifying the token');
   const { status, verified_by, error } = await verifyToken(http);

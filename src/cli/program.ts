@@ -74,7 +74,6 @@ function refuseMissing(command: CommandUnknownOpts): void {
   throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint });
 }
 
-/** @throws UsageError if both the token and the input of the command are to be read from standard input */
 function refuseTokenAndInput(command: CommandUnknownOpts, { tokenFile }: GlobalFlags): void {
   const values: readonly unknown[] = [command.args, Object.values(command.opts())].flat(2);
   if (tokenFile !== '-' || !values.includes('-')) return;

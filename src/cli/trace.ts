@@ -13,7 +13,6 @@ function resultLine({ request, url, result, ms }: Extract<TraceEvent, { kind: 'r
   return `* ${request.method} ${url} → ${outcome} in ${Math.round(ms)} ms (${request.requestId})`;
 }
 
-/** The lines about a request: one with -v, also headers and bodies with --debug. */
 function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   if (event.kind === 'wait') return [`* waiting ${(event.ms / 1000).toFixed(1)} s ${event.why}`];
   if (event.kind === 'request') {

@@ -6,7 +6,6 @@ import { HTTP_METHODS } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
 import type { TextSource } from '../platform/input.ts';
 
-/** Reads the body. @param type the value of the header Content-Type @throws InputError if it cannot be read, or is invalid JSON */
 async function readData(data: TextSource, type: string, context: Context): Promise<string> {
   const { readText } = await import('../cli/input.ts');
   const { parseJsonText } = await import('../yaml/text.ts');
@@ -20,7 +19,6 @@ async function readData(data: TextSource, type: string, context: Context): Promi
   });
 }
 
-/** Refuses to create a job without the guard against duplicates; with --unguarded, only warns. @throws UsageError */
 async function guardJob(isUnguarded: boolean, context: Context): Promise<void> {
   const why = 'This call creates a scheduled job without recording it, so the same job could be created twice.';
   if (isUnguarded) return context.warn(`${why} Record it with: partnerctl cron adopt <cron_job_id>`);

@@ -6,7 +6,6 @@ import { describeError } from '../output/error-text.ts';
 
 const TONES: Readonly<Record<Check['status'], Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
-/** The message and its reason, on one line. A check may have a message of its own. */
 function describe({ message, failure }: Check): string {
   return message === failure?.message ? describeError(failure) : message;
 }

@@ -1,7 +1,6 @@
 import { leaf, programOf, run } from '../cli/leaf.ts';
 import { objectResult } from '../output/command-result.ts';
 
-/** Shows help for people as text, and for programs as JSON or YAML. */
 export const help = () =>
   leaf('help', 'Show the help of a command, or a help topic', {
     examples: [

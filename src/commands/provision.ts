@@ -14,7 +14,6 @@ export const provision = () =>
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --dry-run  # what a directory of manifests would change',
       'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
-      'partnerctl provision --schema > manifest.schema.json  # completion and checks in your editor',
     ],
   })
     .addOption(new Option('--check', 'check the manifests; send nothing').conflicts(['dryRun', 'schema']))

@@ -10,7 +10,6 @@ import { createId } from './store.ts';
 
 const MAX_LOGGED_REQUESTS = 10_000;
 
-/** Gives every request an id, unless it has its own, and every response the time of the sandbox's clock. */
 function setHeaders({ clock }: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
     const requestId = c.req.header('x-request-id') ?? createId('req');

@@ -55,7 +55,6 @@ export type FaultPlan = v.InferOutput<typeof faultPlanSchema>;
 
 export type Fault = v.InferOutput<typeof faultSchema>;
 
-/** Numbers from 0 up to 1, which a seed determines. */
 function seededRandom(seed: number): () => number {
   let drawn = 0;
   return () => hash('sha256', `${seed} ${drawn++}`, 'buffer').readUInt32BE() / 0x1_0000_0000;

@@ -49,7 +49,6 @@ export interface Sandbox {
 
 const HOST = '127.0.0.1';
 
-/** @returns the port that the server listens on */
 async function listen(server: Server, port: number): Promise<number> {
   server.listen({ host: HOST, port, exclusive: true });
   try {

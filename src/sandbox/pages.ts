@@ -3,7 +3,6 @@ import { check } from './input.ts';
 import type { Service, ServiceContext } from './service.ts';
 import { MAX_PAGE_SIZE, settingsOf } from './store.ts';
 
-/** A row of a list or a history. */
 interface Dated {
   readonly created_at: string;
 }

@@ -136,7 +136,6 @@ function toPublicAgent({ store }: Service, agent: Agent) {
   return { ...agent, integrations: { api_chat: store.sources.in(agent.agent_id)[0] ?? null } };
 }
 
-/** The agents of the space that the path names. @throws Problem 404 when there is no such space */
 function agentsOf({ store }: Service, c: ServiceContext): readonly Agent[] {
   const id = c.req.param('space_id') ?? '';
   return store.agents.in(found(store.spaces.get(id), 'space', id).space_id);

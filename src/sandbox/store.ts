@@ -145,11 +145,7 @@ function isAlive(owner: string): boolean {
   }
 }
 
-/**
- * Claims a data directory for this process, and takes over the claim of one that no longer runs.
- * @returns a function that releases the claim
- * @throws Error when a running process holds the claim
- */
+/** Takes over the claim of a process that no longer runs. @returns a function that releases the claim */
 async function claimDirectory(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'sandbox.pid');

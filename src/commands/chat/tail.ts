@@ -6,7 +6,6 @@ import type { SessionRef } from '../../contract/messages.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { sessionLeaf } from './shared/session-options.ts';
 
-/** What a tail writes. Warns of the first message whose author is not recognized. */
 async function* eventsOf(
   context: Context,
   sessions: readonly SessionRef[],
@@ -20,7 +19,6 @@ async function* eventsOf(
   const http = await context.http();
   const { start } = options;
   const isFromBacklog = start.from === 'start' || (start.from === 'last' && start.count > 0);
-  /** Sessions of which nothing was said. */
   const silent = new Set(isFromBacklog ? sessions.map(sessionKey) : []);
   let hasWarned = false;
   for await (const event of tail(context, http, sessions, options)) {

@@ -8,7 +8,6 @@ import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 
-/** Reads the job that the options describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
   const { findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');

@@ -93,7 +93,6 @@ const detailLine = (marker: Marker, text: TonedText) => markedLine(4, marker, te
 
 const RESOURCES = { create_space: 'space', install_agent: 'agent', setup_chat: 'chat', create_job: 'job' } as const;
 
-/** What a step creates, without its name: the fields of the manifest; the schedule of a job in words. */
 function stepDetail(step: Step): string {
   if (step.op === 'create_job') {
     const [next] = step.job?.next_runs ?? [];
@@ -129,7 +128,6 @@ function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
   return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
 }
 
-/** The lines below the one that names the space, without those of its error. */
 function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
   return [
     ...steps.filter(({ status }) => status === tense).map(stepLine),

@@ -54,7 +54,6 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
   ];
 }
 
-/** Opens the state and the service for the documents. @throws as `Log.refuseSecrets` and `Log.read` */
 async function openProvisioning(
   context: Context,
   documents: readonly ManifestDocument[],

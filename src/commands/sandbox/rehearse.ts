@@ -5,7 +5,6 @@ import { PartialFailure } from '../../errors.ts';
 import { type CommandResult, type ReportLine, reportResult } from '../../output/command-result.ts';
 import type { Rehearsal, SeedResult } from '../../rehearsal/rehearse.ts';
 
-/** How many seeds with problems people see. */
 const MAX_SHOWN = 10;
 
 function seedLines({ seed, killed_at, runs, problems }: SeedResult): readonly ReportLine[] {

@@ -6,7 +6,6 @@ import type { StreamEvent } from '../../output/command-result.ts';
 import { sandboxLeaf } from './shared/options.ts';
 import type { StartedSandbox } from './shared/start-sandbox.ts';
 
-/** Shows how to reach the sandbox, until the command is stopped. */
 async function* serve(
   { sandbox, generatedSecret }: StartedSandbox,
   { abortSignal, notice, signals }: Context,

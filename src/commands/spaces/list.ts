@@ -3,7 +3,6 @@ import type { ListedSpace } from '../../contract/resources.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-/** `yes` or `no`; a value that is not a boolean is shown unchanged. */
 function formatOrgWide({ is_org_wide }: ListedSpace): string | undefined {
   return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
 }

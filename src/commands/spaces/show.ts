@@ -7,7 +7,6 @@ import type { SpaceView } from '../../provision/show-space.ts';
 
 type Agent = SpaceView['agents'][number];
 
-/** A name, and behind it ids and settings. */
 function named(name: string | undefined, details: readonly (string | null | undefined)[]): string {
   return [name ?? '(no name)', ...details].filter((part) => part).join('  ');
 }

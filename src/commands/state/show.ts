@@ -5,7 +5,6 @@ import type { LogRecord } from '../../state/record.ts';
 
 type NumberedRecord = LogContent['records'][number];
 
-/** The fields that tell what a record is about, in display order. */
 const DESCRIBING_FIELDS = ['id', 'name', 'agent_id', 'external_space_id', 'space_id', 'filename', 'key'];
 
 function describeRecord(record: LogRecord): string {
@@ -15,7 +14,6 @@ function describeRecord(record: LogRecord): string {
   return shown.map((field) => `${field}=${all[field]}`).join(' ');
 }
 
-/** The CI run that wrote a record, or else the user and the machine. */
 function describeAuthor({ by }: LogRecord): string {
   const { run: ciRun, user, host }: Readonly<Record<string, unknown>> = Object(by);
   if (typeof ciRun === 'string') return ciRun;

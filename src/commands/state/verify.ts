@@ -3,7 +3,6 @@ import { LocalError } from '../../errors.ts';
 import { reportResult } from '../../output/command-result.ts';
 import type { LogContent } from '../../state/log.ts';
 
-/** The lines of the report, with the numbers of the lines of the state in order. */
 function reportLines(path: string, { exists, records, torn, damaged }: LogContent): readonly string[] {
   const lines = [
     ...torn.map((line) => ({ line, why: 'left incomplete by a run that was killed; it is ignored' })),

@@ -7,7 +7,6 @@ import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 
-/** How a message is labeled: with its session among several, and its time. */
 interface Label {
   readonly label: string | undefined;
   readonly showTimestamp: boolean;

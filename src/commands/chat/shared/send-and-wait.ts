@@ -19,7 +19,6 @@ interface TypedMessage extends ReplyCriteria {
   readonly wait?: boolean | undefined;
 }
 
-/** Finds where the text of a message is. @throws UsageError unless it is given once */
 function parseText({ text, textFile: path }: TypedMessage): TextSource {
   if (text !== undefined && path !== undefined) {
     throw new UsageError('The message is given twice: as an argument and with --text-file.');

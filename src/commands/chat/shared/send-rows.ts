@@ -26,7 +26,6 @@ const COLUMNS: readonly Column<RowResult>[] = [
 
 const MAX_ROWS_MIB = 64;
 
-/** Rows as `chat send --rows` shows them. @param name of the file */
 function rowBatch(name: string): Batch<RowResult> {
   return {
     columns: COLUMNS,

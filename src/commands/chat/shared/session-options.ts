@@ -2,13 +2,10 @@ import { leaf, type Meta } from '../../../cli/leaf.ts';
 import { duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { SCOPE } from '../../../contract/scopes.ts';
 
-/** What --session takes. */
 export const SESSION_HELP = 'the conversation: an id of your choice';
 
-/** Ends a wait after n replies. */
 export const REPLIES = ['--replies <n>', 'wait for n replies', integer(1, 1_000)] as const;
 
-/** Ends a wait when the conversation is quiet. */
 export const SETTLE = [
   '--settle <duration>',
   'wait until no message came for this long after a reply',

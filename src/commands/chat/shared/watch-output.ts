@@ -34,7 +34,6 @@ function toJson(conversation: Conversation) {
 
 const NONE = 'No conversations. Those that this machine sends messages to, or follows, appear here.';
 
-/** @param note is shown below */
 function toList(watch: Watch, note = ''): ListResult {
   return listResult(watch.conversations(), COLUMNS, { empty: NONE, json: toJson, summary: () => note });
 }

@@ -35,13 +35,11 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
-/** Formats the next runs; '' for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
   const hasRuns = ['created', 'exists', 'adopted', 'planned'].includes(status);
   return hasRuns && !isScheduleUnknown ? next_runs.join(', ') : '';
 }
 
-/** Formats the schedule that was asked for, unless the existing job has another. */
 function formatSchedule({ isScheduleUnknown, differences, description }: CronResult): string {
   if (differences.some(({ field }) => field !== 'instructions')) return 'differs';
   return isScheduleUnknown ? 'not compared' : description;

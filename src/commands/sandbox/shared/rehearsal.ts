@@ -22,7 +22,6 @@ interface RehearsalOptions {
   readonly runTimeout?: number | undefined;
 }
 
-/** @throws UsageError */
 function parseSettings(text: string) {
   try {
     return checkOption('JSON', v.partial(settingsSchema), JSON.parse(text));
@@ -34,7 +33,6 @@ function parseSettings(text: string) {
   }
 }
 
-/** Reads what exists at the configured service, if there is one, and says what could not be read. */
 async function mirrorService(context: Context, documents: readonly ManifestDocument[]): Promise<Mirror> {
   const { baseUrl, config, env, flags, notice, progress } = context;
   if ((await baseUrl()) === undefined || !resolveService(flags, env, await config.read()).token) {

@@ -28,11 +28,6 @@ export interface StartedSandbox {
   readonly generatedSecret: string | undefined;
 }
 
-/**
- * Reads and parses a file that a flag names.
- * @param content what the file contains: `script`
- * @throws InputError if it cannot be read or is invalid; the signal's reason
- */
 async function readOptionFile<Content>(
   path: string | undefined,
   content: string,
@@ -55,7 +50,6 @@ export function readFaults(path: string | undefined, signal: AbortSignal): Promi
   return readOptionFile(path, 'faults', parse, signal);
 }
 
-/** Reads and checks where to deliver, and with which secret: the first, if there are several. @throws UsageError */
 async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, context: Context) {
   if (url === undefined) {
     if (secretFile === undefined) return undefined;

@@ -10,7 +10,6 @@ import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
 interface Options extends UploadOptions {
   readonly recursive?: boolean | undefined;
   readonly exclude: readonly string[];
-  /** The name of the file from standard input. */
   readonly filename?: string | undefined;
 }
 
@@ -29,7 +28,6 @@ export function checkPaths(paths: readonly string[], options: Options): void {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(contentType)}.`);
 }
 
-/** Finds the files, or reads standard input into one. @throws InputError if one cannot be read */
 async function openFiles(
   context: Context,
   paths: readonly string[],
