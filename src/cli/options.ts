@@ -39,10 +39,7 @@ export const AGENT_HELP = 'an agent_id, or name:<name> with --space';
 export const CONFIRM = ['--confirm <profile>', 'confirm a write with the name of the protected profile'] as const;
 
 /** Writes a summary to the page of a CI run; `runCommand` does it. */
-export const SUMMARY = [
-  '--summary',
-  'write a summary in Markdown to the page of the run; the default in GitHub Actions',
-] as const;
+export const SUMMARY = ['--summary', 'write a summary to the page of the run; the default in GitHub Actions'] as const;
 
 /** Where the summary goes instead; for other systems than GitHub Actions. */
 export const SUMMARY_FILE = ['--summary-file <path>', 'write the summary to this file'] as const;

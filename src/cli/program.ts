@@ -11,15 +11,9 @@ function addGlobalOptions(program: Program) {
   const withOptions = program
     .option('--profile <profile>', 'use this profile (PARTNER_PROFILE)')
     .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
-    .option(
-      '--token-file <path>',
-      'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
-    )
+    .option('--token-file <path>', 'a file with the token, or - for standard input (PARTNER_TOKEN: the token itself)')
     .addOption(
-      new Option(
-        '-o, --output <format>',
-        'output format (PARTNER_OUTPUT); by default a table in a terminal, tsv elsewhere',
-      ).choices(OUTPUT_FORMATS),
+      new Option('-o, --output <format>', 'format (PARTNER_OUTPUT); table, or tsv in a pipe').choices(OUTPUT_FORMATS),
     )
     .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
     .option('--wide', 'table: shorten nothing, and show exact times', false)
@@ -34,11 +28,7 @@ function addGlobalOptions(program: Program) {
     .option('--no-input', 'never ask questions')
     .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
     // No value by default: without one, a tail that does not follow retries by time, not by number.
-    .option(
-      '--retries <n>',
-      `how often to retry a failed call that is safe to repeat (default: ${DEFAULT_RETRIES})`,
-      integer(0, 20),
-    )
+    .option('--retries <n>', `how often to repeat a failed safe call (default: ${DEFAULT_RETRIES})`, integer(0, 20))
     .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
   for (const option of program.options) if (option.long !== '--version') option.hideHelp();
   return withOptions;

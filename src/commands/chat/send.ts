@@ -19,10 +19,7 @@ export const send = () =>
     .argument('[text]', 'the message, quoted as one argument; - reads standard input, and sends it unchanged')
     .option('--session <session_id>', SESSION_HELP)
     .option('--text-file <path>', 'read the message from a file, and send it unchanged')
-    .option(
-      '--external-id <id>',
-      'your id for the message: sending it again with the same id registers nothing new (default: random)',
-    )
+    .option('--external-id <id>', 'your id: the same id again registers nothing new (default: random)')
     .option('--wait', 'wait for the reply, for up to 2m or --timeout')
     .option(...REPLIES)
     .option(...SETTLE)

@@ -39,10 +39,7 @@ export const importDocument = () =>
       'partnerctl contract import openapi.yaml --yes --accept  # also where it contradicts the specification',
     ],
   })
-    .argument(
-      '<file|url>',
-      'the document: a file, - for standard input, an https URL, or the address of the service that publishes it',
-    )
+    .argument('<file|url>', 'a file, - for standard input, an https URL, or the address of the service')
     .option('--yes', 'write the changes')
     .option('--accept', 'also accept values that contradict the specification')
     .action(

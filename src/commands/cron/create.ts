@@ -26,8 +26,7 @@ const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs fr
 
 export const create = () =>
   leaf('create', 'Create scheduled jobs, each at most once', {
-    description:
-      'Creates scheduled jobs for agents, each at most once: a job that exists or may exist, according to the state or the service, is not created again.',
+    description: 'A job that exists or may exist, according to the state or the service, is not created again.',
     required: [
       ...['--agent', '--name', '--instructions'].map((option) => ({ oneOf: [option], ...UNLESS_FILE })),
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },

@@ -10,14 +10,8 @@ export function manifestLeaf(name: string, summary: string, meta: Meta) {
     .option('--schema', 'print the JSON Schema of a manifest')
     .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
-    .option(
-      '--install-renamed',
-      'install an agent although the space has one of its template that the manifest does not name',
-    )
-    .option(
-      '--detailed-exitcode',
-      'of a plan: exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if only differences are left, which no call can change',
-    )
+    .option('--install-renamed', 'install an agent although it may be a rename of one that the space has')
+    .option('--detailed-exitcode', 'of a plan: exit 12 if changes are pending, 13 if only differences are left')
     .option(...SUMMARY)
     .option(...SUMMARY_FILE);
 }

@@ -15,10 +15,7 @@ export const trigger = () =>
     .option('--source <source_id>', 'the source of the message; without it, a test message is sent')
     .option('--session <session_id>', 'the session of the message (default: webhook-test)')
     .option('--text <text>', 'the text of the message (default: a test)')
-    .option(
-      '--to <url>',
-      'deliver to this URL of this machine instead of the configured webhook, signed with PARTNER_WEBHOOK_SECRET',
-    )
+    .option('--to <url>', 'deliver to this URL of this machine instead, signed with PARTNER_WEBHOOK_SECRET')
     .action(
       run(async (context, options) => {
         const { deliveryFailure, describeLatestAttempt, trigger } = await import('../../webhook/trigger.ts');

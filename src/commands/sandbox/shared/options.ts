@@ -12,7 +12,7 @@ export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
     .option('--webhook <url>', 'deliver each completed assistant message to this URL of this machine')
     .option(
       '--secret-file <path>',
-      'read the secret that signs the deliveries from a file (PARTNER_WEBHOOK_SECRET holds the secret itself); by default a new one, which is shown',
+      'the secret that signs the deliveries, by default PARTNER_WEBHOOK_SECRET or a new one',
     );
 
 /** What these options say, and --port of `sandbox start`. */
