@@ -32,7 +32,7 @@ import { show as showProfile } from './profile/show.ts';
 import { use } from './profile/use.ts';
 import { provision } from './provision.ts';
 import { rehearse } from './sandbox/rehearse.ts';
-import { run } from './sandbox/run.ts';
+import { runInSandbox } from './sandbox/run.ts';
 import { start } from './sandbox/start.ts';
 import { list as listSpaces } from './spaces/list.ts';
 import { show as showSpace } from './spaces/show.ts';
@@ -73,7 +73,7 @@ export function allCommands(): readonly CommandUnknownOpts[] {
     group('webhook', 'Receive, verify, and forward webhooks', [listen(), replay(), trigger()]),
     api(),
     group('contract', 'The wire format, where the specification leaves it open', contracts),
-    group('sandbox', 'A local copy of the service, no account needed', [start(), run(), rehearse()]),
+    group('sandbox', 'A local copy of the service, no account needed', [start(), runInSandbox(), rehearse()]),
     completion(),
     help(),
   ];

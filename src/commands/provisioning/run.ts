@@ -14,7 +14,7 @@ import { Observer } from '../../provision/observe.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { describeUnstarted, type ProvisionDeps, planManifests } from '../../provision/plan-manifests.ts';
 import { parseManifests, parseVariables } from '../../provision/read-manifests.ts';
-import { type JobsByAgent, jobsByAgent } from '../../provision/reading.ts';
+import { jobsByAgent } from '../../provision/reading.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
@@ -92,12 +92,6 @@ async function openProvisioning(
   };
 }
 
-/** Lists the jobs, by agent; undefined if they cannot be listed. @throws PartnerctlError if listing may succeed later */
-async function readJobs(lists: JobLists): Promise<JobsByAgent | undefined> {
-  const listed = await lists.recent();
-  return 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
-}
-
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`.
  * @throws as `openProvisioning`, `planManifests`, and `writePlan`
@@ -111,7 +105,8 @@ export async function planDocuments(
   const deps = await openProvisioning(context, documents, { ...options, isPlan: true });
   const plans = await planManifests(deps, documents);
   const hasAgents = plans.some(({ observed }) => observed.agents.length > 0);
-  const jobs = hasAgents ? await readJobs(deps.lists) : undefined;
+  const listed = hasAgents ? await deps.lists.recent() : undefined;
+  const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
   if (jobs) addUnmanagedJobs(plans, jobs);
   if (out !== undefined) {
     const { writePlan } = await import('../../provision/plan-file.ts');
@@ -130,18 +125,8 @@ export async function provisionDocuments(
   { failFast = false, ...options }: SharedOptions & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { ...options, isPlan: false });
-  return applyDocuments(context, deps, documents, failFast);
-}
-
-async function applyDocuments(
-  context: Context,
-  deps: ProvisionDeps,
-  documents: readonly ManifestDocument[],
-  failFast: boolean,
-): Promise<CommandResult> {
   await deps.observer.prepare();
-  const plans = applyManifests(deps, documents, { failFast });
-  return batchResult(plans, documentBatch('created'), context.signals);
+  return batchResult(applyManifests(deps, documents, { failFast }), documentBatch('created'), context.signals);
 }
 
 /**
@@ -159,11 +144,9 @@ export async function applyPlan(
   const { inputHash, readPlan, staleError } = await import('../../provision/plan-file.ts');
   const plan = await readPlan(path);
   const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
-  const given = input && new Set(input.map(({ manifest }) => JSON.stringify(manifest)));
-  if (
-    input &&
-    (inputHash(input) !== plan.input_sha256 || plan.spaces.some((each) => !given?.has(JSON.stringify(each.manifest))))
-  )
+  const given = new Set(input?.map(({ manifest }) => JSON.stringify(manifest)));
+  const isOfInput = ({ manifest }: { readonly manifest: object }) => given.has(JSON.stringify(manifest));
+  if (input && (inputHash(input) !== plan.input_sha256 || !plan.spaces.every(isOfInput)))
     throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
   // Steps with holes are blocked, so that no plan has one.
   const holes = new Map<object, string>();
@@ -178,7 +161,9 @@ export async function applyPlan(
     const planned = plan.spaces[space.index];
     return planned && staleError(space, planned, jobs);
   };
-  return applyDocuments(context, { ...deps, findStale }, documents, failFast);
+  await deps.observer.prepare();
+  const plans = applyManifests({ ...deps, findStale }, documents, { failFast });
+  return batchResult(plans, documentBatch('created'), context.signals);
 }
 
 /** Shows the documents as valid, without calling the service. */

@@ -2,7 +2,7 @@ import { run } from '../../cli/leaf.ts';
 import { UsageError } from '../../errors.ts';
 import { sandboxLeaf } from './shared/options.ts';
 
-const runInSandbox = () =>
+export const runInSandbox = () =>
   sandboxLeaf('run', 'Run a command against a temporary sandbox', {
     description:
       'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE, a temporary state file unless --state names another one; PARTNER_CONFIG_DIR, a temporary directory of profiles; with --webhook, PARTNER_WEBHOOK_SECRET, the secret that signs deliveries. Unsets PARTNER_PROFILE. The prompt of an interactive sh or bash begins with (sandbox).',
@@ -24,5 +24,3 @@ const runInSandbox = () =>
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       }),
     );
-
-export { runInSandbox as run };

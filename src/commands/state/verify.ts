@@ -35,13 +35,11 @@ export const verify = () =>
       const sound = damaged.length === 0;
       const verified = { path, exists, records: records.length, torn, damaged, sound };
       const lines = reportLines(path, content).map((text) => ({ indent: 0, text }));
-      const report = reportResult(verified, lines);
-      if (sound) return report;
       const failure = new LocalError(`The state has lines that cannot be used: ${path}`, {
         why: `Lines: ${damaged.length}. Nothing is created until they are repaired.`,
         hint: REPAIR_HINT,
         details: { damaged },
       });
-      return { ...report, failure };
+      return { ...reportResult(verified, lines), failure: sound ? undefined : failure };
     }),
   );
