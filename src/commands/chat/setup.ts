@@ -8,8 +8,7 @@ import { recordResult } from '../../output/command-result.ts';
 
 export const setup = () =>
   leaf('setup', "Create or reuse an agent's API chat source", {
-    description:
-      "Creates an agent's API chat source, or finds the existing one: every agent has at most one. An existing source is never changed.",
+    description: 'An agent has at most one API chat source. An existing one is never changed.',
     scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
     exits: ['unknown'],
     examples: [

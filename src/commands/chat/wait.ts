@@ -6,8 +6,7 @@ const AFTER_HINT =
 
 export const wait = () =>
   sessionLeaf('wait', 'Wait for the reply to a message', {
-    description:
-      'Waits for the reply to a message that was sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
+    description: 'Prints only the text of the reply, like `chat send --wait`. A reply that already exists counts.',
     required: [...REQUIRED_SESSION, { oneOf: ['--after'], hint: AFTER_HINT }],
     exits: ['noReply'],
     examples: [

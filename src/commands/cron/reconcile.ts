@@ -52,8 +52,7 @@ function openOutcomesError(results: readonly Reconciled[], context: Context): Ou
 
 export const reconcile = () =>
   leaf('reconcile', 'Resolve jobs whose creation has an unknown outcome', {
-    description:
-      "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
+    description: 'Looks in the list of the service. Adopts a new job if it is the only match; never guesses.',
     scopes: [SCOPE.listJobs],
     exits: ['unknown'],
     examples: [

@@ -3,8 +3,7 @@ import { recordResult } from '../../output/command-result.ts';
 
 export const copy = () =>
   leaf('copy', 'Copy the records of one place to another', {
-    description:
-      "Copies all records from one place to another, in order: for example, to move a team's state from a file to a database. Skips records that are already there, and removes nothing.",
+    description: 'Copies the records in order, skips those that are already there, and removes nothing.',
     exits: [...STATE_EXITS, 'notFound'],
     examples: [
       'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops  # move a file to a database',

@@ -30,8 +30,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 
 export const show = () =>
   leaf('show', 'Show the records of the state', {
-    description:
-      'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
+    description: 'A line that a merge repeated is shown once. Warns about lines that cannot be used.',
     exits: STATE_EXITS,
     examples: ['partnerctl state show  # every record', 'partnerctl state show -o json  # with every field'],
   }).action(

@@ -18,8 +18,7 @@ function reportLines(path: string, { exists, records, torn, damaged }: LogConten
 
 export const verify = () =>
   leaf('verify', 'Check every line of the state', {
-    description:
-      'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a killed run left incomplete are harmless.',
+    description: 'Exits with 1 if a line cannot be used. Lines that a killed run left incomplete are harmless.',
     exits: STATE_EXITS,
     examples: [
       'partnerctl state verify  # check the state',
