@@ -10,11 +10,10 @@ import { scheduleReply } from './chat.ts';
 import { Clock } from './clock.ts';
 import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan } from './faults.ts';
-import { checkOption } from './input.ts';
 import type { Script } from './script.ts';
 import type { Observe, Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
-import { scheduleAttempt, setWebhook, webhookSchema } from './webhooks.ts';
+import { scheduleAttempt, setWebhook } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** A free port by default. */
@@ -82,12 +81,11 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
 /**
  * Starts the Partner Automation API on this machine: a real HTTP server on a loopback address, with an admin API
  * (`/_sandbox`) that issues tokens, changes settings, injects faults, and shows what was received.
- * @throws Error when the port or the data directory is in use, the data is damaged, or the webhook is invalid
+ * @throws Error when the port or the data directory is in use, or the data is damaged
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, faults = { rules: [] }, script, now = Date.now } = options;
   const { observe = (_, handle) => handle() } = options;
-  const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
 
   const store = await openStore(dataDir);
   // A large upload may take longer than Node's default of five minutes.
@@ -109,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       closing: closing.signal,
     };
     if (script) store.script.put({ rules: script });
-    const webhook = receiver && setWebhook(service, receiver);
+    const webhook = options.webhook && setWebhook(service, options.webhook);
     // Continue with what was pending when the sandbox last stopped.
     for (const reply of store.replies.all()) scheduleReply(service, reply);
     for (const delivery of store.deliveries.all()) scheduleAttempt(service, delivery);

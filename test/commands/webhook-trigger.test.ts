@@ -90,3 +90,9 @@ test('sandbox run --webhook passes its command the secret that it made', async (
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(readFileSync(out, 'utf8')).toMatch(/^whsec_/);
 });
+
+test('sandbox start refuses a webhook on another machine', async () => {
+  const ran = await run(['sandbox', 'start', '--webhook', 'http://192.0.2.1/']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('The webhook is not valid: url: must be on this machine');
+});

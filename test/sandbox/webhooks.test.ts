@@ -59,7 +59,6 @@ describe('a delivery', () => {
         const { status, json } = await admin('POST', path, { url });
         expect([status, json.error.fields[0].path]).toEqual([422, 'url']);
       }
-      await expect(startSandbox({ webhook: { url } })).rejects.toThrow('The webhook is not valid: url: must');
     }
   });
 
