@@ -14,9 +14,8 @@ async function readJob(context: Context, instructions: string, options: JobOptio
   const { agent, space, ...job } = parseJobOptions(options);
   const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
-    throw new InputError('--instructions is blank.', {
-      hint: 'Nothing was sent. Describe what the agent does on each run.',
-    });
+    const hint = 'Nothing was sent. Describe what the agent does on each run.';
+    throw new InputError('--instructions is blank.', { hint });
   }
   const agent_id = await findAgent(context, { agent, space });
   return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };

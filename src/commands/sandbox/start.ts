@@ -4,10 +4,10 @@ import { run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { sandboxLeaf } from './shared/options.ts';
-import type { StartedSandbox } from './shared/start-sandbox.ts';
+import type { startSandbox } from './shared/start-sandbox.ts';
 
 async function* serve(
-  { sandbox, generatedSecret }: StartedSandbox,
+  { sandbox, generatedSecret }: Awaited<ReturnType<typeof startSandbox>>,
   { abortSignal, notice, signals }: Context,
 ): AsyncGenerator<StreamEvent> {
   const { sandboxVariables } = await import('./shared/start-sandbox.ts');

@@ -22,12 +22,6 @@ export function sandboxVariables({ baseUrl, token, adminUrl, adminKey }: Sandbox
   };
 }
 
-export interface StartedSandbox {
-  readonly sandbox: Sandbox;
-  /** The secret of its webhook, if the user gave none. Show it. */
-  readonly generatedSecret: string | undefined;
-}
-
 async function readOptionFile<Content>(
   path: string | undefined,
   content: string,
@@ -74,10 +68,11 @@ async function readWebhook({ webhook: url, secretFile }: SandboxOptionValues, co
 
 /**
  * Starts a sandbox as the options say. It stops when the command ends.
+ * @returns the sandbox, and the secret of its webhook to show, if the user gave none
  * @throws UsageError for an invalid webhook, InputError for an invalid file, LocalError if the sandbox cannot start,
  * the reason of the context's signal
  */
-export async function startSandbox(options: SandboxOptionValues, context: Context): Promise<StartedSandbox> {
+export async function startSandbox(options: SandboxOptionValues, context: Context) {
   const { data: dataDir, port } = options;
   const { abortSignal } = context;
   const webhook = await readWebhook(options, context);
