@@ -21,12 +21,7 @@ export const setup = () =>
     .argument('<agent>', 'an agent_id, or name:<name>')
     .option('--name <name>', `the display name of a new source (default: ${CHAT_DEFAULTS.name})`)
     .option('--no-reply-capable', 'a new source accepts messages but returns no replies')
-    .addOption(
-      new Option(
-        '--routing-mode <mode>',
-        `how a new source routes messages: to one inbox, or each to its own workflow run (default: ${CHAT_DEFAULTS.routing_mode})`,
-      ).choices(ROUTING_MODES),
-    )
+    .addOption(new Option('--routing-mode <mode>', 'where messages go; agent_inbox by default').choices(ROUTING_MODES))
     .option(...CONFIRM)
     .action(
       run(async (context, space, agent, { name, replyCapable: reply_capable, routingMode: routing_mode, confirm }) => {

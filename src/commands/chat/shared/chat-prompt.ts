@@ -5,12 +5,11 @@ import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import { WORD, wrapText } from '../../../output/wrap.ts';
 import { formatNotice, readableText } from './messages.ts';
 
-const LABEL = '› ';
 const INDENT = '  ';
 
 /** Opens the prompt of a conversation. */
 export async function openChatPrompt(context: Context): Promise<ChatPrompt> {
-  const line = new PromptLine(context, LABEL);
+  const line = new PromptLine(context, '› ');
   const say = (text: string): void => line.printAbove(wrapText(sanitizeText(text), context.io.stderr.columns, INDENT));
   return {
     entries: line.entries(),
