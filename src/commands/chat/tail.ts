@@ -55,7 +55,7 @@ export const tail = () =>
     .option('--no-follow', 'exit once all existing messages are shown')
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)
     .option('--timestamps', 'show when each message was created')
-    .option('--max-outage <duration>', 'exit 8 after this long without the service (--no-follow: 30s)', duration)
+    .option('--max-outage <duration>', 'exit 8 after such an outage (default with --no-follow: 30s)', duration)
     .action(
       run(async (context, { timestamps = false, follow, interval: intervalMs, maxOutage: maxOutageMs, ...typed }) => {
         const { parseStart } = await import('../../chat/tail.ts');

@@ -6,7 +6,7 @@ export const SESSION_HELP = 'the conversation: an id of your choice';
 
 export const REPLIES = ['--replies <n>', 'wait for n replies', integer(1, 1_000)] as const;
 
-export const SETTLE = ['--settle <duration>', 'wait until no message came for this long', duration] as const;
+export const SETTLE = ['--settle <duration>', 'wait until it is quiet this long after a reply', duration] as const;
 
 const SOURCE_HINT = [
   'Get a source_id with: partnerctl chat setup <space> <agent> --query source_id',
