@@ -3,6 +3,7 @@ import { postMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { InterruptedError, LocalError, stopsRun } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
+import { groupBy } from '../platform/group-by.ts';
 import { openPlaces, type Places } from './places.ts';
 import { type Row, readRows } from './rows.ts';
 import { type ChatContext, sessionKey } from './session.ts';
@@ -84,16 +85,6 @@ async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: Ro
   }
 }
 
-function groupBySession(rows: readonly Row[]): readonly (readonly Row[])[] {
-  const sessions = new Map<string, Row[]>();
-  for (const row of rows) {
-    const session = sessions.get(sessionKey(row)) ?? [];
-    sessions.set(sessionKey(row), session);
-    session.push(row);
-  }
-  return [...sessions.values()];
-}
-
 /**
  * Checks rows. However often a row is sent, it becomes one message, because its external id follows from the row.
  * @returns what sends them, or only plans it, with the results as they come. If the consumer stops early, the remaining
@@ -120,6 +111,7 @@ export async function prepareRows(
       emit(result);
     };
     const limit = pLimit(concurrency);
-    await Promise.all(groupBySession(rows).map((session) => limit(() => sendInOrder(run, session, report))));
+    const sessions = groupBy(rows, sessionKey).values();
+    await Promise.all(Array.from(sessions, (session) => limit(() => sendInOrder(run, session, report))));
   });
 }

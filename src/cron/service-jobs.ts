@@ -5,6 +5,7 @@ import { Fields } from '../contract/fields.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type ListedCronJob, readCronJob } from '../contract/resources.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
+import { groupBy } from '../platform/group-by.ts';
 import { matchIdentity, toNfc } from './job.ts';
 
 export const JOB_LIST = 'the list of jobs';
@@ -103,13 +104,6 @@ export class JobLists {
       return failure;
     }
     this.wasRead = true;
-    const byName = new Map<string, ListedCronJob[]>();
-    for (const job of jobs.values()) {
-      const name = toNfc(job.name ?? '');
-      const named = byName.get(name);
-      if (named) named.push(job);
-      else byName.set(name, [job]);
-    }
-    return { jobs, byName };
+    return { jobs, byName: groupBy(jobs.values(), ({ name }) => toNfc(name ?? '')) };
   }
 }

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { findDifferences, instructionsHash, toNfc } from '../cron/job.ts';
+import { groupBy } from '../platform/group-by.ts';
 import { sourceDifferences, spaceDifferences, wantedChat } from './differences.ts';
 import type { SpacePlan, Step } from './plan.ts';
 
@@ -14,14 +15,7 @@ export type JobsByAgent = ReadonlyMap<string, readonly ListedCronJob[]>;
 
 /** Groups the jobs of a list by their agents. */
 export function jobsByAgent(jobs: Iterable<ListedCronJob>): JobsByAgent {
-  const groups = new Map<string, ListedCronJob[]>();
-  for (const job of jobs) {
-    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    const group = groups.get(agent);
-    if (group) group.push(job);
-    else groups.set(agent, [job]);
-  }
-  return groups;
+  return groupBy(jobs, ({ agent_id, agent_text = '' }) => comparableAgent(agent_id ?? agent_text));
 }
 
 /** A step as a plan file has it: what identifies it among those of its space. */
