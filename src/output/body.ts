@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Sink } from '../platform/io.ts';
 import type { BodyResult } from './command-result.ts';
 import { stringifyJson } from './json.ts';
@@ -5,11 +6,7 @@ import { sanitizeText } from './sanitize.ts';
 
 /** Decodes UTF-8, including a byte order mark. @returns undefined if the bytes are not UTF-8 */
 function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return isUtf8(bytes) ? Buffer.from(bytes).toString() : undefined;
 }
 
 /** Returns the JSON form of a body: the parsed JSON, else the text, else the bytes in base64; null if it is empty. */
