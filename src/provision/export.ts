@@ -73,9 +73,7 @@ async function save(
   const path = existing ?? file;
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    // Invalid UTF-8 would become U+FFFD.
-    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-    const text = existing && decoder.decode(await readFile(existing));
+    const text = existing && (await readFile(existing, 'utf8'));
     const written =
       text === undefined
         ? stringify(exported.manifest, escapeVariables, { lineWidth: 0 })
