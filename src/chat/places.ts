@@ -5,8 +5,9 @@ import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { isJsonObject } from '../contract/json.ts';
 import type { SessionRef } from '../contract/messages.ts';
-import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
+import { refuseSecret } from '../state/log.ts';
 import { parseJsonText } from '../yaml/text.ts';
 import type { ChatContext } from './session.ts';
 
@@ -123,7 +124,7 @@ export class Places {
 
   /** Refuses a session before anything is sent to it. @throws InputError if an id contains a secret */
   check({ source_id, session_id }: SessionRef): void {
-    this.refuseSecret(JSON.stringify([source_id, session_id]));
+    refuseSecret(JSON.stringify([source_id, session_id]), this.context.redact);
   }
 
   private async attempt(write: () => void): Promise<void> {
@@ -139,16 +140,8 @@ export class Places {
 
   /** Synchronous: it reaches only the page cache. */
   private append(path: string, text: string): void {
-    this.refuseSecret(text);
+    refuseSecret(text, this.context.redact);
     appendFileSync(path, text, { mode: 0o600 });
-  }
-
-  private refuseSecret(text: string): void {
-    if (this.context.redact(text) === text) return;
-    throw new InputError('A secret would be written to the state.', {
-      why: 'An id in this command contains the token, or another secret.',
-      hint: 'Use an id without it.',
-    });
   }
 
   private pathOf({ source_id, session_id }: SessionRef): string {

@@ -73,6 +73,15 @@ export interface LogDeps {
 export const REPAIR_HINT =
   'In a merge conflict, remove only the conflict markers. After a newer version wrote a line, update partnerctl. Else restore the line from a backup or from git. See: partnerctl help state';
 
+/** Refuses a text of this machine's records. @param redact replaces the secrets in a text @throws InputError for one */
+export function refuseSecret(text: string, redact: (text: string) => string): void {
+  if (redact(text) === text) return;
+  throw new InputError('A secret would be written to the state.', {
+    why: 'A name or an id in this command contains the token, or another secret.',
+    hint: 'Use a name or an id without it.',
+  });
+}
+
 /** An append-only log of records. Records that are appended during a write share the next one. */
 export class Log {
   private readonly deps: LogDeps;
@@ -144,11 +153,7 @@ export class Log {
 
   /** Refuses texts that are or will be in records, before anything is sent. @throws InputError if one holds a secret */
   refuseSecrets(texts: readonly string[]): void {
-    if (texts.every((text) => this.deps.redact(text) === text)) return;
-    throw new InputError('A secret would be written to the state.', {
-      why: 'A name or an id in this command contains the token, or another secret.',
-      hint: 'Use a name or an id without it.',
-    });
+    for (const text of texts) refuseSecret(text, this.deps.redact);
   }
 
   /** See `LogDriver`. */
