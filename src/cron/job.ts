@@ -76,14 +76,7 @@ export function cronKey({ origin, agent_id, name }: JobIdentity): string {
   return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);
 }
 
-export const JOBS: OnceKind<JobData> = {
-  type: 'cron',
-  decode(data) {
-    const { success, output } = v.safeParse(jobData, data);
-    return success ? output : undefined;
-  },
-  keyOf: cronKey,
-};
+export const JOBS: OnceKind<JobData> = { type: 'cron', schema: jobData, keyOf: cronKey };
 
 /** What the log says about the jobs of one service. */
 export interface JobsInLog {

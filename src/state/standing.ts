@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import * as v from 'valibot';
 import { LocalError } from '../errors.ts';
 import type { LogRecord } from './record.ts';
 
@@ -10,8 +10,7 @@ import type { LogRecord } from './record.ts';
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
-  /** Reads the data of a record; undefined if it is incomplete. */
-  readonly decode: (data: JsonObject) => Data | undefined;
+  readonly schema: v.GenericSchema<unknown, Data>;
   /** The key of an object: at most one object per key is created. */
   readonly keyOf: (data: Data) => string;
 }
@@ -68,7 +67,7 @@ function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): 
  */
 export function standings<Data>(
   records: readonly LogRecord[],
-  { type, decode, keyOf }: OnceKind<Data>,
+  { type, schema, keyOf }: OnceKind<Data>,
 ): ReadonlyMap<string, Standing<Data>> {
   const [reserved, created] = [`${type}.reserved`, `${type}.created`];
   const ended = targetsOf(records, created, `${type}.released`, `${type}.forgotten`);
@@ -77,8 +76,8 @@ export function standings<Data>(
   for (const record of records) {
     const { id, at, by, object, seen, leaseMs } = record;
     if (ended.has(id) || (record.type !== reserved && record.type !== created)) continue;
-    const data = isJsonObject(record.data) ? decode(record.data) : undefined;
-    if (data === undefined || (record.type === created && typeof object !== 'string')) {
+    const { success, output: data } = v.safeParse(schema, record.data);
+    if (!success || (record.type === created && typeof object !== 'string')) {
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
       throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });

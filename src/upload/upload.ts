@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
+import * as v from 'valibot';
 import { createUpload, type OnceLimits } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { formBody } from '../api/streamed-body.ts';
@@ -12,21 +13,19 @@ import { hashFile, type LocalFile, readContent } from './files.ts';
 import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedFileError } from './result.ts';
 
 /** What identifies an upload: the state records it, and nothing else of a file. */
-type UploadIdentity = {
+const identity = v.object({
   /** The base URL of the service. */
-  readonly origin: string;
-  readonly kind: UploadKind;
-  readonly sha256: string;
-  readonly filename: string;
-};
+  origin: v.string(),
+  kind: v.picklist(['attachment', 'document']),
+  sha256: v.string(),
+  filename: v.string(),
+});
+
+type UploadIdentity = v.InferOutput<typeof identity>;
 
 const UPLOADS: OnceKind<UploadIdentity> = {
   type: 'upload',
-  decode({ origin, kind, sha256, filename }) {
-    if (typeof origin !== 'string' || (kind !== 'attachment' && kind !== 'document')) return undefined;
-    if (typeof sha256 !== 'string' || typeof filename !== 'string') return undefined;
-    return { origin, kind, sha256, filename };
-  },
+  schema: identity,
   keyOf: ({ origin, kind, sha256, filename }) =>
     hash('sha256', JSON.stringify([origin, kind, sha256, filename]), 'hex').slice(0, 24),
 };
