@@ -5,7 +5,7 @@ import { InputError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import { openDocument } from './document.ts';
 import { type Proposal, proposeFromOpenApi } from './propose.ts';
-import { type DocumentContext, readSource, unusable } from './source.ts';
+import { type DocumentContext, readOpenApi } from './source.ts';
 
 /** What importing a document changes. An override stays in force over the new value. */
 export interface ImportedChange {
@@ -35,13 +35,14 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 /**
  * Reads a document and compares it with what was imported before.
  * @returns where it is from, what it changes, what it leaves open, and how to replace all that was imported before
- * @throws UsageError without a service, InputError if the document cannot be used; as `readSource` and `readContract`
+ * @throws UsageError without a service, InputError if the document cannot be used; as `readOpenApi` and `readContract`
  */
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
   const key = await context.contractKey();
-  const { from, text } = await readSource(source, context);
+  const { from, text } = await readOpenApi(source, context);
   const document = await openDocument(text).catch((error: unknown) => {
-    throw unusable(from, errorMessage(error));
+    const why = errorMessage(error);
+    throw new InputError(`The document cannot be used: ${from}`, { why, hint: 'Nothing was changed.' });
   });
   const { proposals, questions } = proposeFromOpenApi(document);
   if (proposals.length === 0) {

@@ -1,7 +1,7 @@
 import { isLoopback } from '../config/base-url.ts';
-import { describeFileError, EXIT, exitCodeOf, InputError, NotFoundError, UsageError } from '../errors.ts';
-import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+import { EXIT, exitCodeOf, NotFoundError, UsageError } from '../errors.ts';
 import type { Io } from '../platform/io.ts';
+import { readSource } from '../yaml/sources.ts';
 
 /** What reading a document needs of a command. */
 export interface DocumentContext {
@@ -10,8 +10,6 @@ export interface DocumentContext {
   readonly progress: { start(text: string): void };
   fetchDocument(url: URL): Promise<string>;
 }
-
-const MAX_MIB = 10;
 
 function parseUrl(text: string): URL {
   if (!URL.canParse(text)) throw new UsageError('The URL of the document is invalid.');
@@ -59,7 +57,7 @@ async function downloadPublished(urls: readonly URL[], context: DocumentContext)
  * @throws UsageError for plain http to another machine, and for credentials in the URL; InputError if it cannot be
  *   read; the errors of `fetchDocument`
  */
-export async function readSource(source: string, context: DocumentContext) {
+export async function readOpenApi(source: string, context: DocumentContext) {
   const { abortSignal, io, progress } = context;
   if (/^https?:\/\//i.test(source)) {
     const url = parseUrl(source);
@@ -68,17 +66,6 @@ export async function readSource(source: string, context: DocumentContext) {
     if (published !== undefined) return downloadPublished(published, context);
     return { from: url.origin + url.pathname, text: await context.fetchDocument(url) };
   }
-  const from = source === '-' ? '<stdin>' : source;
-  const chunks = source === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(source, abortSignal);
-  try {
-    return { from, text: await decodeText(chunks, MAX_MIB) };
-  } catch (error) {
-    abortSignal.throwIfAborted();
-    throw unusable(from, describeFileError(error));
-  }
-}
-
-/** The error for a document that cannot be read. */
-export function unusable(from: string, why: string): InputError {
-  return new InputError(`The document cannot be used: ${from}`, { why, hint: 'Nothing was changed.' });
+  const { name: from, text } = await readSource(source, io.stdin, abortSignal);
+  return { from, text };
 }

@@ -6,18 +6,24 @@ import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 import type { YamlSource } from './problem.ts';
 
 export const YAML_FILE = /\.ya?ml$/i;
-/** The largest source, in MiB: some 20,000 spaces. */
-const MAX_MIB = 8;
+/** The largest source, in MiB: some 25,000 spaces. */
+const MAX_MIB = 10;
 
 function unreadable(name: string, why: string): InputError {
-  return new InputError(`The file cannot be read: ${name}`, { why, hint: 'Nothing was sent.' });
+  return new InputError(`The file cannot be read: ${name}`, {
+    why,
+    hint: 'Nothing was sent, and nothing was changed.',
+  });
 }
 
-async function readSource(
-  name: string,
-  chunks: AsyncIterable<Buffer | string>,
-  signal: AbortSignal,
-): Promise<YamlSource> {
+/**
+ * Reads a file, or standard input for `-`.
+ * @param signal cancels reading; its reason is thrown
+ * @throws InputError that names the source if it cannot be read
+ */
+export async function readSource(path: string, stdin: Readable, signal: AbortSignal): Promise<YamlSource> {
+  const name = path === '-' ? '<stdin>' : path;
+  const chunks = path === '-' ? readStdin(stdin, signal) : readFileChunks(path, signal);
   try {
     return { name, text: await decodeText(chunks, MAX_MIB) };
   } catch (error) {
@@ -52,10 +58,8 @@ export async function readSources(
 ): Promise<YamlSource[]> {
   const sources: YamlSource[] = [];
   for (const path of paths) {
-    if (path === '-') sources.push(await readSource('<stdin>', readStdin(stdin, signal), signal));
-    else
-      for (const file of await listFiles(path))
-        sources.push(await readSource(file, readFileChunks(file, signal), signal));
+    const files = path === '-' ? [path] : await listFiles(path);
+    for (const file of files) sources.push(await readSource(file, stdin, signal));
   }
   return sources;
 }
