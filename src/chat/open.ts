@@ -92,7 +92,6 @@ class OpenChat {
     else if (entry.trim() !== '') this.send(entry);
   }
 
-  /** Sends messages one at a time, in the order they were typed. */
   private send(text: string): void {
     const message = { ...this.parts.session, external_message_id: randomUUID(), text };
     this.ownIds.add(message.external_message_id);

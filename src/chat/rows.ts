@@ -46,7 +46,6 @@ function rangeOf(line: string, key: string, offset: number): Range {
   return at === -1 ? [offset, offset] : [offset + at, offset + at + text.length];
 }
 
-/** Parses a line that starts at `offset`, and adds its mistakes. */
 function parseLine(line: string, offset: number, schema: ReturnType<typeof rowSchema>, problems: ProblemList) {
   const parsed = parseJsonText(line);
   if ('message' in parsed || !isJsonObject(parsed.value)) {

@@ -74,7 +74,6 @@ async function sendRow(run: RowsRun, row: Row, failedAt: number | undefined): Pr
   return run.interrupt.aborted ? resultOf(row, 'not_sent') : await post(run, row);
 }
 
-/** Sends the rows of a session, or only plans it. */
 async function sendInOrder(run: RowsRun, rows: readonly Row[], emit: (result: RowResult) => void): Promise<void> {
   let failedAt: number | undefined;
   for (const row of rows) {

@@ -36,7 +36,6 @@ export function parseStart({ session, after, tail: count, fromStart, resume }: T
   return resume ? { from: 'place' } : { from: 'last', count: count ?? DEFAULT_TAIL };
 }
 
-/** Where the last tail of a session ended; the first message if there was none. */
 function startAt(places: Places, ref: SessionRef): FollowStart {
   const recent = places.read(ref);
   const message_id = recent.at(-1);

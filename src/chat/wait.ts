@@ -36,7 +36,6 @@ export function checkSettle({ settle = 0 }: ReplyCriteria, flags: ChatContext['f
   throw new UsageError(`--settle ${formatDuration(settle)} cannot pass within --timeout ${limitOf(flags)}.`);
 }
 
-/** Adds to a failure how to go on waiting, and how far the wait came. */
 function withContinuation(
   failure: PartnerctlError,
   { command }: ChatContext,

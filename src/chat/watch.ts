@@ -44,7 +44,6 @@ const EARLIER_MESSAGES = 20;
 /** How often to look for sessions that began meanwhile. */
 const TICK_MS = 1_000;
 
-/** The sources of a space's agents. Warns of agents whose source the service does not show. */
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
   for await (const { agent_id, source_id } of listAgents(http, await resolveSpaceId(http, parseReference(space)))) {

@@ -39,7 +39,6 @@ function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']
   return { cron_job_id, agent_id, name, schedule, state, json };
 }
 
-/** The jobs of the service's list, page after page, and then those that are only in the state. */
 async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Found> {
   const { all, open } = jobsInLog(records, http.baseUrl);
   const objects = [...all.values()].flatMap((standing) => standing.objects);

@@ -35,7 +35,6 @@ function ok(message: string): Finding {
   return { status: 'ok', message, hint: null };
 }
 
-/** A problem that does not stop commands. */
 function warning(message: string, hint: string | undefined): Finding {
   return { status: 'warning', message, hint: hint ?? null };
 }
@@ -76,7 +75,6 @@ function checkState({ state, isCi, profiles, settings }: Facts): Finding {
   return warning(`${message}. In CI, it guards this run alone.`, hint);
 }
 
-/** Checks that the service responds: the proxy, DNS, TCP, and TLS, whose errors name the cause. */
 function checkConnection({ settings, proxy, probe }: Facts): Finding {
   if (proxy?.error) return failed(proxy.error);
   if (settings.value === undefined || probe === undefined) return SKIPPED;
@@ -86,7 +84,6 @@ function checkConnection({ settings, proxy, probe }: Facts): Finding {
   return ok(`${host} responded in ${Math.round(probe.ms)} ms${through}`);
 }
 
-/** Whether the service has no such list. */
 function isMissing(error: PartnerctlError | undefined): boolean {
   return error?.info.status === 404 || error?.info.status === 405;
 }

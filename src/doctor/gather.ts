@@ -78,7 +78,6 @@ async function gatherService(context: DoctorContext, url: string) {
   return { proxy, probe: probe.value };
 }
 
-/** Checks that every line is intact, and that one could be written. */
 async function inspectState(context: DoctorContext) {
   const location = await context.stateLocation();
   const log = await context.log();

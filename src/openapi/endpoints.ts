@@ -33,7 +33,6 @@ const OPEN_METHODS: Partial<Record<OperationLeaf, readonly OperationValue['metho
 const JSON_TYPE = /^(application|text)\/([\w.+-]*\+)?json\b|^\*\/\*$|^application\/\*$/i;
 const FORM_TYPE = /^multipart\//i;
 
-/** Returns the query parameters of an operation, and those that its path has for every method. */
 function queryOf(item: JsonObject, operation: JsonObject): readonly QueryParameter[] {
   const given = [operation.parameters, item.parameters].flatMap((list) => (Array.isArray(list) ? list : []));
   return given.filter(isJsonObject).flatMap(({ name, in: place, required, schema }) => {

@@ -11,7 +11,6 @@ function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAME
   );
 }
 
-/** Finds the token of the next page in a response, and the parameter that takes it. */
 function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): string | undefined {
   const tokens = signs.filter((sign) => sign.kind === 'token');
   const token = called(query, 'token')?.name;

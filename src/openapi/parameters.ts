@@ -71,7 +71,6 @@ function locate(
   return found;
 }
 
-/** Finds the form field of the file: the only binary one. */
 function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
   if (form === undefined || (form.properties.size === 0 && isOpen(form))) return [];
   const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));

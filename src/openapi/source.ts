@@ -32,7 +32,6 @@ function publishedAt({ pathname, origin }: URL): readonly URL[] | undefined {
   return bases.flatMap((base) => [new URL(`${base}/openapi.json`), new URL(`${base}/openapi.yaml`)]);
 }
 
-/** Downloads the document that a service publishes. @throws NotFoundError if none of the URLs has it */
 async function downloadPublished(urls: readonly URL[], context: DocumentContext) {
   for (const url of urls) {
     try {

@@ -83,7 +83,6 @@ function toCell(value: JSONValue | undefined): Cell {
   return typeof value === 'object' && value !== null ? stringifyJson(value) : value;
 }
 
-/** The cells of a row that is an array; any other value is the only cell. */
 function toCells(value: JSONValue): readonly Cell[] {
   return Array.isArray(value) ? value.map(toCell) : [toCell(value)];
 }

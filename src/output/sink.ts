@@ -8,7 +8,6 @@ type OutputStream = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'is
 
 const FALLBACK_COLUMNS = 80;
 
-/** Gives the errors of a reader that is gone one code. */
 function normalizeReaderGone(error: Error, isTTY: boolean): Error {
   // Sockets fail with ECONNRESET, and closed terminals with EIO, which elsewhere means a damaged disk.
   const codes: readonly unknown[] = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', ...(isTTY ? ['EIO'] : [])];

@@ -102,7 +102,6 @@ interface Fleet {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Finds the files of spaces in a directory. @throws InputError for a file with a mistake */
 async function findFiles({ out, lookup }: ExportOptions, { io, abortSignal }: ExportContext) {
   const files = (await readdir(out)).some((name) => YAML_FILE.test(name));
   const { documents, problems } = parseManifests(files ? await readSources([out], io.stdin, abortSignal) : [], lookup);
@@ -112,7 +111,6 @@ async function findFiles({ out, lookup }: ExportOptions, { io, abortSignal }: Ex
   );
 }
 
-/** Reads the spaces that are to be exported, and all jobs. @throws as `exportSpaces` */
 async function readFleet(context: ExportContext, references: readonly string[]): Promise<Omit<Fleet, 'files'>> {
   const { clock, progress, warn } = context;
   const http = await context.http();

@@ -39,7 +39,6 @@ export function inputHash(documents: readonly ManifestDocument[]): string {
   return hash('sha256', JSON.stringify(texts), 'hex');
 }
 
-/** Returns what the file of a plan has about a space. @returns undefined if it is blocked, or there is nothing to do */
 function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace | undefined {
   const { source, manifest } = plan.document;
   const steps = plan.steps.filter(({ status }) => status === 'planned').map(toPlannedStep);

@@ -15,7 +15,6 @@ export interface SpaceView {
   readonly jobs: readonly JobRow[] | undefined;
 }
 
-/** Reads the jobs of the agents. @returns undefined, after a warning, if they cannot be listed */
 async function readJobs(context: CronContext, agents: ReadonlySet<string>): Promise<readonly JobRow[] | undefined> {
   const jobs: JobRow[] = [];
   try {

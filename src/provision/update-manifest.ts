@@ -92,7 +92,6 @@ function updateAgent(
   }
 }
 
-/** Reads the manifest of a space. @throws InputError if the file has a mistake, or another document */
 function readManifest(source: YamlSource, id: string, lookup: Lookup): ManifestDocument {
   const { documents, problems } = parseManifests([source], lookup);
   if (problems.length > 0) throw problemsError(problems);

@@ -108,7 +108,6 @@ async function rehearseSeed(
   }
 }
 
-/** Runs provision without faults and without a rate limit. @throws PartialFailure if that fails */
 async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'requests' | 'requests_per_second'>> {
   const unlimited = { ...deps, settings: { ...deps.settings, rate_limit: null } };
   const stage = await openStage(unlimited, 'clean', { rules: [] });

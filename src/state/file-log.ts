@@ -42,7 +42,6 @@ async function openToAppend(path: string): Promise<FileHandle> {
   return file;
 }
 
-/** The path, or the nearest directory above it that exists. */
 async function nearestExisting(path: string): Promise<string> {
   const exists = await stat(path).catch(() => undefined);
   return exists || dirname(path) === path ? path : nearestExisting(dirname(path));

@@ -11,7 +11,6 @@ export interface OpenDeps extends StoreDeps {
 /** How long the log may be used after the command was interrupted, to record what was created. */
 const GRACE_MS = 5000;
 
-/** Returns a signal that aborts `GRACE_MS` after another one. */
 function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => {

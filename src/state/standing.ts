@@ -55,7 +55,6 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-/** The ids that the records of these types name. */
 function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<unknown> {
   return new Set(records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of));
 }

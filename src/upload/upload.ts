@@ -202,7 +202,6 @@ class UploadRun {
     this.settle(upload, { status: 'uploaded', id, error });
   }
 
-  /** Settles a file that was not sent, unless it is settled already. */
   private fail(upload: Upload, error: unknown): void {
     if (!this.pending.has(upload)) return;
     const isStopped = stopsRun(error) && error === this.stop.signal.reason;
