@@ -6,6 +6,7 @@ import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
+import { groupBy } from '../platform/group-by.ts';
 import { readAgentSpaces } from './space-record.ts';
 
 export interface SpaceView {
@@ -40,13 +41,7 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   const agents: ListedAgent[] = [];
   for await (const agent of listAgents(http, space.space_id)) agents.push(agent);
   const jobs = await readJobs(context, new Set(agents.map(({ agent_id }) => comparableAgent(agent_id))));
-  const agentOf = ({ agent_id, agent_text = '' }: JobRow) => comparableAgent(agent_id ?? agent_text);
-  return {
-    space,
-    agents: agents.map((agent) => {
-      const own = comparableAgent(agent.agent_id);
-      return { ...agent, jobs: jobs?.filter((job) => agentOf(job) === own) ?? [] };
-    }),
-    jobs,
-  };
+  const byAgent = groupBy(jobs ?? [], ({ agent_id, agent_text = '' }) => comparableAgent(agent_id ?? agent_text));
+  const withJobs = agents.map((each) => ({ ...each, jobs: byAgent.get(comparableAgent(each.agent_id)) ?? [] }));
+  return { space, agents: withJobs, jobs };
 }
