@@ -19,8 +19,6 @@ export interface Reconciled {
 /**
  * Finds the job that a request created whose response was lost: the one job of this agent and name that is not recorded
  * and was not there before. Never guesses among several.
- * @param open all open reservations
- * @param recorded ids of jobs that other requests created
  */
 function findCreated(
   reservation: JobReservation,

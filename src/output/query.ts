@@ -15,10 +15,7 @@ import {
 import { stringifyJson, toJsonForm } from './json.ts';
 import { cellText } from './sanitize.ts';
 
-/**
- * Applies the expression to a value's JSON form.
- * @throws if it does not apply: the command's failure with a hint about that, or LocalError if the command did not fail
- */
+/** Applies the expression. @throws if it does not apply: the failure of the command with a hint, or else LocalError */
 type Select = (data: unknown, failure?: PartnerctlError) => JSONValue;
 
 /** The command has done its work, so the error includes its result. If it failed, scripts need its own exit code. */

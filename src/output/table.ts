@@ -79,11 +79,7 @@ function lineWidth(columns: readonly ShownColumn[]): number {
   return columns.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
-/**
- * Fits the columns of a table into a width: narrows those that may be shortened to a common maximum, else leaves out
- * optional ones, from the last.
- * @returns undefined if they are too wide all the same
- */
+/** Narrows columns to a common maximum, else leaves out optional ones, from the last; undefined if that is too wide. */
 function fitColumns(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] | undefined {
   for (let max = Math.max(width, MIN_SHORTENED); max >= MIN_SHORTENED; max -= 1) {
     const fitted = columns.map((each) => (each.fit ? { ...each, width: Math.min(each.width, max) } : each));

@@ -118,10 +118,7 @@ export function pairAgents(
   return { pairs: wanted.map((each) => ({ wanted: each, present: found.get(each) })), free };
 }
 
-/**
- * The error for a missing agent while the space has one of its template that the manifest does not name: it was
- * probably renamed in the manifest, and a second agent would greet the customer beside the first.
- */
+/** The error for an agent that was probably renamed in the manifest: a second one would greet customers beside it. */
 function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], fact: SpaceFact | undefined) {
   const templates = new Map(fact?.agents.map(({ agent_id, template_id }) => [agent_id, template_id]));
   const templateOf = ({ agent_id, template_id }: ListedAgent) => template_id ?? templates.get(agent_id);

@@ -44,10 +44,7 @@ function updateJob(
     edit([...path, 'instructions'], shown.instructions);
 }
 
-/**
- * Updates the jobs of an agent. Those that the service does not list are removed, others are appended.
- * @param listed the jobs that may be the agent's, also those that no manifest can describe
- */
+/** Jobs that are not `listed` are removed. `listed` also has those that no manifest can describe. */
 function updateJobs(
   target: Target,
   path: Path,
