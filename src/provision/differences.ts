@@ -2,9 +2,7 @@ import type { ChatSetup } from '../chat/chat-fields.ts';
 import type { ChatSource, ListedAgent } from '../contract/resources.ts';
 import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
-import type { Observation } from './observe.ts';
-
-type PresentSpace = NonNullable<Observation['space']>;
+import type { PresentSpace } from './observe.ts';
 
 /** A field that differs between the service and the manifest, and that provisioning does not change. */
 export interface Difference {

@@ -10,10 +10,13 @@ import { isTokenRejected, type PartnerctlError, ShapeError, withHint } from '../
 import type { ManifestDocument } from './manifest.ts';
 import type { SpaceFact } from './space-record.ts';
 
+/** A space as the service lists it, or else as the state recorded it. */
+export type PresentSpace = Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>;
+
 /** What is known of a space before anything is sent. */
 export interface Observation {
-  /** As the service lists it, or else as the state recorded it; undefined if there is none, or none is known. */
-  readonly space: (Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>) | undefined;
+  /** Undefined if there is none, or none is known. */
+  readonly space: PresentSpace | undefined;
   /** Its agents; undefined if they cannot be listed. */
   readonly agents: readonly ListedAgent[] | undefined;
   readonly fact: SpaceFact | undefined;

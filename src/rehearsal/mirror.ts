@@ -2,14 +2,14 @@ import pLimit from 'p-limit';
 import * as v from 'valibot';
 import type { Http } from '../api/http.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
-import type { ListedAgent, ListedCronJob, ListedSpace, WireSchedule } from '../contract/resources.ts';
+import type { ListedAgent, ListedCronJob, WireSchedule } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { toNfc } from '../cron/job.ts';
 import { JobLists, listNamedJobs } from '../cron/service-jobs.ts';
 import { systemClock } from '../platform/clock.ts';
 import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
-import { Observer } from '../provision/observe.ts';
+import { Observer, type PresentSpace } from '../provision/observe.ts';
 import { jobsByAgent } from '../provision/reading.ts';
 import { type CronJob, scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
@@ -29,10 +29,8 @@ export function emptyMirror(): Mirror {
 /** So old that no `stale` fault hides it. */
 const created_at = new Date(0).toISOString();
 
-function toSpace(
-  { space_id, name, description, is_org_wide }: Partial<ListedSpace> & Pick<ListedSpace, 'space_id'>,
-  external_space_id: string,
-): Space {
+function toSpace({ space_id, ...listed }: PresentSpace, external_space_id: string): Space {
+  const { name, description, is_org_wide } = listed;
   const shown = { name: name ?? '', description: description ?? '', is_org_wide: is_org_wide === true };
   return { space_id, external_space_id, ...shown, created_at };
 }
