@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -64,9 +65,7 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
     if (size > maxMib * 1024 * 1024) throw new Error(`it is larger than ${maxMib} MiB`);
     parts.push(part);
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
-  } catch {
-    throw new Error('it is not UTF-8 text; save it as UTF-8');
-  }
+  const bytes = Buffer.concat(parts);
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new Error('it is not UTF-8 text; save it as UTF-8');
 }
