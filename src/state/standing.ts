@@ -51,9 +51,7 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string');
-}
+const IDS = v.array(v.string());
 
 function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<unknown> {
   return new Set(records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of));
@@ -89,7 +87,7 @@ export function standings<Data>(
     if (typeof object === 'string') {
       standing.objects = [...standing.objects.filter((other) => other.object !== object), { ...recorded, object }];
     } else {
-      const known = { ...(isTexts(seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
+      const known = { ...(v.is(IDS, seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
       standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
     }
   }
