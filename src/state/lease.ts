@@ -28,12 +28,8 @@ export async function waitOutLeases<Data>(
   { log, clock, signal }: { readonly log: Log; readonly clock: Clock; readonly signal: AbortSignal },
   kind: OnceKind<Data>,
   ids: ReadonlySet<string>,
-  options: {
-    readonly skipUnknown?: boolean;
-    readonly onWait?: ((leftMs: number) => void) | undefined;
-  },
+  { skipUnknown = false, onWait }: { readonly skipUnknown?: boolean; readonly onWait: (leftMs: number) => void },
 ): Promise<readonly Reservation<Data>[]> {
-  const { skipUnknown = false, onWait } = options;
   // Not the wall clock: set forward, it would shorten the wait.
   const start = clock.monotonic();
   for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
@@ -44,7 +40,7 @@ export async function waitOutLeases<Data>(
     const leases = awaited.map(({ leaseMs = LEASE_MS }) => leaseMs);
     const leftMs = Math.max(0, ...leases) - elapsed;
     if (leases.length === 0 || leftMs <= 0) return open;
-    if (pollMs === FIRST_POLL_MS) onWait?.(leftMs);
+    if (pollMs === FIRST_POLL_MS) onWait(leftMs);
     await clock.sleep(Math.min(leftMs, pollMs), signal);
   }
 }
