@@ -34,11 +34,7 @@ function listHint(failure: unknown, { command }: CronContext): string {
 export function openJobs(context: CronContext, http: Http, log: Log, options: CreateOptions) {
   const { clock, abortSignal: signal, command, warn, progress } = context;
   const describe = createScheduleDescriber(clock);
-  const lists = new JobLists({
-    list: () => listNamedJobs(http),
-    clock,
-    hint: (failure) => listHint(failure, context),
-  });
+  const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: (failure) => listHint(failure, context) });
   const deps = {
     ...{ origin: http.baseUrl, log, clock, signal, lists, command },
     post: (job: CronJob, options: SendOptions) => createJob(http, job, options),

@@ -137,16 +137,10 @@ class CreateRun {
     list: JobList | 'closed' | undefined,
   ): Promise<readonly Each[]> {
     const { ensure, dryRun } = this.options;
+    const known = { ...view, list, ensure, canWait: ensure && !dryRun, now: this.deps.clock.now() };
     const left: Each[] = [];
     for (const each of wanted) {
-      const decision = decide({
-        ...each,
-        ...view,
-        list,
-        ensure,
-        canWait: ensure && !dryRun,
-        now: this.deps.clock.now(),
-      });
+      const decision = decide({ ...each, ...known });
       if (decision.kind === 'list') left.push(each);
       else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
       else if (decision.kind === 'wait') this.awaited.set(each, decision.reservation);

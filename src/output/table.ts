@@ -140,7 +140,7 @@ export async function formatTable(
   const rows = read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
   const columns = shownColumns(list.columns, rows, options);
   if (columns.length === 0) return { text: '', isCut: false };
-  const { width } = options;
+  const { width, redact } = options;
   const paint = await createPaint(options.color);
   const beside = columns.filter(({ isNote }) => !isNote);
   const fitted = fitColumns(beside, width);
@@ -149,10 +149,7 @@ export async function formatTable(
     return { text: records.join('\n'), isCut: false };
   }
   const notes = columns.filter(({ isNote }) => isNote).map((column) => ({ ...column, header: '' }));
-  const heading = list.columns.map(({ header }) => ({
-    text: cellText(header, options.redact),
-    style: 'heading' as const,
-  }));
+  const heading: TextRow = list.columns.map(({ header }) => ({ text: cellText(header, redact), style: 'heading' }));
   const [head = '', ...lines] = drawLines(fitted, [heading, ...rows], paint);
   const drawn = rows.flatMap((row, at) => {
     const below = layOutRecord(notes, row, width - GAP.length, paint);
