@@ -18,11 +18,7 @@ export type SourceInput =
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
 export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
 
-export interface SourceOptions {
-  readonly source?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly space?: string | undefined;
-}
+export type SourceOptions = { readonly [Option in 'source' | 'agent' | 'space']?: string | undefined };
 
 /** Reads --source, or --agent with --space. @throws UsageError if neither or both are given */
 export function parseSource({ source, agent: typed, space }: SourceOptions): SourceInput {

@@ -12,12 +12,7 @@ import type { SpaceFact } from './space-record.ts';
 
 /* Describes what the service and the state have of a space as a manifest. Pure. */
 
-export interface ExportedJob {
-  readonly name: string;
-  readonly instructions: string;
-  readonly schedule: string;
-  readonly timezone: string;
-}
+export type ExportedJob = Readonly<Record<'name' | 'instructions' | 'schedule' | 'timezone', string>>;
 
 export type ExportedAgent = Omit<ManifestInput['agents'][number], 'cron'> & { readonly cron?: ExportedJob[] };
 

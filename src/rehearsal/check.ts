@@ -26,11 +26,7 @@ export function findMissing(rows: string): Problem[] {
 }
 
 /** A job, by the names of its space and its agent. */
-export interface JobName {
-  readonly external_space_id: string;
-  readonly agent: string;
-  readonly name: string;
-}
+export type JobName = Readonly<Record<'external_space_id' | 'agent' | 'name', string>>;
 
 /** The ids of the same thing, by what it is. */
 function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): ReadonlyMap<string, readonly string[]> {
