@@ -179,7 +179,6 @@ export class Watch {
     checkInterrupt(signals);
   }
 
-  /** The sources to watch; undefined for all. */
   private async wantedSources(http: Http): Promise<ReadonlySet<string> | undefined> {
     const { context, options, source } = this;
     if (source) return new Set([await findSource(http, source, context.command)]);

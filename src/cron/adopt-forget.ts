@@ -58,7 +58,6 @@ async function findSelected(
   throw unknownJobError(context, selection);
 }
 
-/** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */
 async function fetchListed(context: CronContext, cronJobId: string): Promise<ListedCronJob | undefined> {
   context.progress.start('Reading the jobs');
   const http = await context.http();

@@ -184,7 +184,6 @@ class CreateRun {
     await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
   }
 
-  /** Waits for the jobs that others are creating. Those that end are to be decided about again. */
   private async waitForOthers(): Promise<void> {
     const { deps, awaited } = this;
     if (awaited.size === 0) return;

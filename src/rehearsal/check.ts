@@ -28,7 +28,6 @@ export function findMissing(rows: string): Problem[] {
 /** A job, by the names of its space and its agent. */
 export type JobName = Readonly<Record<'external_space_id' | 'agent' | 'name', string>>;
 
-/** The ids of the same thing, by what it is. */
 function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): ReadonlyMap<string, readonly string[]> {
   const external = new Map(spaces.map(({ space_id, external_space_id }) => [space_id, external_space_id]));
   const groups = new Map<string, string[]>();

@@ -131,7 +131,6 @@ class UploadRun {
     return await this.readLog();
   }
 
-  /** Skips what exists, and uploads what no other process reserves at the same time. */
   private async pass(all: Standings): Promise<void> {
     const wanted: Upload[] = [];
     for (const upload of this.pending) {

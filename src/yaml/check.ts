@@ -15,7 +15,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   strict_object: 'a mapping',
 };
 
-/** A path as people write it, in quotes: `"agents[1].name"`. */
 function describePath(path: Path): string {
   if (path.length === 0) return 'this document';
   const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
