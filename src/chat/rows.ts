@@ -12,7 +12,6 @@ export interface Row extends NewMessage {
   readonly line: number;
 }
 
-const ID_BYTES = 16;
 const ROW_HINT =
   'a row is one JSON object on a line, with "session_id" (or --session), "text", "source_id" (or --source), and "external_message_id"';
 
@@ -36,7 +35,7 @@ export function deriveExternalId(
   occurrence: number,
 ): string {
   const content = JSON.stringify([source_id, session_id, text, occurrence]);
-  return `row-${hash('sha256', content, 'buffer').toString('hex', 0, ID_BYTES)}`;
+  return `row-${hash('sha256', content, 'hex').slice(0, 32)}`;
 }
 
 /** Where a key is in a line that starts at `offset`, or else the start of the line. */
