@@ -179,8 +179,7 @@ function chatSteps(agent: PlannedAgent): Step[] {
   const chat = wantedChat(agent.wanted);
   if (!chat) return [];
   const { name: source_name, ...settings } = { ...CHAT_DEFAULTS, ...chat };
-  const step = toStep(agent.wanted.name, agent.source_id, { source_name, ...settings });
-  return [{ op: 'setup_chat', agent, ...step }];
+  return [{ op: 'setup_chat', agent, ...toStep(agent.wanted.name, agent.source_id, { source_name, ...settings }) }];
 }
 
 function jobSteps(agent: PlannedAgent, { holes }: ManifestDocument): Step[] {
