@@ -100,25 +100,28 @@ export async function runAttempt(
 function toHttpRequest(
   { token, userAgent }: AttemptDeps,
   { operation: { leaf, safety }, wire, options }: Call,
-  { stream, ...attempt }: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
+  {
+    stream,
+    requestId,
+    signal,
+  }: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
 ): HttpRequest {
   const { method, path, text } = wire;
   const { body, maySend } = options;
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'user-agent': userAgent,
+    'x-request-id': requestId,
+  };
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+  if (text !== undefined) headers['content-type'] = 'application/json';
+  if (body) Object.assign(headers, { 'content-type': body.contentType, 'content-length': String(body.bytes) });
   return {
-    ...attempt,
-    ...{ method, path, maySend },
+    ...{ requestId, signal, method, path, maySend },
     body: stream ?? text,
     // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
     freshConnection: safety === 'once' && leaf !== 'spaces.provision',
     headersTimeoutMs: safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      accept: 'application/json',
-      'user-agent': userAgent,
-      'x-request-id': attempt.requestId,
-      ...(text !== undefined && { 'content-type': 'application/json' }),
-      ...(body && { 'content-type': body.contentType, 'content-length': String(body.bytes) }),
-      ...wire.headers,
-    },
+    headers: Object.assign(headers, wire.headers),
   };
 }

@@ -51,6 +51,8 @@ export interface JobStep extends AgentStep<'create_job'> {
  */
 export type Step = (AnyStep & { readonly op: 'create_space' }) | InstallStep | AgentStep<'setup_chat'> | JobStep;
 
+export type AgentSteps = Exclude<Step, { op: 'create_space' }>;
+
 /** Something that exists in the space, and that the manifest does not have. */
 export interface Unmanaged {
   readonly resource: 'agent' | 'job';
@@ -147,7 +149,7 @@ export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omi
 }
 
 /** The error for a step that would have to send a text which the service did not show. */
-export function holeError({ op, name, agent, hole }: InstallStep | JobStep): InputError {
+export function holeError({ op, name, agent, hole }: AgentSteps): InputError {
   const agentName = JSON.stringify(agent.wanted.name);
   const [what, field] =
     op === 'install_agent'
@@ -231,9 +233,9 @@ export function planSpace(
   const known = { document, index, observed: { space, agents: present }, space_id };
   const plan: SpacePlan = { ...known, steps, agents, differences, unmanaged, error: undefined };
   // The jobs of existing agents have to be looked up.
-  const [unfilled] = [...plannedSteps(plan, 'install_agent'), ...plannedSteps(plan, 'create_job')].filter(
-    ({ hole, agent }) => hole !== undefined && agent.agent_id === null,
-  );
+  const isUnfilled = (step: Step): step is AgentSteps =>
+    step.op !== 'create_space' && step.hole !== undefined && step.agent.agent_id === null;
+  const unfilled = steps.find(isUnfilled);
   const error = unfilled ? holeError(unfilled) : installRenamed ? undefined : renameError(pairs, free, fact);
   if (error) blockPlan(plan, error);
   return plan;

@@ -6,9 +6,7 @@ import { comparableAgent } from '../contract/values.ts';
 import { findDifferences, instructionsHash, toNfc } from '../cron/job.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { sourceDifferences, spaceDifferences, wantedChat } from './differences.ts';
-import type { SpacePlan, Step } from './plan.ts';
-
-type AgentStep = Exclude<Step, { op: 'create_space' }>;
+import type { AgentSteps, SpacePlan, Step } from './plan.ts';
 
 /** The jobs of a service, by `comparableAgent`. */
 export type JobsByAgent = ReadonlyMap<string, readonly ListedCronJob[]>;
@@ -58,8 +56,8 @@ export function readingOf(
   planned: readonly PlannedStep[] = [],
 ): string {
   const ofPlan = steps.filter((step) => isPlanned(step, planned));
-  const stepsOf = <Op extends AgentStep['op']>(op: Op, id: string) =>
-    ofPlan.filter((step): step is Extract<AgentStep, { op: Op }> => step.op === op && step.agent.agent_id === id);
+  const stepsOf = <Op extends AgentSteps['op']>(op: Op, id: string) =>
+    ofPlan.filter((step): step is Extract<AgentSteps, { op: Op }> => step.op === op && step.agent.agent_id === id);
   const present = agents.flatMap(({ agent_id, name, template_id, source_id, source }) => {
     const created = stepsOf('create_job', agent_id);
     const isOwnJob = (job: ListedCronJob) =>
