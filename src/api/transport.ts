@@ -92,6 +92,7 @@ export class Transport {
     const stream = body instanceof BodyInFlight ? body : undefined;
     const reader = new ResponseReader(request, stream);
     const cancel = (): void => reader.cancel(signal.reason);
+    // The signal is that of this attempt alone.
     signal.addEventListener('abort', cancel, { once: true });
     const options: Dispatcher.DispatchOptions = {
       ...{ origin: this.origin, path, method, headers },
@@ -109,7 +110,6 @@ export class Transport {
       return toFailure(error, left, reader.head?.status);
     } finally {
       stream?.end();
-      signal.removeEventListener('abort', cancel);
     }
   }
 }

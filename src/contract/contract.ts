@@ -134,8 +134,8 @@ export interface ParameterValue {
 /** An operation with its parameters, in the order of the catalog. */
 export interface RequestFormat extends OperationValue {
   readonly parameters: readonly {
-    /** The name of a value; in a list, that of the list, a dot, and that of the item's value. */
-    readonly name: string;
+    /** The name of a value, or that of a list and that of a value of its items. */
+    readonly keys: readonly string[];
     readonly isInPath: boolean;
     /** Undefined if the parameter is sent in the path, or not at all. */
     readonly target: ParameterValue | undefined;
@@ -175,7 +175,7 @@ function readFormat(contract: Contract, name: OperationLeaf): RequestFormat | un
   const inPath = placeholdersIn(operation.path);
   const parameters = parametersOf(name).map((leaf) => {
     const parameter = leaf.slice(name.length + 1);
-    return { name: parameter, isInPath: inPath.includes(parameter), target: contract.parameter(leaf) };
+    return { keys: parameter.split('.'), isInPath: inPath.includes(parameter), target: contract.parameter(leaf) };
   });
   return { ...operation, parameters };
 }

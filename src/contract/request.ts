@@ -16,8 +16,7 @@ export class NoOperation extends Error {}
 /** A value, or those of the items of a list. */
 type Value = Scalar | readonly Scalar[];
 
-function findValue(values: RequestValues, name: string): Value {
-  const [list = '', field = ''] = name.split('.');
+function findValue(values: RequestValues, [list = '', field = '']: readonly string[]): Value {
   const found = values[list];
   if (typeof found !== 'object') return field === '' ? found : undefined;
   const items = found.map((item) => item[field]);
@@ -62,13 +61,13 @@ export function buildRequest(contract: Contract, operation: OperationLeaf, value
   const format = contract.requestFormat(operation);
   if (format === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
   const written = withTrailingSlash(format.path, contract.slash());
-  const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, name)));
+  const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, [name])));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const { name, isInPath, target } of format.parameters) {
+  for (const { keys, isInPath, target } of format.parameters) {
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
     if (target?.place === 'body') json ??= {};
-    const value = target && !isInPath ? findValue(values, name) : undefined;
+    const value = target && !isInPath ? findValue(values, keys) : undefined;
     if (value === undefined) continue;
     if (target?.place === 'query') query.append(target.path[0] ?? '', String(value));
     if (target?.place === 'body') json = put(json ?? {}, target.path, value);

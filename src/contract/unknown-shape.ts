@@ -46,14 +46,16 @@ const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/
 function reportsError(object: JsonObject): boolean {
   const fields = [...byNormalName(object)];
   const hasName = (pattern: RegExp) => fields.some(([name]) => pattern.test(name));
-  const isResource = hasName(RESOURCE_ID) && !hasName(ERROR_FIELDS);
+  const isResource = () => hasName(RESOURCE_ID) && !hasName(ERROR_FIELDS);
   return fields.some(([name, value]) => {
     if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
     if (/^(?:(?:is|has)errors?|(?:error|fault)s?)$/.test(name))
       return Boolean(value) && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0);
-    if (isResource) return false;
-    if (typeof value === 'number') return /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600;
-    return /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(String(value));
+    const isFailure =
+      typeof value === 'number'
+        ? /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600
+        : /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(String(value));
+    return isFailure && !isResource();
   });
 }
 
