@@ -11,6 +11,13 @@ function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAME
   );
 }
 
+/** Returns the page number of a list, or else its only number that is no size: `seite`, which starts at 1. */
+function pageOf(query: readonly QueryParameter[]): QueryParameter | undefined {
+  const numbers = query.filter((each) => each.shape.types.has('integer') && !called([each], 'size'));
+  const [only, other] = numbers;
+  return called(query, 'page') ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
+}
+
 function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): string | undefined {
   const tokens = signs.filter((sign) => sign.kind === 'token');
   const token = called(query, 'token')?.name;
@@ -19,7 +26,7 @@ function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): stri
     // A bare `next` is a link, or a token if a parameter takes one: then only its value tells.
     if (!isNumber && /^next(page)?$/.test(name))
       return token === undefined || /(?:^|\.)_?links\./.test(path) ? `link:${path}` : undefined;
-    const counted = called(query, /offset|skip|start/.test(name) ? 'offset' : 'page');
+    const counted = /offset|skip|start/.test(name) ? called(query, 'offset') : pageOf(query);
     const parameter = isNumber ? counted?.name : token;
     if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
@@ -40,7 +47,7 @@ export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly s
   const token = tokenIn(signs, query);
   if (token !== undefined) return token;
   if (endpoint.responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
-  const [page, after, offset] = [called(query, 'page'), called(query, 'after'), called(query, 'offset')];
+  const [page, after, offset] = [pageOf(query), called(query, 'after'), called(query, 'offset')];
   if (page) return `page:${page.name}`;
   if (after && signs.some(({ kind }) => kind === 'more')) return `after:${after.name}`;
   return offset && `offset:${offset.name}`;

@@ -14,6 +14,8 @@ export interface Shape {
   readonly formats: readonly string[];
   /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
+  /** Where a number starts: its default, or else its minimum. */
+  readonly start: unknown;
 }
 
 function list(value: unknown): readonly unknown[] {
@@ -60,6 +62,7 @@ export function shapeOf(schemas: readonly unknown[]): Shape {
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
     choices: parts.flatMap((part) => [...list(part.enum), ...(part.const === undefined ? [] : [part.const])]),
+    start: parts.map((part) => part.default ?? part.minimum).find((value) => value !== undefined),
   };
 }
 
