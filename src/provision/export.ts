@@ -80,7 +80,7 @@ async function save(
         : updateManifest({ name: file, text }, exported, found, lookup);
     if (written === text) return 'unchanged';
     if (text !== undefined && !update)
-      throw new InputError(`${file} is not as the service.`, { hint: 'To update it, add --update.' });
+      throw new InputError(`${file} differs from the service.`, { hint: 'To update it, add --update.' });
     await writeFile(temporary, written, { mode: existing === undefined ? 0o666 : (await stat(existing)).mode });
     await rename(temporary, path);
     return text === undefined ? 'written' : 'updated';

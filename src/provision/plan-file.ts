@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
@@ -22,7 +22,7 @@ const planFile = v.object({
   /** Of all documents, also of those that are not in `spaces`. */
   input_sha256: v.string(),
   install_renamed: v.boolean(),
-  /** Whether the jobs could be listed: otherwise, they are not in the hashes of the readings. */
+  /** Whether the jobs were listed: otherwise, they are not in the hashes of the readings. */
   jobs_listed: v.boolean(),
   /** Where there is something to do, and nothing is blocked. */
   spaces: v.array(plannedSpace),
@@ -66,9 +66,14 @@ export async function writePlan(
     spaces: plans.flatMap((each) => toPlannedSpace(each, jobs ?? new Map()) ?? []),
   };
   try {
-    // The mode of a file that exists does not change.
-    await rm(path, { force: true });
-    await writeFile(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+    const file = await open(path, 'w', 0o600);
+    try {
+      // A file that existed has its old mode. A device, such as /dev/null, is for others, too.
+      if ((await file.stat()).isFile()) await file.chmod(0o600);
+      await file.writeFile(`${JSON.stringify(plan, null, 2)}\n`);
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     throw new LocalError(`The plan ${path} cannot be written.`, { why: describeFileError(error), cause: error });
   }
@@ -92,7 +97,7 @@ export async function readPlan(path: string): Promise<PlanFile> {
 
 /**
  * Returns the error for a space that is not as the plan found it, save for what the plan itself has done since; also for
- * one that would now need more than the plan has.
+ * one that would now need more than the plan has. Marks jobs that the plan does not create as unchanged: they existed.
  */
 export function staleError(
   plan: SpacePlan,
@@ -101,7 +106,6 @@ export function staleError(
 ): PlanStaleError | undefined {
   const others = plan.steps.filter((step) => step.status === 'planned' && !isPlanned(step, steps));
   const needsMore = others.some(({ op }) => op !== 'create_job');
-  // A job that the plan does not create existed then.
   for (const step of others) if (step.op === 'create_job') step.status = 'unchanged';
   if (!needsMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
   const id = JSON.stringify(plan.document.manifest.external_space_id);

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -112,9 +112,12 @@ test('A plan that saw the jobs needs a token that may list them, and replaces a 
     path,
     withJob('acme').replace('"Support",', '"Support 2",').concat("  - { template_id: tmpl_sales, name: 'Sales' }\n"),
   );
-  const out = write('plan.json', 'public');
+  const file = write('real.json', 'public');
+  const out = join(tempDirectory(), 'plan.json');
+  symlinkSync(file, out);
   expect((await command(it, 'plan', path, '--install-renamed', '--out', out)).code).toBe(0);
-  expect(statSync(out).mode & 0o777).toBe(0o600);
+  expect(lstatSync(out).isSymbolicLink()).toBe(true);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   await it.forget();
   const scopes = ['spaces.read', 'agents.read', 'spaces.provision', 'api_chat.setup', 'cron_jobs.write'];
   const blind = await apply({ ...it, env: await it.envFor(scopes) }, out);
