@@ -26,9 +26,10 @@ test('an operation at any service works, or is refused with commands that settle
     const server = await serve(service);
     try {
       const first = await runCell(server, operation, await newMachine(server));
-      const { verdict, reason, commands } = await settle(server, operation, first, PASTED);
+      const { verdict, reason, pasted } = await settle(server, operation, first, PASTED);
       if (verdict !== 'works') throw new Error(`${name}: ${first.reason}\n${reason}`);
-      counts[`after ${commands} commands`] = (counts[`after ${commands} commands`] ?? 0) + 1;
+      const key = `after ${pasted.length} commands`;
+      counts[key] = (counts[key] ?? 0) + 1;
     } finally {
       await server.stop();
     }
