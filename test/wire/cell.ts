@@ -73,8 +73,8 @@ export async function runCell(server: Server, operation: Operation, { home, fail
 }
 
 /** The number of things that nothing but an error tells of if their creation is refused. */
-function countCreated({ facts }: Server): number {
-  return facts.jobs.length + facts.uploads.length;
+function countCreated({ facts, added }: Server): number {
+  return facts.jobs.length - added + facts.uploads.length;
 }
 
 /** Finds what a refusal did anyway: it printed a message of another session, or created something without a word. */

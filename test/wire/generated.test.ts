@@ -1,9 +1,11 @@
 import fc from 'fast-check';
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newMachine, runCell, settle } from './cell.ts';
 import { services } from './generator.ts';
+import { explainCells, type MatrixCell, play, SIZES } from './matrix.ts';
 import { OPERATIONS } from './operations.ts';
 import { serve } from './server.ts';
+import { SERVICES } from './table.ts';
 
 /** The number of generated services, each with one operation. A busy machine takes a second for each. */
 const COUNT = Number(process.env.WIRE_SERVICES ?? 12);
@@ -36,4 +38,29 @@ test('an operation at any service works, or is refused with commands that settle
   });
   await fc.assert(property, { numRuns: COUNT });
   process.stdout.write(`${COUNT} generated services: ${JSON.stringify(counts)}\n`);
+});
+
+/** One in so many cells of a service is played: a prime number comes to every fault. */
+const EVERY = 17;
+
+const settings = fc.record({
+  setting: fc.record({
+    service: fc.oneof(services, fc.constantFrom(...SERVICES)),
+    size: fc.constantFrom(...SIZES),
+    first: fc.constantFrom(0, 1),
+    how: fc.constantFrom('unconfigured', 'pasted', 'imported'),
+  }),
+  start: fc.nat({ max: EVERY - 1 }),
+});
+
+test('no list passes for whole that is not, at any service, with pages of any size, and a fault at one of them', {
+  timeout: 120_000 + COUNT * 4_000,
+}, async () => {
+  const cells: MatrixCell[] = [];
+  for (const { setting, start } of fc.sample(settings, COUNT * 4)) {
+    let count = start;
+    cells.push(...(await play(setting, () => count++ % EVERY === 0)));
+  }
+  expect(cells.length).toBeGreaterThan(COUNT * 4);
+  expect(explainCells(cells.filter(({ result }) => result.verdict === 'wrong'))).toEqual([]);
 });

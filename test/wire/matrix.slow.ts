@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { explainCells, type How, type MatrixCell, play, printMatrix, SIZES } from './matrix.ts';
 import { SERVICES } from './table.ts';
 
-/** Every which cell is played; `MATRIX_EVERY=8` takes one in eight. */
+/** `MATRIX_EVERY=17` plays one cell in 17: a prime number comes to every fault. */
 const EVERY = Number(process.env.MATRIX_EVERY ?? 1);
 
 const columns = (['unconfigured', 'pasted', 'imported'] as const).flatMap((how) =>

@@ -26,6 +26,8 @@ export interface Server {
   /** The fault that it has, and how often that happened since then. */
   fault: Fault | undefined;
   faults: number;
+  /** The number of jobs that came with the fault. */
+  added: number;
   /** Gives it the data that it began with. */
   reset(): void;
   stop(): Promise<void>;
@@ -41,9 +43,10 @@ export function newServer(service: Service, size: number) {
     writes: [] as string[],
     fault: undefined as Fault | undefined,
     faults: 0,
+    added: 0,
     reset() {
       server.facts = newFacts();
-      Object.assign(server, { answers: [], writes: [], faults: 0 });
+      Object.assign(server, { answers: [], writes: [], faults: 0, added: 0 });
     },
   };
   return server;
@@ -65,7 +68,9 @@ export async function serve(service: Service): Promise<Server> {
       const instead = fault.kind.instead?.(service);
       if (typeof instead === 'function') return instead(request, response, server.faults);
       const before = server.answers.findLast(({ page }) => page?.resource === fault.resource);
+      const { length } = server.facts.jobs;
       fault.kind.change?.(server.facts, fault.resource);
+      server.added = server.facts.jobs.length - length;
       answer = (instead === 'again' && before) || read();
     }
     server.answers.push(answer);
