@@ -57,9 +57,10 @@ test('no list passes for whole that is not, at any service, with pages of any si
   timeout: 120_000 + COUNT * 4_000,
 }, async () => {
   const cells: MatrixCell[] = [];
-  for (const { setting, start } of fc.sample(settings, COUNT * 4)) {
+  for (const [index, { setting, start }] of fc.sample(settings, COUNT * 4).entries()) {
     let count = start;
-    cells.push(...(await play(setting, () => count++ % EVERY === 0)));
+    const service = { ...setting.service, name: `${setting.service.name} (sample ${index})` };
+    cells.push(...(await play({ ...setting, service }, () => count++ % EVERY === 0)));
   }
   expect(cells.length).toBeGreaterThan(COUNT * 4);
   expect(explainCells(cells.filter(({ result }) => result.verdict === 'wrong'))).toEqual([]);

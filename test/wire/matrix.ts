@@ -72,11 +72,14 @@ function canHappen({ change, instead }: FaultKind, { service }: Server, { resour
   return paging !== undefined && resource !== 'message' && statesTotal(service, resource);
 }
 
-/** One sentence for each cell, and then its command with the output. */
+/** One sentence for each cell, and then its command with what it wrote to stderr. */
 export function explainCells(cells: readonly MatrixCell[]): string[] {
-  return cells.map(({ service, size, first, how, fault, page, probe, result }) => {
+  return cells.map(({ service, size, first, how, fault, page, probe, result: { reason, stderr } }) => {
     const given = service.paging?.by === 'page' ? `pages of ${size} from ${first}` : `pages of ${size}`;
-    return `${service.name} (${given}), ${how}, ${fault.name} at page ${page}, ${probe}: ${result.reason.slice(0, 600)}`;
+    const [sentences = ''] = reason.split(/\npartnerctl /);
+    const command = /^partnerctl .*/m.exec(reason)?.[0];
+    const cell = `${service.name} (${given}), ${how}, ${fault.name} at page ${page}, ${probe}`;
+    return [`${cell}: ${sentences}`, command, stderr.slice(0, 500)].join('\n');
   });
 }
 

@@ -6,6 +6,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON, unless undefined. */
   readonly body?: unknown;
+  /** Whether it says that something was created, or is there. */
+  readonly isWrite?: true;
   /** Which page of which list it is, from 1. */
   readonly page?: { readonly resource: Resource; readonly number: number };
 }

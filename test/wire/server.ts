@@ -21,7 +21,7 @@ export interface Server {
   facts: Facts;
   /** What it responded since the last `reset`, without its document and its faults. */
   answers: Answer[];
-  /** The paths to which something was posted since then, without histories. */
+  /** The paths of the requests since then that created something, or would have, had it not been there. */
   writes: string[];
   /** The fault that it has, and how often that happened since then. */
   fault: Fault | undefined;
@@ -59,7 +59,6 @@ export async function serve(service: Service): Promise<Server> {
     const url = new URL(request.path, `http://127.0.0.1:${port}`);
     if (url.pathname === '/openapi.json') return sendJson(response, describeService(service));
     const body = await readBody(request.bodyBytes, request.headers['content-type'] ?? '');
-    if (request.method === 'POST' && !url.pathname.includes('history')) server.writes.push(url.pathname);
     const read = () => respond(service, server.facts, { method: request.method, url, body });
     let answer = read();
     const { fault } = server;
@@ -75,6 +74,7 @@ export async function serve(service: Service): Promise<Server> {
     }
     server.answers.push(answer);
     const { status, headers } = answer;
+    if (answer.isWrite) server.writes.push(url.pathname);
     if (answer.body === undefined) return response.writeHead(status, headers).end();
     const text = JSON.stringify(answer.body);
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
