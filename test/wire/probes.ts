@@ -81,7 +81,7 @@ function isUnchanged(ran: Ran, server: Server): readonly Problem[] {
   ];
 }
 
-export const PROBES: Readonly<Record<string, Probe>> = {
+const PROBES: Readonly<Record<string, Probe>> = {
   'spaces list': read('space', () => ['spaces', 'list', '-o', 'json']),
   'agents list': read('agent', ({ space }) => ['agents', 'list', String(space.space_id), '-o', 'json']),
   'cron list': read('cron_job', () => ['cron', 'list', '-o', 'json']),
