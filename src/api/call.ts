@@ -1,5 +1,4 @@
 import { Contract } from '../contract/contract.ts';
-import type { JsonObject } from '../contract/json.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { buildRequest, NoOperation, type RequestValues } from '../contract/request.ts';
 import { NoOperationError, UsageError } from '../errors.ts';
@@ -16,8 +15,8 @@ export interface CallOptions {
   readonly values?: RequestValues;
   /** The link to another page: path and query, starting with the base path. Replaces the operation's own path. */
   readonly link?: string;
-  /** What a body has besides the values: the token of a page. */
-  readonly more?: JsonObject;
+  /** The parameters of a page, which go where this operation has its parameters: the query of a GET, or else the body. */
+  readonly page?: Readonly<Record<string, string>>;
   /** A body to send instead of JSON. While the connection accepts chunks, only the command's deadline applies. */
   readonly body?: StreamedBody;
   /** The number of retries, in place of the configured one. */
@@ -47,17 +46,27 @@ export interface Call {
   readonly redact: (text: string) => string;
 }
 
+function withQuery(path: string, page: Readonly<Record<string, string>>): string {
+  if (Object.keys(page).length === 0) return path;
+  const [pathname = '', query] = path.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(page)) parameters.set(name, value);
+  return `${pathname}?${parameters}`;
+}
+
 /** Returns what a call sends. @throws UsageError for a value that cannot be in a path; NoOperationError */
 export function toWire(
   operation: Operation | RawOperation,
-  { values, more, link }: CallOptions,
+  { values, page = {}, link }: CallOptions,
   { contract, basePath }: { readonly contract: Contract; readonly basePath: string },
 ): RawOperation['request'] {
   if (operation.leaf === undefined) return operation.request;
   try {
     const { method, path, json } = buildRequest(contract, operation.leaf, values);
-    const body = more ? { ...json, ...more } : json;
-    return { method, path: link ?? basePath + path, headers: {}, text: body && JSON.stringify(body) };
+    const isRead = method === 'GET';
+    const body = isRead || Object.keys(page).length === 0 ? json : { ...json, ...page };
+    const own = link ?? basePath + (isRead ? withQuery(path, page) : path);
+    return { method, path: own, headers: {}, text: body && JSON.stringify(body) };
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     if (!(error instanceof NoOperation)) throw error;

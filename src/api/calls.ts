@@ -22,30 +22,31 @@ import type { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { listAll, listItems } from './list.ts';
+import { listAll, listItems, type Purpose } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /*
  * The calls of the service (spec §4), by which features reach it; `history.ts` reads the messages of a session. All throw
  * the errors of `Http.call`, and ShapeError for a response that cannot be read. The `once` calls throw OutcomeUnknownError
- * if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
+ * if they may have taken effect; every other PartnerctlError of theirs proves that they did not. Lists are read to act on
+ * them, and so refused unless they are whole, or only to be shown.
  */
 
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
 /** Lists the spaces that the token can access (endpoint 1). */
-export function listSpaces(http: Http): Paged<ListedSpace> {
-  return listAll(http, OPERATIONS.listSpaces, readSpace);
+export function listSpaces(http: Http, purpose: Purpose = 'act'): Paged<ListedSpace> {
+  return listAll(http, OPERATIONS.listSpaces, readSpace, { purpose });
 }
 
 /** Lists the agents of a space (endpoint 3). Reading it throws NotFoundError if the service does not know the space. */
-export function listAgents(http: Http, space_id: string): Paged<ListedAgent> {
-  return listAll(http, OPERATIONS.listAgents, readAgent, { values: { space_id } });
+export function listAgents(http: Http, space_id: string, purpose: Purpose = 'act'): Paged<ListedAgent> {
+  return listAll(http, OPERATIONS.listAgents, readAgent, { purpose, values: { space_id } });
 }
 
 /** Lists the scheduled jobs that the token can access, as the service describes them. */
-export function listJobs(http: Http): Paged<JsonObject> {
-  return listItems(http, OPERATIONS.listCronJobs);
+export function listJobs(http: Http, purpose: Purpose = 'act'): Paged<JsonObject> {
+  return listItems(http, OPERATIONS.listCronJobs, { purpose });
 }
 
 interface NewSpace {

@@ -38,13 +38,19 @@ const ESSENTIAL: ReadonlySet<string> = new Set([
 export async function checkContract(http: Http, session: SessionRef | undefined): Promise<readonly LeafCheck[]> {
   const { contract } = http;
   const check = new ContractCheck(http);
-  const [space] = await check.readList('spaces.list', listItems(http, OPERATIONS.listSpaces).pages);
+  const [space] = await check.readList(
+    'spaces.list',
+    listItems(http, OPERATIONS.listSpaces, { purpose: 'show' }).pages,
+  );
   const isReadable = space && check.findings.get('space.id')?.result !== 'contradicted';
   const space_id = isReadable ? new Fields(space, 'space', contract).id('space.id') : undefined;
   if (space_id !== undefined)
-    await check.readList('agents.list', listItems(http, OPERATIONS.listAgents, { values: { space_id } }).pages);
+    await check.readList(
+      'agents.list',
+      listItems(http, OPERATIONS.listAgents, { purpose: 'show', values: { space_id } }).pages,
+    );
   if (contract.operation('cron_jobs.list') !== undefined)
-    await check.readList('cron_jobs.list', listItems(http, OPERATIONS.listCronJobs).pages);
+    await check.readList('cron_jobs.list', listItems(http, OPERATIONS.listCronJobs, { purpose: 'show' }).pages);
   if (session) await check.readHistory(session);
   const unseen = { result: 'unobservable', detail: 'nothing that was read shows it' } as const;
   return contract.leaves().map((leaf) => ({ ...leaf, ...(check.findings.get(leaf.name) ?? unseen) }));

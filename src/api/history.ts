@@ -3,11 +3,10 @@ import { isJsonObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { Verdict } from '../contract/paging.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { readPages } from './pages.ts';
+import { type Page, readPages } from './pages.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition extends SessionRef {
@@ -23,8 +22,10 @@ export interface HistoryPage {
   /** Oldest first, as far as their times or ids tell. */
   readonly messages: readonly Message[];
   readonly hasMore: boolean;
-  /** What announces messages that cannot be requested; undefined if nothing does. */
+  /** What announces more messages, whose page cannot be requested; undefined if nothing does. */
   readonly unexplained: string | undefined;
+  /** Whether reading after the newest of these messages may bring what is announced. */
+  readonly leadsOn: boolean;
   /** Whether the service sent its newest messages first, without saying that these are all. */
   readonly mayHideOlder: boolean;
 }
@@ -42,7 +43,7 @@ interface ReadPages {
   messages: Message[];
   pages: number;
   direction: ReturnType<typeof directionOf>;
-  verdict: Verdict | undefined;
+  last: Omit<Page<Message>, 'items'> | undefined;
 }
 
 /**
@@ -58,40 +59,42 @@ export async function* readHistory(
   limits: () => PageLimits = () => ({}),
 ): AsyncGenerator<HistoryPage, void, void> {
   const { source_id, session_id, after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
-  const read: ReadPages = { messages: [], pages: 0, direction: undefined, verdict: undefined };
+  const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
   let isFound = false;
   const { contract } = http;
   const pages = readPages(http, {
     operation: OPERATIONS.readHistory,
     extent: after !== undefined && contract.parameter(CURSOR) !== undefined ? 'rest of a session' : 'session',
-    options: (after_message_id = after) => ({ ...limits(), values: { source_id, session_id, after_message_id } }),
+    options: () => ({ ...limits(), values: { source_id, session_id, after_message_id: after } }),
     read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
     idOf: ({ message_id }) => message_id,
   });
-  for await (const { items, verdict } of pages) {
+  for await (const { items, ...last } of pages) {
     read.messages.push(...items);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
     read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
-    read.verdict = verdict;
+    read.last = last;
     const isEnough = after === undefined ? read.messages.length >= newest : isFound;
     if (read.direction === 'newest first' && isEnough) break;
     const isHeld = after !== undefined || read.direction !== 'oldest first';
-    if (verdict.kind === 'next' && !isHeld) yield takePage(http, read, position);
+    if (last.end === undefined && !isHeld) yield takePage(http, read, position);
   }
   yield { ...takePage(http, read, position), hasMore: false };
 }
 
 function takePage(http: Http, read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
-  const { messages, pages, direction, verdict } = read;
+  const { messages, pages, direction, last } = read;
+  const { end, more = [], earlier = [] } = last ?? {};
   read.messages = [];
   if (direction === undefined && messages.length > 1) http.warn(UNKNOWN_ORDER);
   const isNewestFirst = direction === 'newest first';
-  const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
+  const isDeclaredEnd = end === 'stated' || end === 'added up';
   return {
     messages: sortOldestFirst(after === undefined ? messages : following(http, messages, after, isNewestFirst)),
     hasMore: true,
-    unexplained: verdict?.kind === 'unexplained' ? verdict.signs.join(', ') : undefined,
+    unexplained: [...earlier, ...more].join(', ') || undefined,
+    leadsOn: earlier.length === 0 && !isNewestFirst && http.contract.parameter(CURSOR) !== undefined,
     mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
   };
 }

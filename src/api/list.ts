@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts';
-import { RESOURCE_OF } from '../contract/field-names.ts';
+import { listedName, RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -17,19 +17,43 @@ import {
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
+import { pagingFixes } from './page-errors.ts';
 import { type ListOperation, type Page, readPages } from './pages.ts';
+
+/**
+ * What a list is read for: to act on it, which takes a whole one, or to be shown, with a warning where the service does not
+ * let its end be proved.
+ */
+export type Purpose = 'act' | 'show';
+
+export interface ListOptions extends CallOptions {
+  readonly purpose: Purpose;
+}
 
 /**
  * Lists every item as the service sends it, even if only its id can be read. Holds two pages in memory at most. Reading it
  * throws ShapeError for a list that cannot be read to its end; no page is yielded before it is known how the list continues.
  */
-export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
+export function listItems(
+  http: Http,
+  operation: ListOperation,
+  { purpose, ...options }: ListOptions,
+): Paged<JsonObject> {
   const { leaf } = operation;
   const idOf = (item: JsonObject) =>
     readItem(operation, () => new Fields(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
     jsonText(item);
   const list = { operation, extent: 'list', options: () => options, idOf } as const;
-  return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items })));
+  const onUnproved = (count: number) => {
+    const text = `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages, and the service rejects the question for more.`;
+    const fix = `partnerctl contract set ${leaf}.next none`;
+    if (purpose === 'show') return http.warn(`${text} If it is whole, run: ${fix}`);
+    throw new ShapeError(text, {
+      hint: `Nothing is done on part of a list.\n${pagingFixes(leaf)}`,
+      details: { operation: operation.name, leaf: `${leaf}.next` },
+    });
+  };
+  return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items }), onUnproved));
 }
 
 /** Lists every item as `listItems`, decoded. @param read throws UnknownShape, which becomes a ShapeError */
@@ -37,16 +61,22 @@ export function listAll<Item>(
   http: Http,
   operation: ListOperation,
   read: (item: JsonObject, contract: Contract) => Item,
-  options?: CallOptions,
+  options: ListOptions,
 ): Paged<Item> {
   return listItems(http, operation, options).map((item) => readItem(operation, () => read(item, http.contract)));
 }
 
-/** Yields the items of a page when it is known how the list continues after it. */
-async function* itemsOf<Item>(pages: AsyncIterable<Page<Item>>): AsyncGenerator<readonly Item[]> {
+/** Yields the items of a page when it is known how the list continues after it. @param onUnproved may throw */
+async function* itemsOf<Item>(
+  pages: AsyncIterable<Page<Item>>,
+  onUnproved: (count: number) => void,
+): AsyncGenerator<readonly Item[]> {
   let held: readonly Item[] | undefined;
+  let count = 0;
   try {
-    for await (const { items } of pages) {
+    for await (const { items, end } of pages) {
+      count += items.length;
+      if (end === 'not proved') onUnproved(count);
       if (held !== undefined) yield held;
       held = items;
     }

@@ -1,5 +1,3 @@
-import { ErrorInSuccessBody, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
-
 /** In place of the next link in a header that cannot be parsed. It is no address, and so refused. */
 const UNREADABLE = 'unreadable:';
 
@@ -14,14 +12,6 @@ export async function readNextLink(header: string | undefined): Promise<string |
   } catch {
     return /\bnext\b/i.test(header) ? UNREADABLE : undefined;
   }
-}
-
-/** Whether the service itself says that it does not know a parameter, or does not have a page. */
-export function isRejected(error: unknown): error is PartnerctlError {
-  if (!(error instanceof PartnerctlError) || error.info.fromGateway) return false;
-  const { status } = error.info;
-  const isRefused = [RefusedError, NotFoundError, ErrorInSuccessBody].some((each) => error instanceof each);
-  return isRefused || status === 500 || status === 501;
 }
 
 /**

@@ -1,257 +1,294 @@
 import { readList } from '../contract/body.ts';
-import { listedName } from '../contract/field-names.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation } from '../contract/operations.ts';
-import type { PageResponse } from '../contract/page-signs.ts';
+import { readSigns } from '../contract/page-signs.ts';
 import {
-  decideNext,
-  type Failure,
+  addPage,
+  type Extent,
+  earlierSigns,
   formatStep,
+  isNumberStep,
+  moreSigns,
+  nextSteps,
   type PageStep,
-  type PagingRule,
-  type Progress,
-  type Verdict,
+  type ReadPage,
+  statedEnd,
+  stepAfter,
 } from '../contract/paging.ts';
-import { CredentialsError, ShapeError } from '../errors.ts';
+import { CredentialsError, PartnerctlError, type ShapeError, withHint } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { isRejected, pathOfLink, readNextLink } from './page-request.ts';
+import { incompleteList, isRejected, ListChanged, listChanged } from './page-errors.ts';
+import { pathOfLink, readNextLink } from './page-request.ts';
 
 /** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
+/** A history may announce where it will continue, and send empty pages until then. */
+const MAX_EMPTY_PAGES = 3;
+/** Nobody pages by fewer items, so that a shorter list that says nothing of pages is whole: the stated limit. */
+const LEAST_PAGE = 10;
 
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
+const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
+
+/**
+ * Why a list ends where it does. `stated`: the service says so. `added up`: as many different ids as a stated total. `empty
+ * page`: nothing behind the last number. `silent`: nothing speaks of pages, and asking for more brought nothing. `not
+ * proved`: the service rejects the question for more or, of a history, announces more than can be requested.
+ */
+export type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved';
 
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
 
 /** A list that the service serves in pages. */
 export interface PagedList<Item> {
   readonly operation: ListOperation;
-  readonly extent: PagingRule['extent'];
-  /** Called before each page. @param after the message after which a history is to be read on */
-  readonly options: (after?: string) => CallOptions;
+  readonly extent: Extent;
+  /** Called before each page. */
+  readonly options: () => CallOptions;
   /** @throws UnknownShape */
   readonly read: (items: readonly JsonObject[]) => readonly Item[];
   /** What tells items apart. */
   readonly idOf: (item: Item) => string;
+  /** Whether to ask a short list for more, too, to learn whether the service lets itself be asked. */
+  readonly asksShort?: boolean;
 }
 
-export interface Page<Item> {
-  /** Without those of the page before, and of the first page. */
+/** Why reading ended, and what announces more of a history than can be requested: after the last page, before the first. */
+interface Ending {
+  readonly end: End;
+  readonly more?: readonly string[];
+  readonly earlier?: readonly string[];
+}
+
+export interface Page<Item> extends Partial<Ending> {
+  /** Without those of earlier pages. */
   readonly items: readonly Item[];
-  /** `next`: requested when the consumer asks for it, and may have nothing new. `unexplained`: only of a history. */
-  readonly verdict: Verdict;
 }
 
-interface SentPage<Item> {
-  /** How it was requested; undefined for the first one. */
-  readonly step: PageStep | undefined;
+interface SentPage<Item> extends ReadPage {
   readonly items: readonly Item[];
   readonly ids: readonly string[];
-  readonly fresh: readonly Item[];
   readonly response: ApiResponse;
-  readonly paging: PageResponse;
 }
 
-type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
+/** What came behind a page: nothing, or only what was read before. */
+type Behind = 'nothing' | 'repeated';
 
-const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
-
-/** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
-export function pagingFixes(leaf: string, next = 'page:<parameter>'): string {
-  return `If you know how the next page is requested, run:
-partnerctl contract set ${leaf} '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
-If what was read is all, run: partnerctl contract set ${leaf} none`;
-}
-
-/** Reads a list page by page. @throws PartnerctlError; ShapeError unless it is read to its end, or is a history */
-export function readPages<Item>(http: Http, list: PagedList<Item>): AsyncGenerator<Page<Item>, void, void> {
-  return new PageReader(http, list).read();
+/**
+ * Reads a list page by page, and proves its end. A request that fails is never an end. A list that changes meanwhile is read
+ * once more.
+ * @throws PartnerctlError of a request; ShapeError for a list that continues where nothing can be requested
+ */
+export async function* readPages<Item>(http: Http, list: PagedList<Item>): AsyncGenerator<Page<Item>, void, void> {
+  const seen = new Set<string>();
+  try {
+    yield* new PageReader(http, list, seen).read();
+  } catch (error) {
+    if (!(error instanceof ListChanged)) throw error;
+    yield* new PageReader(http, list, new Set(), seen).read();
+  }
 }
 
 class PageReader<Item> {
   private readonly http: Http;
   private readonly list: PagedList<Item>;
-  private readonly rule: PagingRule;
-  private readonly isList: boolean;
-  /** Ids of the first page and of the last: a list that starts again repeats those, one that grows meanwhile these. */
-  private readonly seen = { first: new Set<string>(), last: new Set<string>() };
-  private first: ApiResponse | undefined;
+  /** The ids of the pages before: a total counts different items. */
+  private readonly seen: Set<string>;
+  /** What an earlier reading yielded. */
+  private readonly yielded: ReadonlySet<string>;
+  private readonly asked = new Set<string>();
 
-  constructor(http: Http, list: PagedList<Item>) {
-    const { leaf } = list.operation;
-    const takesCursor = http.contract.parameter('messages.history.after_message_id') !== undefined;
+  constructor(http: Http, list: PagedList<Item>, seen: Set<string>, yielded: ReadonlySet<string> = new Set()) {
     this.http = http;
     this.list = list;
-    this.isList = list.extent === 'list';
-    this.rule = { next: http.contract.next(leaf), extent: list.extent, takesMessage: !this.isList && takesCursor };
+    this.seen = seen;
+    this.yielded = yielded;
   }
 
   async *read(): AsyncGenerator<Page<Item>, void, void> {
-    let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
-    let page = await this.fetch(undefined, this.list.options());
+    let page = await this.fetch(undefined, {});
+    this.asked.add(page.response.call.wire.path);
     for (;;) {
-      const { items, ids, fresh, step, paging } = page;
-      progress = {
-        items: progress.items + fresh.length,
-        pages: progress.pages + 1,
-        emptyPages: items.length === 0 ? progress.emptyPages + 1 : 0,
-        step,
-      };
-      if (progress.pages > MAX_PAGES) throw this.refuse(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
-      const verdict = decideNext(paging, progress, this.rule, ids.at(-1));
-      if (this.isList && verdict.kind === 'unexplained') throw this.refuse(page, NO_WAY, verdict.signs);
-      if (this.isList && verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
-      yield { items: fresh, verdict };
-      if (verdict.kind !== 'next') return;
+      const items = page.items.filter((_, index) => this.isFresh(page.ids[index] ?? ''));
+      const steps = this.stepsFrom(page);
+      if (steps.length === 0) return yield { items, ...(await this.endOf(page)) };
+      yield { items };
       this.remember(page);
-      const next = await this.requestNext(page, verdict.steps);
-      if (!('fresh' in next)) {
-        const end = this.endAfter(page, verdict, progress, next);
-        if (end) yield { items: [], verdict: end };
-        return;
-      }
+      if (page.progress.pages >= MAX_PAGES) throw this.incomplete(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
+      const next = await this.advance(page, steps);
+      if (typeof next === 'string') return yield { items: [], ...(await this.endOf(page, next)) };
       page = next;
     }
   }
 
-  /** @throws as a failed call; ShapeError for a response that is no list */
-  private async fetch(step: PageStep | undefined, options: CallOptions): Promise<SentPage<Item>> {
-    const { operation, extent, read, idOf } = this.list;
-    const { leaf } = operation;
-    const response = await this.http.call(operation, options);
-    const { headers, status } = response;
-    // Behind the last page, a service may have no content.
-    const isEmpty = status === 204 && (extent === 'rest of a session' || this.first !== undefined);
-    this.first ??= response;
-    const body = isEmpty ? undefined : response.json();
-    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
-    const items = isEmpty ? [] : response.read(() => read(sent));
-    const { first, last } = this.seen;
-    const ids = items.map(idOf);
-    const isSeen = (id = '') => last.has(id) || first.has(id);
-    const fresh = items.filter((_, index) => !isSeen(ids[index]));
-    const nextLink = await readNextLink(headers.link);
-    return { step, items, ids, fresh, response, paging: { body, headers, itemCount: sent.length, nextLink } };
+  private isFresh(id: string): boolean {
+    return !this.seen.has(id) && !this.yielded.has(id);
   }
 
   private remember({ ids }: SentPage<Item>): void {
-    this.seen.last = new Set(ids);
-    if (this.seen.first.size === 0) this.seen.first = this.seen.last;
+    for (const id of ids) this.seen.add(id);
+  }
+
+  private stepsFrom(page: SentPage<Item>): readonly PageStep[] {
+    const { extent, operation } = this.list;
+    if (extent !== 'list' && page.progress.emptyPages > MAX_EMPTY_PAGES) return [];
+    return nextSteps(this.http.contract.next(operation.leaf), page, extent);
+  }
+
+  /** @throws as a failed call; ShapeError for a response that is no list */
+  private async fetch(
+    before: SentPage<Item> | undefined,
+    request: CallOptions,
+    step?: PageStep,
+  ): Promise<SentPage<Item>> {
+    const { operation, extent, read, idOf, options } = this.list;
+    const { leaf } = operation;
+    const page = { ...this.http.contract.size(leaf), ...request.page };
+    const response = await this.http.call(operation, { ...options(), ...request, page });
+    const { headers, status } = response;
+    // Behind the last page, a service may have no content.
+    const isEmpty = status === 204 && (extent === 'rest of a session' || before !== undefined);
+    const body = isEmpty ? undefined : response.json();
+    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
+    const items = isEmpty ? [] : response.read(() => read(sent));
+    const ids = items.map(idOf);
+    const paging = { body, headers, status, itemCount: sent.length, nextLink: await readNextLink(headers.link) };
+    const signs = readSigns(paging);
+    const added = new Set(ids.filter((id) => !this.seen.has(id))).size;
+    const progress = addPage(before?.progress, { signs, items: ids.length, added, step });
+    return { items, ids, response, page: paging, signs, progress, lastId: ids.at(-1) };
   }
 
   /** Requests the next page in each way, until one brings it. @throws as a failed call */
-  private async requestNext(
-    page: SentPage<Item>,
-    steps: readonly PageStep[],
-  ): Promise<SentPage<Item> | readonly Failure[]> {
-    const failures: Failure[] = [];
+  private async advance(page: SentPage<Item>, steps: readonly PageStep[]): Promise<SentPage<Item> | Behind> {
+    const outcomes: Behind[] = [];
     for (const step of steps) {
-      const next = await this.tryStep(step, page);
+      const next = await this.request(step, page);
       if (typeof next !== 'string') return next;
-      failures.push(next);
+      outcomes.push(next);
     }
-    return failures;
+    return outcomes.includes('nothing') ? 'nothing' : 'repeated';
+  }
+
+  private async request(step: PageStep, page: SentPage<Item>): Promise<SentPage<Item> | Behind> {
+    const request = this.requestOf(step, page);
+    const key = request.link ?? JSON.stringify(request);
+    if (this.asked.has(key)) {
+      if (this.list.extent !== 'list') return 'nothing';
+      throw this.incomplete(page, 'The list leads back to a page that was read before.', [formatStep(step)]);
+    }
+    this.asked.add(key);
+    const next = await this.attempt(step, page, request);
+    if (typeof next === 'string' || this.hasNew(next)) return next;
+    if (step.kind === 'link' || step.kind === 'token') {
+      // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted.
+      return next.items.length === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
+    }
+    if (next.items.length === 0) return 'nothing';
+    if (!isNumberStep(step) || page.progress.step === undefined) return 'repeated';
+    // Some services repeat their last page. One that was repeated by mistake has others behind it.
+    const behind = stepAfter(step, next.page.itemCount);
+    const further = await this.attempt(behind, page, this.requestOf(behind, page));
+    if (typeof further === 'string' || !this.hasNew(further)) return 'nothing';
+    throw this.incomplete(page, 'The service sent a page of the list twice.', [
+      `${formatStep(behind)}=${behind.value}`,
+    ]);
+  }
+
+  private hasNew({ ids }: SentPage<Item>): boolean {
+    return ids.some((id) => !this.seen.has(id));
+  }
+
+  private async attempt(step: PageStep, page: SentPage<Item>, request: CallOptions): Promise<SentPage<Item> | Behind> {
+    try {
+      return await this.fetch(page, request, step);
+    } catch (error) {
+      const isKnown = error instanceof PartnerctlError && isNumberStep(step) && isRejected(error);
+      if (isKnown && MISSING.has(error.info.status)) return 'nothing';
+      // The first number is tried, unless the contract says how pages are requested.
+      const isTrial =
+        page.progress.step === undefined && this.http.contract.next(this.list.operation.leaf).kind === 'auto';
+      if (isKnown && isTrial) return 'repeated';
+      throw error;
+    }
   }
 
   /** @throws ShapeError for a link that leads elsewhere */
   private requestOf(step: PageStep, page: SentPage<Item>): CallOptions {
-    const { http, list } = this;
-    if (step.kind === 'message') return list.options(step.value);
-    if (step.kind !== 'link') return this.requestWith({ [step.parameter]: String(step.value) });
-    const link = pathOfLink(http.basePath, page.response.call.url, step.value);
-    if (link !== undefined) return { ...list.options(), link };
-    throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
+    if (step.kind !== 'link') return { page: { [step.parameter]: String(step.value) } };
+    const link = pathOfLink(this.http.basePath, page.response.call.url, step.value);
+    if (link !== undefined) return { link };
+    throw this.incomplete(page, 'The next page of the list is not an address below the base URL.', [step.path]);
   }
 
-  /** Returns the first request with further parameters, where this operation has its parameters. */
-  private requestWith(parameters: Readonly<Record<string, string>>): CallOptions {
-    const { list, first } = this;
-    if (first?.call.wire.method !== 'GET') return { ...list.options(), more: parameters };
-    const { pathname, searchParams } = new URL(first.call.url);
-    for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);
-    return { ...list.options(), link: `${pathname}?${searchParams}` };
+  /**
+   * Decides why a list ends after a page: what speaks of more, and what says that this is all.
+   * @param behind what came instead of a next page; undefined if none was requested
+   * @throws ShapeError if more of a list is announced; ListChanged if it changed meanwhile
+   */
+  private async endOf(page: SentPage<Item>, behind?: Behind): Promise<Ending> {
+    const { extent, operation, asksShort = false } = this.list;
+    const isList = extent === 'list';
+    const { kind } = this.http.contract.next(operation.leaf);
+    const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
+    const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
+    const { hasShifted, hasShrunk } = page.progress;
+    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation.leaf, page.response);
+    if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
+    if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
+    const stated = statedEnd(page, extent);
+    if (stated) return { end: stated };
+    // The contract says where the next page is announced, and it is not.
+    if (kind === 'none' || kind === 'link' || kind === 'token') return { end: 'stated' };
+    if (behind === 'nothing') return { end: 'empty page' };
+    if (!isList || (page.items.length < LEAST_PAGE && !asksShort)) return { end: 'silent' };
+    return { end: await this.askForMore(page) };
   }
 
-  /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async tryStep(step: PageStep, page: SentPage<Item>): Promise<SentPage<Item> | Failure> {
-    if (step.kind === page.step?.kind && step.value === page.step.value) return 'repeated';
-    try {
-      const next = await this.fetch(step, this.requestOf(step, page));
-      // A filter may be applied after a page was read: the next one has the rest.
-      if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
-      return next.fresh.length > 0 ? next : 'repeated';
-    } catch (error) {
-      if (step.kind === 'link' || !isRejected(error)) throw error;
-      return MISSING.has(error.info.status) ? 'empty' : 'rejected';
-    }
-  }
-
-  /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
-  private async askOnceMore(page: SentPage<Item>): Promise<void> {
-    const { length } = page.items;
+  /** Asks a list that says nothing of pages for more, in two ways. @throws ShapeError if there are other items */
+  private async askForMore(page: SentPage<Item>): Promise<End> {
     this.remember(page);
-    try {
-      const request = this.requestWith({ offset: `${length}`, skip: `${length}`, page: '2' });
-      const { fresh } = await this.fetch(undefined, request);
-      if (fresh.length === 0) return;
-    } catch (error) {
-      // A service may also forbid what it does not know. That does not make the list forbidden.
-      const isForbidden = error instanceof CredentialsError && !error.info.fromGateway;
-      if (!isForbidden && !isRejected(error)) throw error;
-      return this.warn(length);
-    }
-    const message = `The list has more than the ${length} items of its first page.`;
-    throw this.refuse(page, message, ['other items for offset, skip, and page']);
+    const [count, more] = [`${page.items.length}`, `${page.items.length + 1}`];
+    const sizes = { limit: more, size: more, per_page: more, page_size: more, pageSize: more };
+    const larger = { page: '1', ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
+    const answers = [
+      await this.question(page, larger),
+      await this.question(page, { offset: count, skip: count, page: '2' }),
+    ];
+    return answers[1] === 'nothing' || !answers.includes('rejected') ? 'silent' : 'not proved';
   }
 
-  /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError if a list lacks it */
-  private endAfter(
+  private async question(
     page: SentPage<Item>,
-    verdict: NextVerdict,
-    progress: Progress,
-    failures: readonly Failure[],
-  ): Verdict | undefined {
-    const { steps, signs, isCertain } = verdict;
-    const [step] = steps;
-    if (!this.isList) {
-      const isMissing = isCertain && page.items.length > 0 && step?.kind !== 'link';
-      return isMissing ? { kind: 'unexplained', signs } : undefined;
+    parameters: Readonly<Record<string, string>>,
+  ): Promise<Behind | 'rejected'> {
+    try {
+      const answer = await this.fetch(page, { page: parameters });
+      if (answer.items.length === 0) return 'nothing';
+      if (!this.hasNew(answer)) return 'repeated';
+    } catch (error) {
+      if (!(error instanceof PartnerctlError)) throw error;
+      const { status, fromGateway } = error.info;
+      if (isRejected(error)) return MISSING.has(status) ? 'nothing' : 'rejected';
+      // A service may also forbid what it does not know. That does not make the list forbidden.
+      if (error instanceof CredentialsError && status === 403 && !fromGateway) return 'rejected';
+      const { leaf } = this.list.operation;
+      const hint = `The list was asked whether it goes on. If it is whole, run: partnerctl contract set ${leaf}.next none`;
+      throw withHint(error, { hint });
     }
-    const isTried = this.rule.next.kind !== 'auto' || page.step !== undefined;
-    if (!isCertain && (isTried || failures.every((failure) => failure === 'empty'))) {
-      if (!page.step && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
-      return undefined;
-    }
-    const next = step && formatStep(step);
-    throw this.refuse(page, NO_WAY, signs, page.step ? next : next?.replace(/[^:]*$/, '<parameter>'));
+    const message = `The list has more than the ${page.items.length} items of its first page.`;
+    throw this.incomplete(page, message, [`other items for ${Object.keys(parameters).join(', ')}`]);
   }
 
-  /** Warns of a list that may go on, where the service does not let the tool find out. */
-  private warn(count: number): void {
-    const { leaf } = this.list.operation;
-    this.http.warn(
-      `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
-    );
-  }
-
-  /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
-  private refuse(
-    { response: { call, status, requestId } }: SentPage<Item>,
-    message: string,
-    signs: readonly string[],
-    next?: string,
-  ): ShapeError {
-    const { leaf, name } = this.list.operation;
-    const seen = signs.join(', ') || 'nothing more';
-    return new ShapeError(message, {
-      why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
-      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(`${leaf}.next`, next)}`,
-      status,
-      requestId,
-      details: { operation: name, leaf: `${leaf}.next`, seen },
-    });
+  private incomplete(page: SentPage<Item>, message: string, signs: readonly string[]): ShapeError {
+    const { step } = page.progress;
+    const [tried = step] = step ? [] : this.stepsFrom(page);
+    const { kind } = this.http.contract.next(this.list.operation.leaf);
+    const next =
+      kind === 'none' ? kind : tried && (step ? formatStep(tried) : formatStep(tried).replace(/[^:]*$/, '<parameter>'));
+    return incompleteList(message, { list: this.list.operation.leaf, response: page.response, signs, next });
   }
 }

@@ -40,7 +40,7 @@ export async function resolveSpaceId(http: Http, reference: Reference): Promise<
 
 /** Looks up a space in the list of spaces. @throws as `resolveSpaceId`, also for an unknown space_id */
 export async function findSpace(http: Http, reference: Reference): Promise<ListedSpace> {
-  const spaces = listSpaces(http).map((space) => ({ ...space, id: space.space_id }));
+  const spaces = listSpaces(http, 'show').map((space) => ({ ...space, id: space.space_id }));
   return await findUnique('space', spaces, reference, 'partnerctl spaces list');
 }
 
@@ -51,7 +51,7 @@ export async function resolveAgentId(http: Http, spaceId: string, reference: Age
 
 /** Looks up an agent in the list of the space's agents. @throws as `resolveSpaceId` and `listAgents` */
 export async function resolveAgent(http: Http, spaceId: string, reference: AgentReference): Promise<ListedAgent> {
-  const agents = listAgents(http, spaceId).map((agent) => ({ ...agent, id: agent.agent_id }));
+  const agents = listAgents(http, spaceId, 'show').map((agent) => ({ ...agent, id: agent.agent_id }));
   return await findUnique('agent', agents, reference, `partnerctl agents list ${spaceId}`);
 }
 

@@ -193,10 +193,11 @@ class FollowedSession {
   }
 
   /** Reports a page that may not be all, once. @param isFromStart whether it should reach back to the first message */
-  private async reportGap({ messages, unexplained, mayHideOlder }: HistoryPage, fresh: number, isFromStart: boolean) {
+  private async reportGap(page: HistoryPage, fresh: number, isFromStart: boolean) {
+    const { messages, unexplained, leadsOn, mayHideOlder } = page;
     const isEnough = isFromStart ? messages.length >= this.wanted : messages.length < MIN_FULL_PAGE;
     const isDoubtful = mayHideOlder && !isEnough && fresh === messages.length;
-    const isCertain = unexplained !== undefined;
+    const isCertain = unexplained !== undefined && !(leadsOn && fresh > 0);
     if (this.reported.has('gap') || !(isCertain || isDoubtful)) return;
     this.reported.add('gap');
     const evidence = isCertain

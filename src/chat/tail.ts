@@ -1,5 +1,5 @@
 import type { Http } from '../api/http.ts';
-import { pagingFixes } from '../api/pages.ts';
+import { pagingFixes } from '../api/page-errors.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
 import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
@@ -84,7 +84,7 @@ export async function* tail(
   const leaf = 'messages.history.next';
   throw new ShapeError(`The history of ${gap.ref.session_id} could not be read completely.`, {
     why: gap.evidence,
-    hint: `The messages shown may not be all. ${pagingFixes(leaf)}`,
+    hint: `The messages shown may not be all. ${pagingFixes('messages.history')}`,
     details: { session_id: gap.ref.session_id, leaf, seen: gap.evidence },
   });
 }

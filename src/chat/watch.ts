@@ -46,7 +46,11 @@ const TICK_MS = 1_000;
 
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
-  for await (const { agent_id, source_id } of listAgents(http, await resolveSpaceId(http, parseReference(space)))) {
+  for await (const { agent_id, source_id } of listAgents(
+    http,
+    await resolveSpaceId(http, parseReference(space)),
+    'show',
+  )) {
     if (source_id === undefined)
       await warn(`The service shows no API chat source for ${agent_id}. Name it with --source.`);
     if (source_id) sources.add(source_id);
@@ -57,8 +61,8 @@ async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string):
 /** Looks for the names of sources in the lists of spaces and agents, until none is missing. */
 async function findNames(http: Http, missing: Set<string>, names: Map<string, SourceNames>): Promise<void> {
   try {
-    for await (const { space_id, name } of listSpaces(http)) {
-      for await (const agent of listAgents(http, space_id)) {
+    for await (const { space_id, name } of listSpaces(http, 'show')) {
+      for await (const agent of listAgents(http, space_id, 'show')) {
         const source_id = agent.source_id ?? '';
         if (missing.delete(source_id)) names.set(source_id, { space: name, agent: agent.name });
       }

@@ -89,6 +89,11 @@ export class Contract {
     return parseNext(this.leaf(`${list}.next`).value);
   }
 
+  /** The parameter that asks for large pages, with its value; none by default. */
+  size(list: ListLeaf): Readonly<Record<string, string>> {
+    return parseSize(this.leaf(`${list}.size`).value);
+  }
+
   field(name: FieldLeaf | AtLeaf): FieldValue {
     return parseField(this.leaf(name).value);
   }
@@ -220,6 +225,17 @@ export function parseNext(value: string): NextValue {
   );
 }
 
+/** Parses `limit:100` or `none`. @throws LeafValueError */
+function parseSize(value: string): Readonly<Record<string, string>> {
+  if (value === 'none') return {};
+  const [, parameter, size] = /^([^:\s]+):([1-9]\d{0,5})$/.exec(value) ?? [];
+  if (parameter === undefined || size === undefined)
+    throw new LeafValueError(
+      'must be none, or a query parameter and the number of items to ask for, such as limit:100',
+    );
+  return { [parameter]: size };
+}
+
 function parseNames(value: string, separator: ',' | '|'): readonly string[] {
   const names = value.split(separator).map((name) => name.trim());
   if (names.includes('')) throw new LeafValueError('has an empty name');
@@ -244,6 +260,7 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   parameter: parseParameter,
   items: parseItems,
   next: parseNext,
+  size: parseSize,
   at: parseField,
   field: parseField,
   values: parseValues,

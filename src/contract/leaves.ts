@@ -75,6 +75,12 @@ const LEAVES = {
     'messages.history.next': 'auto',
     'cron_jobs.list.next': 'auto',
   },
+  size: {
+    'spaces.list.size': 'none',
+    'agents.list.size': 'none',
+    'messages.history.size': 'none',
+    'cron_jobs.list.size': 'none',
+  },
   at: {
     'space.at': `${PARTS}, space, workspace`,
     'agent.at': `${PARTS}, agent`,
@@ -135,6 +141,7 @@ export const DEFAULTS = {
   ...LEAVES.parameter,
   ...LEAVES.items,
   ...LEAVES.next,
+  ...LEAVES.size,
   ...LEAVES.at,
   ...LEAVES.field,
   ...LEAVES.values,

@@ -5,6 +5,8 @@ export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly itemCount: number;
+  /** 206 (RFC 9110) says that a part was sent. */
+  readonly status?: number;
   /** The next page of the Link header (RFC 8288). */
   readonly nextLink: string | undefined;
 }
@@ -59,7 +61,8 @@ export const PAGE_PARAMETERS = {
 const MORE = /more|next|truncated|incomplete|partial|exceeded|remaining/;
 const LAST = /^(is)?(last(page)?|final|end|done|completed?|finished)$/;
 const MORE_COUNT = /remaining|^more$|hasmore|morecount/;
-const ITEMS = '(items|elements|results|records|hits|entries|rows|docs|objects)';
+const ITEMS =
+  '(items|elements|results|records|hits|entries|rows|docs|objects|spaces|workspaces|agents|messages|(partner|cron)*jobs)';
 const TOTAL = new RegExp(
   `^(num|nb)?${ITEMS}$|total(s|count|size|value|${ITEMS})?$|(?<!dis|ac|skip|attempt|retry)counts?$|^(num)?found$`,
 );
@@ -83,23 +86,43 @@ function wordsOf(key: string): readonly string[] {
 }
 
 /** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
-export function readSigns({ body, headers, itemCount, nextLink }: PageResponse): readonly Sign[] {
+export function readSigns({ body, headers, itemCount, nextLink, status }: PageResponse): readonly Sign[] {
   const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next' } as const;
   const signs = [
     ...(isJsonObject(body) ? signsIn(body) : []),
     ...(nextLink === undefined ? [] : [{ ...link, value: nextLink }]),
     ...Object.entries(headers).flatMap(([name, value]) => signsOfHeader(name, value)),
+    ...signsOfRange(headers, status),
   ];
   // The number of the items of this page says nothing, unless it is called a total.
   return signs.filter((sign) => sign.kind !== 'total' || sign.value !== itemCount || sign.name.includes('total'));
 }
 
+/** Reads `Content-Range: items 0-9/25` and Heroku's `Next-Range`. A part of unknown total is not all. */
+function signsOfRange(headers: PageResponse['headers'], status: number | undefined): readonly Sign[] {
+  const { 'content-range': range = '', 'next-range': next } = headers;
+  const [, total] = /\/\s*(\d{1,15})$/.exec(range) ?? [];
+  const place = (path: string) => ({ path, key: path, name: path });
+  return [
+    ...(total === undefined
+      ? []
+      : [{ ...place('header.content-range'), name: 'total', kind: 'total', value: Number(total) } as const]),
+    ...(next === undefined ? [] : [{ ...place('header.next-range'), kind: 'more', value: next } as const]),
+    ...(status === 206 && total === undefined
+      ? [{ ...place('status 206'), kind: 'more', value: status } as const]
+      : []),
+  ];
+}
+
 function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] {
+  // `{current: 1, last: 3}`: elsewhere, `last` may be the number of an item.
+  const isCurrent = Object.keys(object).some((key) => /^current$/i.test(key));
   return Object.entries(object).flatMap(([key, value]): readonly Sign[] => {
     const words = wordsOf(key);
     const own = words.join('');
     const place = { path: prefix + key, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
     if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
+    if (isCurrent && own === 'last' && Number.isInteger(value)) return [{ ...place, kind: 'pages', value }];
     const isHolder = typeof value === 'object' && value !== null;
     if (isHolder ? OTHER.test(own) : words.some((word) => OTHER.test(word))) return [];
     return isHolder ? signsWithin(value, place, own) : signsOfValue(place, value);

@@ -87,6 +87,6 @@ export async function findOwnerAgents(
   context.progress.start('Looking up the agents');
   const ids = new Set<string>();
   const spaceId = await resolveSpaceId(http, parseReference(space));
-  for await (const { agent_id } of listAgents(http, spaceId)) ids.add(comparableAgent(agent_id));
+  for await (const { agent_id } of listAgents(http, spaceId, 'show')) ids.add(comparableAgent(agent_id));
   return ids;
 }

@@ -44,7 +44,7 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
   const objects = [...all.values()].flatMap((standing) => standing.objects);
   const jobs = new Map(objects.filter(({ data }) => data.origin === http.baseUrl).map((job) => [job.object, job]));
   const unseen = new Map(jobs);
-  for await (const item of listJobs(http)) {
+  for await (const item of listJobs(http, 'show')) {
     const { cron_job_id, agent_id, agent_text, name, schedule } = readItem(OPERATIONS.listCronJobs, () =>
       readCronJob(item, http.contract),
     );

@@ -75,7 +75,7 @@ async function readFirst(http: Http, clock: Clock): Promise<Omit<Probe, 'lists' 
 async function readList(http: Http, list: keyof typeof LISTS, values = {}): Promise<ListRead> {
   const items: JsonObject[] = [];
   const error = await errorOf(async () => {
-    const all = listItems(http, OPERATIONS[list], { ...LIMITS, values });
+    const all = listItems(http, OPERATIONS[list], { purpose: 'show', ...LIMITS, values });
     for await (const item of all) if (items.push(item) >= MAX_ITEMS) break;
   });
   return { ...LISTS[list], items, error };

@@ -39,7 +39,7 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   context.progress.start('Reading the space');
   const space = await findSpace(http, parseReference(typed));
   const agents: ListedAgent[] = [];
-  for await (const agent of listAgents(http, space.space_id)) agents.push(agent);
+  for await (const agent of listAgents(http, space.space_id, 'show')) agents.push(agent);
   const jobs = await readJobs(context, new Set(agents.map(({ agent_id }) => comparableAgent(agent_id))));
   const byAgent = groupBy(jobs ?? [], ({ agent_id, agent_text = '' }) => comparableAgent(agent_id ?? agent_text));
   const withJobs = agents.map((each) => ({ ...each, jobs: byAgent.get(comparableAgent(each.agent_id)) ?? [] }));

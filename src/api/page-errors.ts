@@ -1,0 +1,64 @@
+import { listedName } from '../contract/field-names.ts';
+import type { ListLeaf } from '../contract/leaves.ts';
+import { ErrorInSuccessBody, NotFoundError, type PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import type { ApiResponse } from './api-response.ts';
+
+/** A list changed between two of its pages, so that an item may have slipped through. */
+export class ListChanged extends ShapeError {}
+
+/** Whether the service itself says that it does not know a parameter, or does not have a page. A 5xx never says so. */
+export function isRejected(error: PartnerctlError): boolean {
+  return (
+    !error.info.fromGateway && [RefusedError, NotFoundError, ErrorInSuccessBody].some((each) => error instanceof each)
+  );
+}
+
+/** Returns the commands that say how a list, or a history, continues. @param next the likeliest value to set */
+export function pagingFixes(list: ListLeaf, next = 'page:<parameter>'): string {
+  if (next === 'none')
+    return `The contract says that the first page is all. To follow what the service announces, run: partnerctl contract set ${list}.next auto`;
+  return `If you know how the next page is requested, run:
+partnerctl contract set ${list}.next '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
+If what was read is all, run: partnerctl contract set ${list}.next none`;
+}
+
+/** Returns the error for a list that changed on two readings. */
+export function listChanged(list: ListLeaf, { status, requestId, call }: ApiResponse): ListChanged {
+  return new ListChanged(`The list of ${listedName(list)} changed while it was read, twice.`, {
+    why: 'An item may have slipped from one page to another between two requests.',
+    hint: 'Run the command again when less is created.',
+    status,
+    requestId,
+    details: { operation: call.operation.name },
+  });
+}
+
+/**
+ * Returns the error for a list that cannot be read to its end.
+ * @param signs what speaks of more: where, not its value
+ * @param next the likeliest value to set for the next page
+ */
+export function incompleteList(
+  message: string,
+  {
+    list,
+    response,
+    signs,
+    next,
+  }: {
+    readonly list: ListLeaf;
+    readonly response: ApiResponse;
+    readonly signs: readonly string[];
+    readonly next: string | undefined;
+  },
+): ShapeError {
+  const { call, status, requestId } = response;
+  const seen = signs.join(', ');
+  return new ShapeError(message, {
+    why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
+    hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(list, next)}`,
+    status,
+    requestId,
+    details: { operation: call.operation.name, leaf: `${list}.next`, seen },
+  });
+}
