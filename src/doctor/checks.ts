@@ -9,7 +9,8 @@ import {
 } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
-import type { ListRead, Probe } from './probe.ts';
+import type { Probe } from './probe.ts';
+import { describeUnproved, type ListRead } from './read-service.ts';
 
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -161,6 +162,11 @@ function checkContract({ error: firstError, lists, session }: Answered): Finding
     const message =
       'The history of a session that does not exist has messages: the service ignores which session is requested.';
     return warning(message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
+  }
+  const unproved = lists.find(({ isWhole }) => isWhole === false);
+  if (unproved) {
+    const { message, hint } = describeUnproved(unproved);
+    return warning(message, hint);
   }
   return lists.some(({ error }) => error === undefined) ? ok('no response contradicts it') : SKIPPED;
 }
