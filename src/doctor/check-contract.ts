@@ -77,7 +77,7 @@ function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
 function pagingFinding(list: ListRead, read: string, isWhole: boolean | undefined): LeafFinding {
   if (isWhole === undefined) return { result: 'unobservable', detail: `${read}, and not the last one` };
   if (isWhole) return { result: list.pages > 1 ? 'confirmed' : 'unobservable', detail: read };
-  const { message, hint } = describeUnproved(list);
+  const { message, hint } = describeUnproved([list]);
   return { result: 'unobservable', detail: `${message} ${hint}`, isNotable: true };
 }
 

@@ -10,7 +10,7 @@ import {
 import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
 import type { Probe } from './probe.ts';
-import { describeUnproved, type ListRead } from './read-service.ts';
+import { describeUnproved, joinNames } from './read-service.ts';
 
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -126,10 +126,6 @@ function checkToken(probe: Answered, { settings }: Facts): Finding {
   return isAccepted ? ok(`accepted, from ${settings.value?.token?.from}`) : SKIPPED;
 }
 
-function joinNames(lists: readonly ListRead[]): string {
-  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
-}
-
 /** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
 function checkScopes(probe: Answered, { settings }: Facts): Finding {
   const { lists } = probe;
@@ -163,8 +159,8 @@ function checkContract({ error: firstError, lists, session }: Answered): Finding
       'The history of a session that does not exist has messages: the service ignores which session is requested.';
     return warning(message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
   }
-  const unproved = lists.find(({ isWhole }) => isWhole === false);
-  if (unproved) {
+  const unproved = lists.filter(({ isWhole }) => isWhole === false);
+  if (unproved.length > 0) {
     const { message, hint } = describeUnproved(unproved);
     return warning(message, hint);
   }

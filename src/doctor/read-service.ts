@@ -133,10 +133,15 @@ function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => stri
   });
 }
 
-/** Says that the end of a list cannot be proved, which stops who acts on it as soon as it is long. */
-export function describeUnproved({ what, operation }: ListRead): { readonly message: string; readonly hint: string } {
+/** Says that the end of lists cannot be proved, which stops who acts on them as soon as they are long. */
+export function describeUnproved(lists: readonly ListRead[]): { readonly message: string; readonly hint: string } {
+  const commands = lists.map(({ operation }) => `partnerctl contract set ${operation.leaf}.next none`);
   return {
-    message: `Nothing in ${what} speaks of pages, and the service rejects the question for more: once it is long, no command acts on it.`,
-    hint: `If it is always whole, run: partnerctl contract set ${operation.leaf}.next none`,
+    message: `Nothing in ${joinNames(lists)} speaks of pages, and the service rejects the question for more: from ten items on, no command acts on it.`,
+    hint: commands.map((command) => `If it is always whole, run: ${command}`).join('\n'),
   };
+}
+
+export function joinNames(lists: readonly ListRead[]): string {
+  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
 }

@@ -3,7 +3,6 @@ import { Contract, problemOf } from '../contract/contract.ts';
 import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import {
   DEFAULTS,
-  isLeafName,
   isListLeaf,
   LEAF_NAMES,
   type LeafName,
@@ -92,8 +91,8 @@ class Proposer {
     const names = own.map(({ value }) => value.replace(/^query:/, ''));
     const next = matchNextPage(endpoint, body, names);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${name}, response and query`);
-    const [sizeLeaf, size]: [string, string | undefined] = [`${leaf}.size`, matchPageSize(endpoint.query)];
-    if (size !== undefined && isLeafName(sizeLeaf)) this.propose(sizeLeaf, size, `${name}, query`);
+    const size = matchPageSize(endpoint.query);
+    if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
     const read = (page: unknown, contract: Contract) => readList(page, leaf, contract.items(leaf));
     const [item] = this.readExample(body, read, `${name}, response`, (path) => this.hasItems(body, path, leaf)) ?? [];

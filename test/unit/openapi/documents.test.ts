@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULTS, isLeafName } from '../../../src/contract/leaves.ts';
+import { DEFAULTS } from '../../../src/contract/leaves.ts';
 import { openDocument } from '../../../src/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import {
@@ -129,7 +129,7 @@ test('A response that has a place for an error, a result, or a status is no erro
     cloudflare(object('id', { status })),
   );
   expect(await read({ [SPACES]: { get }, [JOBS]: { post } })).toEqual({
-    changes: { 'spaces.list.items': 'result', 'spaces.list.next': 'page:page' },
+    changes: { 'spaces.list.items': 'result', 'spaces.list.next': 'page:page', 'spaces.list.size': 'per_page:50' },
     questions: [],
   });
   for (const success of [{ type: 'boolean' }, { type: 'boolean', enum: [false, true] }]) {
@@ -176,7 +176,7 @@ test('The size of a page is its documented maximum, at most 1000; a time is no c
   const { changes } = await read({ [JOBS]: { get: jobs } });
   expect(changes).toEqual({
     'cron_jobs.list.items': '$',
-    ...(isLeafName('cron_jobs.list.size') && { 'cron_jobs.list.size': 'limit:1000' }),
+    'cron_jobs.list.size': 'limit:1000',
   });
 });
 
