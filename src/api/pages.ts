@@ -69,8 +69,9 @@ export interface Page<Item> extends Partial<Ending> {
 }
 
 interface SentPage<Item> extends ReadPage {
-  readonly items: readonly Item[];
-  readonly ids: readonly string[];
+  readonly count: number;
+  /** What no page before had, by id. */
+  readonly fresh: ReadonlyMap<string, Item>;
   readonly response: ApiResponse;
 }
 
@@ -112,7 +113,7 @@ class PageReader<Item> {
     let page = await this.fetch(undefined, {});
     this.asked.add(page.response.call.wire.path);
     for (;;) {
-      const items = page.items.filter((_, index) => this.isFresh(page.ids[index] ?? ''));
+      const items = this.yielded.size === 0 ? [...page.fresh.values()] : this.withoutYielded(page);
       const steps = this.stepsFrom(page);
       if (steps.length === 0) return yield { items, ...(await this.endOf(page)) };
       yield { items };
@@ -124,12 +125,12 @@ class PageReader<Item> {
     }
   }
 
-  private isFresh(id: string): boolean {
-    return !this.seen.has(id) && !this.yielded.has(id);
+  private withoutYielded({ fresh }: SentPage<Item>): readonly Item[] {
+    return [...fresh].flatMap(([id, item]) => (this.yielded.has(id) ? [] : [item]));
   }
 
-  private remember({ ids }: SentPage<Item>): void {
-    for (const id of ids) this.seen.add(id);
+  private remember({ fresh }: SentPage<Item>): void {
+    for (const id of fresh.keys()) this.seen.add(id);
   }
 
   private stepsFrom(page: SentPage<Item>): readonly PageStep[] {
@@ -154,12 +155,16 @@ class PageReader<Item> {
     const body = isEmpty ? undefined : response.json();
     const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
-    const ids = items.map(idOf);
+    const fresh = new Map<string, Item>();
+    let lastId: string | undefined;
+    for (const item of items) {
+      lastId = idOf(item);
+      if (!this.seen.has(lastId)) fresh.set(lastId, item);
+    }
     const paging = { body, headers, status, itemCount: sent.length, nextLink: await readNextLink(headers.link) };
     const signs = readSigns(paging);
-    const added = new Set(ids.filter((id) => !this.seen.has(id))).size;
-    const progress = addPage(before?.progress, { signs, items: ids.length, added, step });
-    return { items, ids, response, page: paging, signs, progress, lastId: ids.at(-1) };
+    const progress = addPage(before?.progress, { signs, items: items.length, added: fresh.size, step });
+    return { count: items.length, fresh, response, page: paging, signs, progress, lastId };
   }
 
   /** Requests the next page in each way, until one brings it. @throws as a failed call */
@@ -182,24 +187,20 @@ class PageReader<Item> {
     }
     this.asked.add(key);
     const next = await this.attempt(step, page, request);
-    if (typeof next === 'string' || this.hasNew(next)) return next;
+    if (typeof next === 'string' || next.fresh.size > 0) return next;
     if (step.kind === 'link' || step.kind === 'token') {
       // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted.
-      return next.items.length === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
+      return next.count === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
     }
-    if (next.items.length === 0) return 'nothing';
+    if (next.count === 0) return 'nothing';
     if (!isNumberStep(step) || page.progress.step === undefined) return 'repeated';
     // Some services repeat their last page. One that was repeated by mistake has others behind it.
     const behind = stepAfter(step, next.page.itemCount);
     const further = await this.attempt(behind, page, this.requestOf(behind, page));
-    if (typeof further === 'string' || !this.hasNew(further)) return 'nothing';
+    if (typeof further === 'string' || further.fresh.size === 0) return 'nothing';
     throw this.incomplete(page, 'The service sent a page of the list twice.', [
       `${formatStep(behind)}=${behind.value}`,
     ]);
-  }
-
-  private hasNew({ ids }: SentPage<Item>): boolean {
-    return ids.some((id) => !this.seen.has(id));
   }
 
   private async attempt(step: PageStep, page: SentPage<Item>, request: CallOptions): Promise<SentPage<Item> | Behind> {
@@ -244,14 +245,14 @@ class PageReader<Item> {
     // The contract says where the next page is announced, and it is not.
     if (kind === 'none' || kind === 'link' || kind === 'token') return { end: 'stated' };
     if (behind === 'nothing') return { end: 'empty page' };
-    if (!isList || (page.items.length < LEAST_PAGE && !asksShort)) return { end: 'silent' };
+    if (!isList || (page.count < LEAST_PAGE && !asksShort)) return { end: 'silent' };
     return { end: await this.askForMore(page) };
   }
 
   /** Asks a list that says nothing of pages for more, in two ways. @throws ShapeError if there are other items */
   private async askForMore(page: SentPage<Item>): Promise<End> {
     this.remember(page);
-    const [count, more] = [`${page.items.length}`, `${page.items.length + 1}`];
+    const [count, more] = [`${page.count}`, `${page.count + 1}`];
     const sizes = { limit: more, size: more, per_page: more, page_size: more, pageSize: more };
     const larger = { page: '1', ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
     const answers = [
@@ -267,8 +268,8 @@ class PageReader<Item> {
   ): Promise<Behind | 'rejected'> {
     try {
       const answer = await this.fetch(page, { page: parameters });
-      if (answer.items.length === 0) return 'nothing';
-      if (!this.hasNew(answer)) return 'repeated';
+      if (answer.count === 0) return 'nothing';
+      if (answer.fresh.size === 0) return 'repeated';
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
       const { status, fromGateway } = error.info;
@@ -279,7 +280,7 @@ class PageReader<Item> {
       const hint = `The list was asked whether it goes on. If it is whole, run: partnerctl contract set ${leaf}.next none`;
       throw withHint(error, { hint });
     }
-    const message = `The list has more than the ${page.items.length} items of its first page.`;
+    const message = `The list has more than the ${page.count} items of its first page.`;
     throw this.incomplete(page, message, [`other items for ${Object.keys(parameters).join(', ')}`]);
   }
 
