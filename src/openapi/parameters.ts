@@ -86,11 +86,13 @@ function locate(body: Shape | undefined, path: readonly string[]): Located {
   return { path: inside.slice(0, -1) };
 }
 
+/** The file is the only binary field of the form, or its only field, or has the usual name. */
 function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
   if (form === undefined || (form.properties.size === 0 && isOpen(form))) return [];
   const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));
   const names = (binary.length > 0 ? binary : [...form.properties]).map(([name]) => `form:${name}`);
-  return [{ leaf, value: binary.length === 1 && names[0] !== undefined ? names[0] : names }];
+  const [only = DEFAULTS[leaf], other] = names;
+  return [{ leaf, value: other === undefined ? only : (names.find((name) => name === DEFAULTS[leaf]) ?? names) }];
 }
 
 function isBinary({ formats, items }: Shape): boolean {

@@ -56,8 +56,10 @@ class Proposer {
     for (const { leaf: parameter, value } of matchParameters(endpoint)) {
       if (typeof value === 'string') this.propose(parameter, value, `${name}, request`);
       else {
-        const command = settle(parameter, value, mayBeNone(parameter) ? 'none' : DEFAULTS[parameter]);
-        this.questions.push(`${name} has no parameter that is called like ${parameter}; if it has one, ${command}`);
+        const isNone = value.length === 0 && mayBeNone(parameter);
+        const command = settle(parameter, value, isNone ? 'none' : DEFAULTS[parameter].replace(/:.*/, ':<name>'));
+        const when = isNone ? 'to go on without it' : 'if it has one';
+        this.questions.push(`${name} has no parameter that is called like ${parameter}; ${when}, ${command}`);
       }
     }
     const example = exampleOf(endpoint.response);

@@ -214,10 +214,11 @@ test('What a document leaves open says nothing about its parts, even within an o
     expect(await read(job(schedule, { additionalProperties: false }))).toEqual({ changes: {}, questions: [] });
 });
 
-test('The file of a form is its only binary field, whatever its name is.', async () => {
+test('The file of a form is its only binary field, or its only field, whatever its name is.', async () => {
   const binary = { type: 'string', format: 'binary' };
   for (const [properties, field] of [
     [{ payload: binary, title: text }, 'form:payload'],
+    [{ payload: text }, 'form:payload'],
     [{ one: binary, two: binary, kind: text }, undefined],
   ] as const) {
     const requestBody = { content: { 'multipart/form-data': { schema: object(properties) } } };
