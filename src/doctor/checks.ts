@@ -9,8 +9,7 @@ import {
 } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
-import type { Probe } from './probe.ts';
-import { describeUnproved, joinNames } from './read-service.ts';
+import { describeUnproved, joinNames, type Probe } from './read-service.ts';
 
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
