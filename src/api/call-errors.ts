@@ -120,7 +120,8 @@ function refusalHint(call: Call, said: ErrorBody, status: number): string | unde
   const isAboutValues = said.fields.every(({ path }) => isSent(lastStep(path)));
   if (said.fields.length > 0 && isAboutValues) return undefined;
   const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  return [isRead && describePost(contract), contractHint(call, status)].filter(Boolean).join('\n') || undefined;
+  const hints = [isRead && describePost(contract), contractHint(call, status), fileHint(call, said, status)];
+  return hints.filter(Boolean).join('\n') || undefined;
 }
 
 function responseInfo(
@@ -181,9 +182,10 @@ function lastStep(path: string): string {
  * Returns the setting for a parameter that the service calls otherwise: a refusal names it in another spelling, `agentId`,
  * or any field if the operation has only one: the file of an upload.
  */
-function renamedParameter({ operation, contract }: Call, { fields }: ErrorBody): ContractFix | undefined {
+function renamedParameter({ operation, contract }: Call, { fields, message = '' }: ErrorBody): ContractFix | undefined {
   const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
-  const named = fields.map(({ path }) => lastStep(path)).filter((step) => step !== '');
+  const [, missing = ''] = /^param is missing or the value is empty(?: or invalid)?: (\w+)/.exec(message) ?? [];
+  const named = [...fields.map(({ path }) => lastStep(path)), missing].filter((step) => step !== '');
   for (const leaf of leaves) {
     const known = contract.parameter(leaf)?.path.at(-1) ?? '';
     const isMeant = (name: string) => leaves.length === 1 || normalizeName(name) === normalizeName(known);
@@ -191,6 +193,13 @@ function renamedParameter({ operation, contract }: Call, { fields }: ErrorBody):
     if (name !== undefined) return { leaf, value: contract.leaf(leaf).value.replace(/[^:.]*$/, name) };
   }
   return undefined;
+}
+
+/** The command for a file under another name, which Rails, for one, does not mention. */
+function fileHint({ operation: { leaf } }: Call, { fields }: ErrorBody, status: number): string | undefined {
+  const [file] = leaf === undefined ? [] : parametersOf(leaf);
+  if (!file?.endsWith('.file') || status !== 400 || fields.length > 0) return undefined;
+  return `If the file has another name in the form, run: partnerctl contract set ${file} 'form:<name>'`;
 }
 
 /** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */

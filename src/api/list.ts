@@ -18,7 +18,7 @@ import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { pagingFixes } from './page-errors.ts';
-import { type ListOperation, type Page, readPages } from './pages.ts';
+import { type ListOperation, type Page, type PagedList, readPages } from './pages.ts';
 
 /**
  * What a list is read for: to act on it, which takes a whole one, or to be shown, with a warning where the service does not
@@ -40,10 +40,6 @@ export function listItems(
   { purpose, ...options }: ListOptions,
 ): Paged<JsonObject> {
   const { leaf } = operation;
-  const idOf = (item: JsonObject) =>
-    readItem(operation, () => new Fields(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
-    jsonText(item);
-  const list = { operation, extent: 'list', options: () => options, idOf } as const;
   const onUnproved = (count: number) => {
     const text = `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages, and the service rejects the question for more.`;
     const fix = `partnerctl contract set ${leaf}.next none`;
@@ -53,7 +49,15 @@ export function listItems(
       details: { operation: operation.name, leaf: `${leaf}.next` },
     });
   };
-  return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items }), onUnproved));
+  return new Paged(itemsOf(readPages(http, listOf(http, operation, options)), onUnproved));
+}
+
+/** Returns a list of items as the service sends them, which their ids tell apart. */
+export function listOf(http: Http, operation: ListOperation, options: CallOptions): PagedList<JsonObject> {
+  const resource = RESOURCE_OF[operation.leaf];
+  const idOf = (item: JsonObject) =>
+    readItem(operation, () => new Fields(item, resource, http.contract).id(`${resource}.id`)) ?? jsonText(item);
+  return { operation, extent: 'list', options: () => options, read: (items) => items, idOf };
 }
 
 /** Lists every item as `listItems`, decoded. @param read throws UnknownShape, which becomes a ShapeError */

@@ -109,7 +109,10 @@ const ENVELOPES = /^(data|results?|response|payload|items?|details|d)$/;
 export function layersOf(body: unknown, resource: Resource): readonly JsonObject[] {
   if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource) : [];
   if (!isJsonObject(body)) return [];
-  const isEnvelope = (name: string) => ENVELOPES.test(name) || ownNames(resource).includes(name.replace(/s$/, ''));
+  // LoopBack responds to an upload with the form that it received.
+  const isForm = Object.hasOwn(body, 'files') && Object.hasOwn(body, 'fields');
+  const isEnvelope = (name: string) =>
+    ENVELOPES.test(name) || ownNames(resource).includes(name.replace(/s$/, '')) || (isForm && name === 'files');
   const nested = Object.entries(body).filter(
     ([key, value]) => typeof value === 'object' && isEnvelope(normalizeName(key)),
   );

@@ -43,7 +43,7 @@ const ERROR_FIELDS = /^(?:message|msg|details?|code|reason|errormessage|errorcod
 const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/;
 
 /** Whether an object says that the call failed: `success: false`, `error: {…}`; if it is no resource, `status: "failed"`. */
-function reportsError(object: JsonObject): boolean {
+export function reportsError(object: JsonObject): boolean {
   const fields = [...byNormalName(object)];
   const hasName = (pattern: RegExp) => fields.some(([name]) => pattern.test(name));
   const isResource = () => hasName(RESOURCE_ID) && !hasName(ERROR_FIELDS);

@@ -9,7 +9,7 @@ import {
 } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
 import type { Facts } from './gather.ts';
-import type { ListRead, Probe } from './probe.ts';
+import { describeUnproved, joinNames, type Probe } from './read-service.ts';
 
 interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -125,10 +125,6 @@ function checkToken(probe: Answered, { settings }: Facts): Finding {
   return isAccepted ? ok(`accepted, from ${settings.value?.token?.from}`) : SKIPPED;
 }
 
-function joinNames(lists: readonly ListRead[]): string {
-  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
-}
-
 /** Checks the scopes for reads. A missing one may be one that this token is not meant to have. */
 function checkScopes(probe: Answered, { settings }: Facts): Finding {
   const { lists } = probe;
@@ -161,6 +157,11 @@ function checkContract({ error: firstError, lists, session }: Answered): Finding
     const message =
       'The history of a session that does not exist has messages: the service ignores which session is requested.';
     return warning(message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
+  }
+  const unproved = lists.filter(({ isWhole }) => isWhole === false);
+  if (unproved.length > 0) {
+    const { message, hint } = describeUnproved(unproved);
+    return warning(message, hint);
   }
   return lists.some(({ error }) => error === undefined) ? ok('no response contradicts it') : SKIPPED;
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import { type Probe, probeService } from './probe.ts';
+import { type Probe, probeService } from './read-service.ts';
 
 /** What the checks need of a command. */
 export interface DoctorContext {

@@ -15,14 +15,15 @@ function parseText(text: string): unknown {
 }
 
 /**
- * Opens an OpenAPI 3.0 or 3.1 document (spec §9) in JSON or YAML. YAML parses `openapi: 3.0` as the number 3.
+ * Opens an OpenAPI 3.0, 3.1, or 3.2 document (spec §9) in JSON or YAML. YAML parses `openapi: 3.0` as the number 3.
  * @returns the document with every reference replaced by what it leads to: an object may contain itself
  * @throws Error if it is another kind of document, or a reference cannot be followed
  */
 export async function openDocument(text: string): Promise<JsonObject> {
   const root = parseText(text);
   if (!isJsonObject(root)) throw new Error(`it is not an OpenAPI document, but ${describeJson(root)}`);
-  if (!/^3(\.[01](\.|$)|$)/.test(jsonText(root.openapi))) throw new Error('it is not an OpenAPI 3.0 or 3.1 document');
+  if (!/^3(\.[0-2](\.|$)|$)/.test(jsonText(root.openapi)))
+    throw new Error('it is not an OpenAPI 3.0, 3.1, or 3.2 document');
   const resolved: unknown = await $RefParser.dereference(root, REFERENCES);
   return isJsonObject(resolved) ? resolved : root;
 }

@@ -1,5 +1,5 @@
 import { type OperationValue, parseOperation } from '../contract/contract.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
 import { type Shape, shapeOf } from './schema.ts';
 
@@ -13,6 +13,8 @@ export interface QueryParameter {
 export interface Endpoint {
   readonly leaf: OperationLeaf;
   readonly method: OperationValue['method'];
+  /** As the document writes it. */
+  readonly place: string;
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
   readonly query: readonly QueryParameter[];
@@ -70,34 +72,72 @@ function patternOf(specPath: string): RegExp {
   return new RegExp(`^(.*)${specPath.replace(/\{\w+\}/g, '\\{[^{}]*\\}').replace(/\/$/, '')}/?$`);
 }
 
-/**
- * Finds an operation of the tool in a document by its path in the spec (§4), behind the shortest prefix.
- * @returns undefined if the document does not have the path, or has it behind different prefixes of a length
- */
-export function findEndpoint({ paths }: JsonObject, leaf: OperationLeaf): Endpoint | undefined {
-  const spec = parseOperation(DEFAULTS[leaf]);
-  if (spec === undefined || !isJsonObject(paths)) return undefined;
-  const pattern = patternOf(spec.path);
-  for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
-    const found = Object.entries(paths).flatMap(([key, item]) => {
-      const prefix = pattern.exec(key)?.[1];
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '');
+}
+
+/** Returns with how many segments the base path ends that precede a documented path; -1 if it ends with others. */
+function countShared(basePath: string, prefix: string, servers: unknown): number {
+  const urls = (Array.isArray(servers) ? servers : []).filter(isJsonObject).map(({ url }) => jsonText(url));
+  const paths = urls.map((url) => url.replace(/^(?:[\w+.-]+:)?\/\/[^/]*|^\{[^{}]*\}/, ''));
+  const counts = ['', ...paths].map((path) => {
+    const segments = segmentsOf(path + prefix);
+    const own = segmentsOf(basePath).slice(-segments.length);
+    const isSame = (segment: string, index: number) => segment === own[index] || segment.includes('{');
+    return own.length >= segments.length && segments.every(isSame) ? segments.length : -1;
+  });
+  return Math.max(...counts);
+}
+
+interface DocumentedOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly item: JsonObject;
+  readonly operation: JsonObject;
+}
+
+/** Returns every operation of a document. */
+export function operationsIn({ paths }: JsonObject): readonly DocumentedOperation[] {
+  return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, item]) =>
+    ['GET', 'POST', 'PUT', 'PATCH'].flatMap((method) => {
       const operation = isJsonObject(item) ? item[method.toLowerCase()] : undefined;
-      if (prefix === undefined || !isJsonObject(item) || !isJsonObject(operation)) return [];
-      return [{ key, depth: prefix.split('/').length, item, operation }];
-    });
-    const [best, other] = found.sort((one, next) => one.depth - next.depth);
+      return isJsonObject(item) && isJsonObject(operation) ? [{ method, path, item, operation }] : [];
+    }),
+  );
+}
+
+/**
+ * Finds an operation of the tool in a document by its path in the spec (§4): below the base URL, or else behind the
+ * shortest prefix.
+ * @returns its places if it is in several ones that are as likely; none if it is in none
+ */
+export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl: string): Endpoint | readonly string[] {
+  const spec = parseOperation(DEFAULTS[leaf]);
+  if (spec === undefined) return [];
+  const { pathname } = new URL(baseUrl);
+  const pattern = patternOf(spec.path);
+  const matching = operationsIn(document).flatMap((each) => {
+    const prefix = pattern.exec(each.path)?.[1];
+    if (prefix === undefined) return [];
+    const servers = each.operation.servers ?? each.item.servers ?? document.servers;
+    return [{ ...each, shared: countShared(pathname, prefix, servers), depth: segmentsOf(prefix).length }];
+  });
+  for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
+    const found = matching.filter((each) => each.method === method);
+    const [best, other] = found.sort((one, next) => next.shared - one.shared || one.depth - next.depth);
     if (best === undefined) continue;
-    const { key, depth, item, operation } = best;
-    if (depth === other?.depth) return undefined;
+    const { path, shared, depth, item, operation } = best;
+    if (shared === other?.shared && depth === other.depth) return found.map((each) => `${method} ${each.path}`);
     return {
       leaf,
       method,
-      path: key.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
+      place: `${method} ${path}`,
+      path: path.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
       query: queryOf(item, operation),
       json: shapeIn(operation.requestBody, JSON_TYPE),
       form: shapeIn(operation.requestBody, FORM_TYPE),
       ...responseIn(operation),
     };
   }
-  return undefined;
+  return [];
 }

@@ -1,17 +1,15 @@
+import { reportsError } from '../contract/unknown-shape.ts';
 import { type Shape, shapeOf } from './schema.ts';
 
 /** Limits the values that are made up for a hostile schema. */
 const MAX_VALUES = 2_000;
 
-/** What a response has only if something failed. */
-const FAILURE = /^(?:is_?|has_?)?(?:errors?|faults?)$/i;
-
 /** What a path of the contract cannot have in a name. */
 const INEXPRESSIBLE = /[.[\]:,|\s\p{Cc}]/u;
 
 /**
- * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
- * different ones: `id` and `uuid` may be two things.
+ * Makes up a value that a schema describes, with every property but those that would report an error. Equal names have
+ * equal values, and different names different ones: `id` and `uuid` may be two things.
  * @returns undefined if the schema says nothing
  */
 export function exampleOf(schema: unknown): unknown {
@@ -23,10 +21,9 @@ export function exampleOf(schema: unknown): unknown {
     if (count > MAX_VALUES || schemas.some((each) => around.includes(each))) return undefined;
     const [shape, path] = [shapeOf(schemas), [...around, ...schemas]];
     if (shape.properties.size > 0) {
-      const object: Record<string, unknown> = Object.create(null);
-      for (const [key, inner] of shape.properties)
-        if (!INEXPRESSIBLE.test(key) && !FAILURE.test(key)) object[key] = make(key, inner, path);
-      return object;
+      const names = [...shape.properties].filter(([key]) => !INEXPRESSIBLE.test(key));
+      const values = names.map(([key, inner]) => [key, make(key, inner, path)] as const);
+      return Object.fromEntries(values.filter((entry) => !reportsError(Object.fromEntries([entry]))));
     }
     if (shape.items.length > 0) return [make(name, shape.items, path)];
     const number = numbers.get(name) ?? numbers.size + 2;

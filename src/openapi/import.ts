@@ -34,7 +34,7 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
 
 /**
  * Reads a document and compares it with what was imported before.
- * @returns where it is from, what it changes, what it leaves open, and how to replace all that was imported before
+ * @returns where it is from, what it changes, what it leaves open and turns off, and how to replace all that was imported before
  * @throws UsageError without a service, InputError if the document cannot be used; as `readOpenApi` and `readContract`
  */
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
@@ -44,7 +44,7 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     const why = errorMessage(error);
     throw new InputError(`The document cannot be used: ${from}`, { why, hint: 'Nothing was changed.' });
   });
-  const { proposals, questions } = proposeFromOpenApi(document);
+  const { proposals, questions, warnings } = proposeFromOpenApi(document, key.baseUrl);
   if (proposals.length === 0) {
     throw new InputError(`The document has no operation of the API: ${from}`, {
       hint: `Nothing was changed. Give the OpenAPI document of ${key.baseUrl}.`,
@@ -56,6 +56,7 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     document: { from },
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
+    warnings,
     write: () => writeContract(context.config.directory, key, { ...before, imported }),
   };
 }

@@ -1,12 +1,19 @@
 import { normalizeName } from '../contract/field-names.ts';
 import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
 import type { Endpoint, QueryParameter } from './endpoints.ts';
+import { isTime } from './schema.ts';
+
+/** Orders or formats a list, which stays the same. */
+const FORM = /sort|order|dir|format|fields|include|expand|view|lang|locale/i;
+
+/** The longest page to ask for, whatever the document allows. */
+const MAX_SIZE = 1_000;
 
 /** Returns the first parameter with such a name; `page[cursor]` is also called `cursor`. */
 function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAMETERS): QueryParameter | undefined {
-  return query.find(({ name }) =>
-    [name, /\[(.*)\]$/.exec(name)?.[1] ?? name].some((each) =>
-      PAGE_PARAMETERS[kind].test(normalizeName(each).replace('$', '')),
+  return query.find(({ name, shape }) =>
+    [name, /\[(.*)\]$/.exec(name)?.[1] ?? name].some(
+      (each) => !isTime(shape) && PAGE_PARAMETERS[kind].test(normalizeName(each).replace('$', '')),
     ),
   );
 }
@@ -15,7 +22,30 @@ function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAME
 function pageOf(query: readonly QueryParameter[]): QueryParameter | undefined {
   const numbers = query.filter((each) => each.shape.types.has('integer') && !called([each], 'size'));
   const [only, other] = numbers;
-  return called(query, 'page') ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
+  const isFirst = only !== undefined && (only.shape.default ?? only.shape.minimum) === 1;
+  return called(query, 'page') ?? (other === undefined && isFirst ? only : undefined);
+}
+
+/** Whether a parameter asks for a page. */
+export function isPaging(parameter: QueryParameter): boolean {
+  const kinds = ['token', 'page', 'offset', 'size', 'after'] as const;
+  return kinds.some((kind) => called([parameter], kind) !== undefined);
+}
+
+/** Returns the first parameter without which a list is refused, and with which it is a part of all there is. */
+export function filterOf(query: readonly QueryParameter[]): QueryParameter | undefined {
+  return query.find((each) => {
+    const { name, isRequired, shape } = each;
+    const isForm = FORM.test(name) && shape.choices.length > 0;
+    return isRequired && shape.default === undefined && !isForm && !isPaging(each);
+  });
+}
+
+/** Finds how long pages are requested, as a value of `<list>.size`; undefined if the document states no maximum. */
+export function matchPageSize(query: readonly QueryParameter[]): string | undefined {
+  const size = called(query, 'size');
+  const maximum = size?.shape.maximum;
+  return size && typeof maximum === 'number' ? `${size.name}:${Math.min(maximum, MAX_SIZE)}` : undefined;
 }
 
 function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): string | undefined {

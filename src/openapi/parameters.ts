@@ -2,13 +2,14 @@ import { parseParameter } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { Endpoint } from './endpoints.ts';
-import { isOpen, type Shape, shapeOf } from './schema.ts';
+import { isPaging } from './paging.ts';
+import { isOpen, isTime, type Shape, shapeOf } from './schema.ts';
 
-/**
- * A leaf value such as `query:source_id`, or `none` for what the document forbids and the tool need not send; undefined
- * if the document describes the parameter under no known name.
- */
-type ParameterMatch = readonly [leaf: ParameterLeaf, value: string | undefined];
+/** Where a document has a parameter: the value of its leaf, or those that it may have, none of which is likely. */
+export interface ParameterMatch {
+  readonly leaf: ParameterLeaf;
+  readonly value: string | readonly string[];
+}
 
 /** Normalized names of the parameters of a history, which the spec leaves open (§4.7), the best first. */
 const HISTORY_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
@@ -27,55 +28,71 @@ export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
 }
 
 function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
+  const inBody = [...(json?.properties ?? [])].map(([name, schemas]) => ({ name, shape: shapeOf(schemas) }));
   const places = [
-    ...query.map(({ name }) => ['query', name] as const),
-    ...[...(json?.properties.keys() ?? [])].map((name) => ['body', name] as const),
+    ...query.filter((each) => !isPaging(each) || /after/i.test(each.name)).map((each) => ({ ...each, place: 'query' })),
+    ...inBody.map((each) => ({ ...each, place: 'body' })),
   ];
-  const isSilent = places.length === 0 || (json !== undefined && isOpen(json));
-  return leaves.flatMap((leaf): readonly ParameterMatch[] => {
-    const found = (HISTORY_NAMES[leaf] ?? []).map((name) => places.find(([, each]) => normalizeName(each) === name));
-    const [place, name] = found.find((each) => each !== undefined) ?? [];
-    if (place !== undefined) return [[leaf, `${place}:${name}`]];
-    return isSilent ? [] : [[leaf, undefined]];
+  const matches = leaves.map((leaf) => {
+    const named = (HISTORY_NAMES[leaf] ?? []).map((name) =>
+      places.find((each) => normalizeName(each.name) === name && !isTime(each.shape)),
+    );
+    return { leaf, found: named.find((each) => each !== undefined) };
+  });
+  const isSilent = query.length + inBody.length === 0 || (json !== undefined && isOpen(json));
+  const others = places.filter((each) => matches.every(({ found }) => found !== each));
+  return matches.flatMap(({ leaf, found }): readonly ParameterMatch[] => {
+    if (found) return [{ leaf, value: `${found.place}:${found.name}` }];
+    return isSilent ? [] : [{ leaf, value: others.map(({ place, name }) => `${place}:${name}`) }];
   });
 }
 
 /** Finds the parameters of a body where the spec has them, in whatever case the document writes their names. */
 function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readonly ParameterMatch[] {
-  if (json === undefined) return [];
-  return leaves.flatMap((leaf): readonly ParameterMatch[] => {
-    const found = locate(json, parseParameter(DEFAULTS[leaf])?.path ?? []);
-    if (typeof found !== 'string') return [[leaf, `body:${found.join('.')}`]];
-    if (mayBeNone(leaf)) return found === 'closed' ? [[leaf, 'none']] : [];
-    return found === 'open' ? [] : [[leaf, undefined]];
+  const paths = leaves.map((leaf) => ({ leaf, steps: parseParameter(DEFAULTS[leaf])?.path ?? [] }));
+  const known = new Set(paths.flatMap(({ steps }) => steps.map((step) => normalizeName(step.replace('[]', '')))));
+  return paths.flatMap(({ leaf, steps }): readonly ParameterMatch[] => {
+    const { path, lacking, inside } = locate(json, steps);
+    if (path !== undefined) return [{ leaf, value: `body:${path}` }];
+    if (lacking === undefined) return [];
+    if (mayBeNone(leaf)) return lacking.isClosed ? [{ leaf, value: 'none' }] : [];
+    const others = [...lacking.properties.keys()].filter((name) => !known.has(normalizeName(name)));
+    return [{ leaf, value: others.map((name) => `body:${inside}${name}`) }];
   });
 }
 
-/** Returns the names on a path as a schema spells them, or whether the object that lacks one may have it anyway. */
-function locate(
-  body: Shape | undefined,
-  path: readonly string[],
-): readonly string[] | 'open' | 'closed' | 'undeclared' {
-  let shape = body;
-  const found: string[] = [];
-  for (const step of path) {
-    if (shape === undefined || isOpen(shape)) return 'open';
-    const wanted = normalizeName(step.replace('[]', ''));
-    const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
-    if (name === undefined) return shape.isClosed ? 'closed' : 'undeclared';
-    const inner = shapeOf(shape.properties.get(name) ?? []);
-    const isList = step.endsWith('[]');
-    found.push(isList ? `${name}[]` : name);
-    shape = isList ? shapeOf(inner.items) : inner;
-  }
-  return found;
+interface Located {
+  /** As the schemas spell it. */
+  readonly path?: string;
+  /** The object that lacks a step of the path, and where it is. */
+  readonly lacking?: Shape;
+  readonly inside?: string;
 }
 
+/** Follows a path through the schema of a body. Finds nothing in what the document leaves open. */
+function locate(body: Shape | undefined, path: readonly string[]): Located {
+  let shape = body;
+  let inside = '';
+  for (const step of path) {
+    if (shape === undefined || isOpen(shape)) return {};
+    const wanted = normalizeName(step.replace('[]', ''));
+    const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
+    if (name === undefined) return { lacking: shape, inside };
+    const inner = shapeOf(shape.properties.get(name) ?? []);
+    const isList = step.endsWith('[]');
+    inside += isList ? `${name}[].` : `${name}.`;
+    shape = isList ? shapeOf(inner.items) : inner;
+  }
+  return { path: inside.slice(0, -1) };
+}
+
+/** The file is the only binary field of the form, or its only field, or has the usual name. */
 function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
   if (form === undefined || (form.properties.size === 0 && isOpen(form))) return [];
   const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));
-  const [[name] = [], other] = binary;
-  return [[leaf, other === undefined && name !== undefined ? `form:${name}` : undefined]];
+  const names = (binary.length > 0 ? binary : [...form.properties]).map(([name]) => `form:${name}`);
+  const [only = DEFAULTS[leaf], other] = names;
+  return [{ leaf, value: other === undefined ? only : (names.find((name) => name === DEFAULTS[leaf]) ?? names) }];
 }
 
 function isBinary({ formats, items }: Shape): boolean {

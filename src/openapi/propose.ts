@@ -1,12 +1,21 @@
 import { pathOfList, readList } from '../contract/body.ts';
 import { Contract, problemOf } from '../contract/contract.ts';
-import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
-import { DEFAULTS, isListLeaf, LEAF_NAMES, type LeafName, type ListLeaf, OPERATION_NAMES } from '../contract/leaves.ts';
+import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
+import {
+  DEFAULTS,
+  isListLeaf,
+  LEAF_NAMES,
+  type LeafName,
+  type ListLeaf,
+  mayBeNone,
+  OPERATION_NAMES,
+} from '../contract/leaves.ts';
 import { READERS } from '../contract/resources.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
-import { type Endpoint, findEndpoint } from './endpoints.ts';
+import { shellQuote } from '../platform/text.ts';
+import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
 import { exampleOf } from './example.ts';
-import { matchNextPage } from './paging.ts';
+import { filterOf, matchNextPage, matchPageSize } from './paging.ts';
 import { matchParameters } from './parameters.ts';
 
 /** A value for a leaf that a document states. */
@@ -19,6 +28,16 @@ export interface Proposal {
 
 /** Every response has fewer fields to set. */
 const MAX_FIXES = 20;
+const MAX_CHOICES = 12;
+
+/** Returns the command that settles a question. Its value is to be chosen from what the document has. */
+function settle(leaf: LeafName, choices: readonly string[], otherwise: string): string {
+  const [, place = ''] = /^(\w+:)/.exec(choices[0] ?? '') ?? [];
+  const common = choices.every((each) => each.startsWith(place)) ? place : '';
+  const names = choices.slice(0, MAX_CHOICES).map((each) => each.slice(common.length));
+  const value = names.length === 0 ? otherwise : `${common}<one of: ${names.join(', ')}>`;
+  return `run: partnerctl contract set ${leaf} ${shellQuote(value)}`;
+}
 
 /**
  * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where
@@ -27,17 +46,21 @@ const MAX_FIXES = 20;
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: string[] = [];
+  readonly warnings: string[] = [];
 
   addEndpoint(endpoint: Endpoint): void {
     const { leaf } = endpoint;
     const name = `${endpoint.method} ${endpoint.path}`;
-    const filter = endpoint.query.find(({ isRequired }) => isRequired);
-    // It lists the jobs of something, and not all: only the state can tell whether one exists.
-    if (leaf === 'cron_jobs.list' && filter) this.propose(leaf, 'none', `${name} requires query:${filter.name}`);
+    if (leaf === 'cron_jobs.list') this.rejectFilter(endpoint, name);
     this.propose(leaf, name, name);
-    for (const [parameter, value] of matchParameters(endpoint)) {
-      if (value === undefined) this.questions.push(`${name} has no parameter that looks like ${parameter}`);
-      else this.propose(parameter, value, `${name}, request`);
+    for (const { leaf: parameter, value } of matchParameters(endpoint)) {
+      if (typeof value === 'string') this.propose(parameter, value, `${name}, request`);
+      else {
+        const isNone = value.length === 0 && mayBeNone(parameter);
+        const command = settle(parameter, value, isNone ? 'none' : DEFAULTS[parameter].replace(/:.*/, ':<name>'));
+        const when = isNone ? 'to go on without it' : 'if it has one';
+        this.questions.push(`${name} has no parameter that is called like ${parameter}; ${when}, ${command}`);
+      }
     }
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
@@ -45,11 +68,24 @@ class Proposer {
     else if (isJsonObject(body) && !isEmptyObject(body)) this.readExample(body, READERS[leaf], `${name}, response`);
   }
 
+  /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
+  private rejectFilter({ leaf, query }: Endpoint, name: string): void {
+    const filter = filterOf(query);
+    if (filter === undefined) return;
+    this.propose(leaf, 'none', `${name} requires query:${filter.name}`);
+    this.warnings.push(
+      `${name} requires query:${filter.name}, and so does not list all jobs: ${leaf} becomes none, and only the state guards against a second job. If it lists all jobs with a value of ${filter.name}, run: partnerctl contract set ${leaf} ${shellQuote(`${name}?${filter.name}=<value>`)}`,
+    );
+  }
+
   private propose(leaf: LeafName, value: string, evidence: string): void {
     if (this.proposals.has(leaf)) return;
     const problem = problemOf(leaf, value);
     if (problem === undefined) this.proposals.set(leaf, { leaf, value, evidence });
-    else this.questions.push(`${evidence} says ${JSON.stringify(value)}, but the value ${problem}`);
+    else {
+      const command = settle(leaf, [], DEFAULTS[leaf]);
+      this.questions.push(`${evidence} says ${JSON.stringify(value)}, but the value ${problem}; to set it, ${command}`);
+    }
   }
 
   private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
@@ -57,42 +93,71 @@ class Proposer {
     const names = own.map(({ value }) => value.replace(/^query:/, ''));
     const next = matchNextPage(endpoint, body, names);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${name}, response and query`);
+    const size = matchPageSize(endpoint.query);
+    if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const [item] = this.readExample(body, (page) => readList(page, leaf), `${name}, response`) ?? [];
+    const read = (page: unknown, contract: Contract) => readList(page, leaf, contract.items(leaf));
+    const [item] = this.readExample(body, read, `${name}, response`, (path) => this.hasItems(body, path, leaf)) ?? [];
     if (item === undefined) return;
     this.propose(`${leaf}.items`, pathOfList(body, leaf), `${name}, response`);
     if (!isEmptyObject(item)) this.readExample(item, READERS[leaf], `${name}, items`);
   }
 
-  /** Reads a response, and proposes what its refusals say. @returns undefined if it stays unreadable */
+  /** Whether the list at a path has what is listed, and not messages about the call. */
+  private hasItems(body: unknown, path: string, leaf: ListLeaf): boolean {
+    const list = descend(body, path);
+    const [item]: readonly unknown[] = Array.isArray(list) ? list : [];
+    try {
+      return isJsonObject(item) && READERS[leaf](item, this.contract()) !== undefined;
+    } catch (error) {
+      if (error instanceof UnknownShape) return false;
+      throw error;
+    }
+  }
+
+  private contract(): Contract {
+    return new Contract({
+      imported: Object.fromEntries([...this.proposals].map(([leaf, { value }]) => [leaf, value])),
+    });
+  }
+
+  /**
+   * Reads a response, and proposes what its refusals say.
+   * @param isRight tells two values apart that are as likely
+   * @returns undefined if it stays unreadable
+   */
   private readExample<Body, Result>(
     body: Body,
     read: (body: Body, contract: Contract) => Result,
     where: string,
+    isRight: (value: string) => boolean = () => false,
   ): Result | undefined {
     for (let count = 0; count < MAX_FIXES; count += 1) {
-      const imported = Object.fromEntries([...this.proposals].map(([leaf, { value }]) => [leaf, value]));
       try {
-        return read(body, new Contract({ imported }));
+        return read(body, this.contract());
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
-        if (!this.adopt(error, where)) return undefined;
+        if (!this.adopt(error, where, isRight)) return undefined;
       }
     }
     return undefined;
   }
 
   /** Proposes the setting of a refusal; asks if it does not know it. @returns whether there is a new proposal */
-  private adopt({ message, fix }: UnknownShape, where: string): boolean {
-    if (fix === undefined || fix.other !== undefined || /[<>]/.test(fix.value)) {
-      const choice = fix?.other === undefined ? '' : ` Set ${fix.leaf} to ${fix.value} or ${fix.other}.`;
-      this.questions.push(`${where}: ${message}${choice}`);
+  private adopt({ message, seen, fix }: UnknownShape, where: string, isRight: (value: string) => boolean): boolean {
+    const choices = fix?.other === undefined ? [] : [fix.value, fix.other];
+    const right = choices.filter(isRight);
+    const [found] = choices.length === 0 || right.length === 1 ? [...right, fix?.value ?? '<path>'] : ['<path>'];
+    if (fix === undefined || found === undefined || /[<>]/.test(found)) {
+      const command = fix && `; to say where it is, ${settle(fix.leaf, choices, fix.value)}`;
+      this.questions.push(`${where}: ${message} It is ${seen}${command ?? ''}`);
       return false;
     }
     const { leaf } = fix;
     const known = this.proposals.get(leaf)?.value;
     // The id may have its usual name in other responses.
-    const value = leaf.endsWith('.id') ? `${fix.value}, ${known ?? DEFAULTS[leaf]}` : fix.value;
+    const names = [found, ...(leaf.endsWith('.id') ? [known ?? DEFAULTS[leaf]] : [])];
+    const value = [...new Set(names.flatMap((each) => each.split(/, */)))].join(', ');
     if (known === value || (known !== undefined && !/\.(?:id|at)$/.test(leaf))) return false;
     this.proposals.delete(leaf);
     this.propose(leaf, value, where);
@@ -100,14 +165,33 @@ class Proposer {
   }
 }
 
-/** Derives what a document without references determines: a value per leaf, in order, and what it leaves open. */
-export function proposeFromOpenApi(document: JsonObject) {
+/**
+ * Derives what a document without references determines.
+ * @param baseUrl of the service: of two versions in one document, its own is read
+ * @returns a value per leaf, in order; what the document leaves open, with the commands that settle it; and what it
+ *   turns off
+ */
+export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
-  const endpoints = OPERATION_NAMES.map((leaf) => findEndpoint(document, leaf) ?? leaf);
-  const missing = endpoints.filter((each) => typeof each === 'string').join(', ');
-  if (missing)
-    proposer.questions.push(`the document does not describe these operations, or more than once: ${missing}`);
-  for (const endpoint of endpoints) if (typeof endpoint !== 'string') proposer.addEndpoint(endpoint);
-  const { proposals, questions } = proposer;
-  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions };
+  const { proposals, questions, warnings } = proposer;
+  const found = OPERATION_NAMES.map((leaf) => ({ leaf, endpoint: findEndpoint(document, leaf, baseUrl) }));
+  const used = found.flatMap(({ endpoint }) => ('place' in endpoint ? endpoint.place : endpoint));
+  const missing: LeafName[] = [];
+  for (const { leaf, endpoint } of found) {
+    if ('place' in endpoint) proposer.addEndpoint(endpoint);
+    else if (endpoint.length === 0) missing.push(leaf);
+    else
+      questions.push(
+        `the document has ${leaf} in several places; to choose one, ${settle(leaf, endpoint, DEFAULTS[leaf])}`,
+      );
+  }
+  const [first] = missing;
+  if (first !== undefined) {
+    const others = operationsIn(document).map(({ method, path }) => `${method} ${path}`);
+    const free = others.filter((each) => !used.includes(each));
+    questions.push(
+      `the document does not describe ${missing.join(', ')}; if one is under another path, ${settle(first, free, '<METHOD> <path>')}`,
+    );
+  }
+  return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
 }

@@ -14,8 +14,9 @@ export interface Shape {
   readonly formats: readonly string[];
   /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
-  /** Where a number starts: its default, or else its minimum. */
-  readonly start: unknown;
+  readonly default: unknown;
+  readonly minimum: unknown;
+  readonly maximum: unknown;
 }
 
 function list(value: unknown): readonly unknown[] {
@@ -50,6 +51,10 @@ function partsOf(schemas: readonly unknown[], seen = new Set<JsonObject>()): rea
   });
 }
 
+function first(parts: readonly JsonObject[], keyword: string): unknown {
+  return parts.map((part) => part[keyword]).find((value) => value !== undefined);
+}
+
 /** Returns the shape of a value that all these schemas describe. */
 export function shapeOf(schemas: readonly unknown[]): Shape {
   const parts = partsOf(schemas);
@@ -62,8 +67,15 @@ export function shapeOf(schemas: readonly unknown[]): Shape {
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
     choices: parts.flatMap((part) => [...list(part.enum), ...(part.const === undefined ? [] : [part.const])]),
-    start: parts.map((part) => part.default ?? part.minimum).find((value) => value !== undefined),
+    default: first(parts, 'default'),
+    minimum: first(parts, 'minimum'),
+    maximum: first(parts, 'maximum'),
   };
+}
+
+/** Whether a value is a moment, and so no id. */
+export function isTime({ formats }: Shape): boolean {
+  return formats.some((format) => /^(?:date|time)/.test(format));
 }
 
 /** Whether the schema of an object says nothing, or not everything, about its properties. */

@@ -38,10 +38,16 @@ describe('contract check', () => {
     const { code, of, stderr } = await check(env, '--source', source_id, '--session', 's');
     expect(code, stderr).toBe(0);
     const confirmed =
-      'spaces.list spaces.list.items space.id agent.name agent.source_id messages.history message.text message.author paths.trailing_slash cron_jobs.list';
+      'spaces.list spaces.list.items space.id agent.name agent.source_id messages.history message.text message.author paths.trailing_slash';
     for (const leaf of confirmed.split(' ')) expect(of(leaf), leaf).toMatchObject({ result: 'confirmed' });
     // A single page proves nothing about paging, and an empty list nothing about items.
-    for (const leaf of ['spaces.list.next', 'cron_jobs.list.items', 'cron_job.id', 'cron_jobs.create'])
+    for (const leaf of [
+      'spaces.list.next',
+      'cron_jobs.list',
+      'cron_jobs.list.items',
+      'cron_job.id',
+      'cron_jobs.create',
+    ])
       expect(of(leaf), leaf).toMatchObject({ result: 'unobservable' });
     expect(await posts()).toEqual([]);
   });
@@ -77,6 +83,50 @@ describe('contract check', () => {
     expect(error().hint).toContain('partnerctl contract set ');
     expect(stdout).not.toContain('private');
     expect(requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  test('reads the agents of a space that has some, and confirms paging by the last page only', async () => {
+    const jobs = Array.from({ length: 600 }, (_, index) => ({ id: `j${index}`, agent_id: 'a1', name: `Job ${index}` }));
+    const { env, requests } = await fake({
+      [SPACES]: ({ query }, response) =>
+        query.has('cursor')
+          ? sendJson(response, { items: [{ id: 's3', name: 'C', external_id: 'c' }], next_cursor: null })
+          : sendJson(response, {
+              items: ['s1', 's2'].map((id) => ({ id, name: id, external_id: id })),
+              next_cursor: 'n',
+            }),
+      'GET /automation/spaces/s2/agents/': json([{ id: 'a1', name: 'Agent' }]),
+      [JOBS]: ({ query }, response) => {
+        const from = Number(query.get('cursor') ?? 0);
+        const next_cursor = from + 100 < jobs.length ? `${from + 100}` : null;
+        return sendJson(response, { items: jobs.slice(from, from + 100), next_cursor });
+      },
+      'GET *': json([]),
+    });
+    const { code, of, stderr } = await check(env);
+    expect(code, stderr).toBe(0);
+    for (const leaf of ['agents.list', 'agent.id', 'spaces.list.next', 'cron_jobs.list', 'cron_job.id'])
+      expect(of(leaf), leaf).toMatchObject({ result: 'confirmed' });
+    const detail = 'read 500 items in 5 pages, and not the last one';
+    expect(of('cron_jobs.list.next')).toMatchObject({ result: 'unobservable', detail });
+    const read = requests.flatMap(({ path }) => /spaces\/(\w+)\/agents/.exec(path)?.[1] ?? []);
+    expect([...new Set(read)]).toEqual(['s1', 's2']);
+  });
+
+  test('says while a list is short that its end cannot be proved, and what cannot be observed for lack of items', async () => {
+    const { env } = await fake({
+      [SPACES]: ({ query }, response) =>
+        query.size > 0
+          ? sendJson(response, { detail: 'unknown parameter' }, 400)
+          : sendJson(response, [{ id: 's1', name: 'A', external_id: 'a' }]),
+      'GET *': json([]),
+    });
+    const { stdout, code } = await run(['contract', 'check', '--color', 'never'], { env, columns: 400 });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^not observable +spaces\.list\.next: .*rejects the question for more.* run: partnerctl contract set spaces\.list\.next none$/m,
+    );
+    expect(stdout).toMatch(/^not observable +cron_jobs\.list: it has no items$/m);
   });
 
   test.each([

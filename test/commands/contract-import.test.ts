@@ -51,8 +51,8 @@ describe('contract import', () => {
     const change = { leaf: 'spaces.list.items', old: 'auto', new: 'rows', status: 'change', evidence };
     expect(shown.json<Imported>().changes).toContainEqual(change);
     expect(shown.stderr).toContain('Nothing was written.');
-    expect(shown.stderr).toContain(
-      'open: the document does not describe these operations, or more than once: spaces.provision',
+    expect(shown.stderr).toMatch(
+      /open: the document does not describe spaces\.provision, .*partnerctl contract set spaces\.provision '<METHOD> <path>'/,
     );
     expect(stored()).toEqual([]);
 
@@ -95,6 +95,17 @@ describe('contract import', () => {
     expect(await value('cron_jobs.create.agent_id')).toBe('body:agentId (imported)');
   });
 
+  test('warns if it turns the list of jobs off, which guards against a second job, even with --quiet.', async () => {
+    const { importText, value } = home();
+    const jobs = list(object('id', 'agent_id', 'name'));
+    const parameters = [{ name: 'agent_id', in: 'query', required: true, schema: text }];
+    const paths = { '/automation/partner-cron-jobs/': { get: operation(jobs, { parameters }) } };
+    const ran = await importText(openApi(paths, {}, { openapi: '3.2.0' }), '--yes', '--quiet');
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/^warning: .*requires query:agent_id.*cron_jobs\.list becomes none/);
+    expect(await value('cron_jobs.list')).toBe('none (imported)');
+  });
+
   test('finds the document from the address of the service.', async () => {
     const service = await startFakeService(({ path }, response) => {
       if (path === '/v1/openapi.yaml') return response.end(stringify(spacesDocument()));
@@ -132,7 +143,7 @@ const withReference = ($ref: string) => JSON.stringify({ openapi: '3.1.0', paths
 describe('A document that cannot be used is rejected, and nothing changes:', () => {
   test.each<readonly [string, string, RegExp]>([
     ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /Unexpected , in flow map.* at line 3, column 13/],
-    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is not an OpenAPI 3.0 or 3.1 document/],
+    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /it is not an OpenAPI 3.0, 3.1, or 3.2 document/],
     ['another service', JSON.stringify(openApi({ '/pets': {} })), /The document has no operation of the API/],
     ['a reference to a file', withReference('../secret.json#/x'), /secret\.json/],
     ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /alias/],

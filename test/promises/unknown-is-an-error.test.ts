@@ -224,6 +224,22 @@ test('A form field that a service calls otherwise is named by the error, and the
   expect(ran.stdout).toMatch(/^f-1\tuploaded\t/);
 });
 
+test.each([
+  ['{"status":400,"error":"Bad Request"}', "'form:<name>'"],
+  ['<!DOCTYPE html><title>The server returned a 400 error</title>', "'form:<name>'"],
+  ['{"status":400,"error":"param is missing or the value is empty: document"}', 'form:document'],
+])(
+  'A form without the field that Rails requires is refused with the command that names it: %s',
+  async (body, value) => {
+    const service = await startFakeService((_, response) => response.writeHead(400).end(body));
+    const ran = await machineFor(service)(['upload', '--as', 'document', write('hours.md', 'Nine to five.')]);
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`partnerctl contract set documents.create.file ${value}`),
+    });
+  },
+);
+
 test('A job whose id cannot be read is not said to be created: the error has what may be its id, and the command finds it', async () => {
   const jobs: unknown[] = [];
   const service = await startFakeService({

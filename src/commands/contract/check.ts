@@ -1,9 +1,15 @@
-import type { LeafCheck } from '../../api/check-contract.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
+import type { LeafCheck } from '../../doctor/check-contract.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
-import { listResult, type ReportLine } from '../../output/command-result.ts';
+import { listResult, type ReportLine, type Tone } from '../../output/command-result.ts';
 import { shellQuote } from '../../platform/text.ts';
+
+const MARKERS: Readonly<Record<LeafCheck['result'], readonly [string, Tone]>> = {
+  confirmed: ['confirmed', 'good'],
+  contradicted: ['contradicted', 'bad'],
+  unobservable: ['not observable', 'warn'],
+};
 
 const withResult = (checks: readonly LeafCheck[], wanted: LeafCheck['result']) =>
   checks.filter(({ result }) => result === wanted);
@@ -20,10 +26,11 @@ function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeErro
 
 /** What needs action first; what no read shows is counted. */
 function toLines(checks: readonly LeafCheck[], hasSession: boolean): readonly ReportLine[] {
-  const seen = [...withResult(checks, 'contradicted'), ...withResult(checks, 'confirmed')];
+  const notable = withResult(checks, 'unobservable').filter(({ isNotable }) => isNotable);
+  const seen = [...withResult(checks, 'contradicted'), ...notable, ...withResult(checks, 'confirmed')];
   const lines = seen.map(({ name, result, detail }): ReportLine => {
-    const tone = result === 'confirmed' ? 'good' : 'bad';
-    return { indent: 0, marker: result.padEnd(12), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
+    const [marker, tone] = MARKERS[result];
+    return { indent: 0, marker: marker.padEnd(14), tone, text: [{ text: `${name}: ${detail}`, tone: 'plain' }] };
   });
   const count = checks.length - seen.length;
   const more = hasSession ? '' : ' --source and --session also check the history of a session.';
@@ -48,7 +55,7 @@ export const check = () =>
           throw new UsageError('--source and --session must be used together: they name the history to read.');
         }
         const session = source_id && session_id ? { source_id, session_id } : undefined;
-        const { checkContract } = await import('../../api/check-contract.ts');
+        const { checkContract } = await import('../../doctor/check-contract.ts');
         const http = await context.http();
         context.progress.start('Reading what the service has');
         const checks = await checkContract(http, session);

@@ -31,7 +31,7 @@ function describeOutcome(number: number, isWritten: boolean): string {
 export const importDocument = () =>
   leaf('import', "Read the wire format from the service's OpenAPI document", {
     description:
-      "Reads the wire format from the service's OpenAPI 3.0 or 3.1 document (JSON or YAML) and shows what would change. Writes only with --yes; what was imported before is replaced. Downloads the document without sending a token.",
+      "Reads the wire format from the service's OpenAPI 3.0, 3.1, or 3.2 document (JSON or YAML) and shows what would change. Writes only with --yes; what was imported before is replaced. Downloads the document without sending a token.",
     exits: ['credentials', 'notFound', 'service'],
     examples: [
       'partnerctl contract import openapi.json  # show what the document would change',
@@ -45,12 +45,15 @@ export const importDocument = () =>
     .action(
       run(async (context, typed, { yes = false, accept = false }) => {
         const { readImport } = await import('../../openapi/import.ts');
-        const { document, changes, questions, write } = await readImport(context, typed);
+        const { document, changes, questions, warnings, write } = await readImport(context, typed);
         const conflicts = changes.filter(({ status }) => status === 'conflict');
         if (yes && !accept && conflicts.length > 0) throw conflictError(conflicts);
         if (yes) await write();
+        for (const warning of warnings) await context.warn(warning);
         for (const question of questions) await context.notice(`open: ${question}`);
         await context.notice(describeOutcome(changes.length, yes));
-        return listResult(changes, COLUMNS, { document: () => ({ document, written: yes, changes, questions }) });
+        return listResult(changes, COLUMNS, {
+          document: () => ({ document, written: yes, changes, questions, warnings }),
+        });
       }),
     );

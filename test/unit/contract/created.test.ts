@@ -15,6 +15,14 @@ describe('the id of what was created', () => {
     expect(attachmentIn(body)).toBe('a1');
   });
 
+  it('is that of the only file of the form that LoopBack sends back, also of a document', () => {
+    const body = { files: [{ fieldname: 'file', originalname: 'hours.md', id: 'd1' }], fields: {} };
+    expect(readUploadId(body, 'document', CONTRACT)).toBe('d1');
+    expect(() => readUploadId({ ...body, files: [...body.files, { id: 'd2' }] }, 'document', CONTRACT)).toThrow(
+      UnknownShape,
+    );
+  });
+
   it.each<[unknown]>([
     [[{ id: 'a' }, { id: 'b' }]],
     [{ id: 'envelope', data: { id: 'a1' } }],

@@ -19,14 +19,17 @@ const HISTORY = '/integrations/api-chat/history/';
 const DOCUMENTS = '/automation/documents/';
 const JOBS = '/automation/partner-cron-jobs/';
 
-/** The leaves that a document changes, and what it leaves open. */
-async function read(paths: Data, schemas: Data = {}) {
-  const document = await openDocument(JSON.stringify(openApi(paths, schemas)));
-  const { proposals, questions } = proposeFromOpenApi(document);
+const BASE_URL = 'https://api.example.com/v1';
+
+/** The leaves that a document changes, and what it leaves open and warns of. */
+async function read(paths: Data, schemas: Data = {}, more: Data = {}) {
+  const document = await openDocument(JSON.stringify(openApi(paths, schemas, more)));
+  const { proposals, questions, warnings } = proposeFromOpenApi(document, BASE_URL);
   const changed = proposals.filter(({ leaf, value }) => value !== DEFAULTS[leaf]);
   return {
     changes: Object.fromEntries(changed.map(({ leaf, value }) => [leaf, value])),
-    questions: questions.filter((each) => !each.startsWith('the document does not describe these operations')),
+    questions: questions.filter((each) => !each.startsWith('the document does not describe')),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 
@@ -41,8 +44,28 @@ test('An operation is found by its path, whatever comes before it and with or wi
   const other = { '/spaces': spaces, '/automation/spaces/{id}': spaces };
   expect((await read(other)).changes).toEqual({});
   const two = { [`/a${SPACES}`]: spaces, [`/b${SPACES}`]: spaces };
-  expect((await read(two)).changes).toEqual({});
+  expect(await read(two, {}, { servers: [] })).toEqual({
+    changes: {},
+    questions: [
+      `the document has spaces.list in several places; to choose one, run: partnerctl contract set spaces.list '<one of: GET /a${SPACES}, GET /b${SPACES}>'`,
+    ],
+  });
   expect((await read({ ...two, [SPACES]: spaces })).questions).toEqual([]);
+});
+
+describe('Of two versions in one document, the one below the base URL is read', () => {
+  const old = { get: operation(object({ old: list(object('id', 'name')) })) };
+  const current = { get: operation(object({ current: list(object('id', 'name')) })) };
+  const CURRENT = { 'spaces.list.items': 'current' };
+
+  test.each<readonly [string, Data, Data]>([
+    ['its path', { [`/v2${SPACES}`]: old, [`/v1${SPACES}`]: current }, { servers: [] }],
+    ['its path below a server', { [`/v2${SPACES}`]: old, [`/v1${SPACES}`]: current }, { servers: [{ url: '/' }] }],
+    ['its server', { [SPACES]: { ...old, servers: [{ url: '/v2' }] }, '/automation/spaces': current }, {}],
+    ['no prefix', { [`/v2${SPACES}`]: old, [SPACES]: current }, { servers: [{ url: '{origin}/v1' }] }],
+  ])('by %s.', async (_, paths, more) => {
+    expect((await read(paths, {}, more)).changes).toMatchObject(CURRENT);
+  });
 });
 
 describe('The responses of a document are read', () => {
@@ -80,6 +103,108 @@ describe('The responses of a document are read', () => {
   });
 });
 
+/** As Cloudflare documents its API. */
+function cloudflare(result: Data): Data {
+  const message = object({ code: { type: 'integer', minimum: 1000 } }, 'message');
+  const messages = { ...list(message), example: [] };
+  const success = { type: 'boolean', enum: [true], description: 'Whether the API call was successful' };
+  const common = object(
+    { errors: messages },
+    { messages },
+    { result: { anyOf: [{ type: 'object' }, list({}), text] } },
+    { success },
+  );
+  const info = object('count', 'page', 'per_page', 'total_count');
+  return { allOf: [common, object({ result }, ...(result.type === 'array' ? [{ result_info: info }] : []))] };
+}
+
+test('A response that has a place for an error, a result, or a status is no error.', async () => {
+  const status = { type: 'string', enum: ['failed', 'active'] };
+  const code = { type: 'integer', enum: [404] };
+  const item = object('id', 'external_space_id', 'name', { status }, { code }, { outcome: object('text') });
+  const parameters = query({ page: { type: 'integer', default: 1 } }, { per_page: { type: 'integer', maximum: 50 } });
+  const get = operation(cloudflare(list(item)), { parameters });
+  const post = write(
+    object('agent_id', 'name', 'instructions', { schedule: {} }),
+    cloudflare(object('id', { status })),
+  );
+  expect(await read({ [SPACES]: { get }, [JOBS]: { post } })).toEqual({
+    changes: { 'spaces.list.items': 'result', 'spaces.list.next': 'page:page', 'spaces.list.size': 'per_page:50' },
+    questions: [],
+  });
+  for (const success of [{ type: 'boolean' }, { type: 'boolean', enum: [false, true] }]) {
+    const envelope = object({ success }, { status }, { result: object('text') }, { rows: list(item) }, { errors: {} });
+    expect((await read({ [SPACES]: { get: operation(envelope) } })).changes).toMatchObject({
+      'spaces.list.items': 'rows',
+    });
+  }
+});
+
+describe('A required query parameter of a list', () => {
+  const required = (...parameters: Data[]) => parameters.map((each) => ({ ...each, required: true }));
+  const read1 = (...names: Data[]) => {
+    const get = operation(list(object('id', 'agent_id', 'name')), { parameters: required(...query(...names)) });
+    return read({ [JOBS]: { get } });
+  };
+
+  test.each<readonly [string, Data]>([
+    ['pages, as @nestjs/swagger documents them', { page: { type: 'number' } }],
+    ['pages by another number', { seite: { type: 'integer', default: 1 } }],
+    ['the size of a page', { limit: { type: 'number' } }],
+    ['what has a default', { archived: { type: 'boolean', default: false } }],
+    ['an order', { sort: { type: 'string', enum: ['name', 'created_at'] } }],
+  ])('is no filter if it is for %s.', async (_, parameter) => {
+    const { changes, questions, warnings } = await read1(parameter);
+    expect({ list: changes['cron_jobs.list'], questions, warnings }).toEqual({ questions: [] });
+  });
+
+  test('turns the list of jobs off if it is a filter, with a warning.', async () => {
+    const { changes, warnings } = await read1({ agent: text }, { page: { type: 'integer', default: 1 } });
+    expect(changes['cron_jobs.list']).toBe('none');
+    expect(warnings).toEqual([
+      expect.stringMatching(/requires query:agent.* only the state .*partnerctl contract set cron_jobs\.list 'GET /),
+    ]);
+  });
+});
+
+test('The size of a page is its documented maximum, at most 1000; a time is no cursor.', async () => {
+  const number = { type: 'number', maximum: 5000 };
+  const since = { type: 'string', format: 'date-time' };
+  const jobs = operation(list(object('id', 'agent_id', 'name')), {
+    parameters: query({ after: since }, { limit: number }),
+  });
+  const { changes } = await read({ [JOBS]: { get: jobs } });
+  expect(changes).toEqual({
+    'cron_jobs.list.items': '$',
+    'cron_jobs.list.size': 'limit:1000',
+  });
+});
+
+describe('What a document leaves open names what is there, and the command', () => {
+  const entries = list(object('message_id', 'text', 'role', 'created_at'));
+
+  test('for the parameters of a history, of which a time is no cursor.', async () => {
+    const since = { type: 'string', format: 'date-time' };
+    const parameters = query('source_id', 'topic', 'lane', { since }, { limit: { type: 'integer' } });
+    const { questions } = await read({ [HISTORY]: { get: operation(entries, { parameters }) } });
+    const set = (leaf: string) =>
+      `GET ${HISTORY} has no parameter that is called like ${leaf}; if it has one, run: partnerctl contract set ${leaf} 'query:<one of: topic, lane, since>'`;
+    expect(questions).toEqual(['messages.history.session_id', 'messages.history.after_message_id'].map(set));
+  });
+
+  test('for the fields of a request.', async () => {
+    const body = object('agent_id', 'heading', 'body', { schedule: {} });
+    const { questions } = await read({ [JOBS]: { post: write(body, object('id')) } });
+    expect(questions[0]).toMatch(/cron_jobs\.create\.name 'body:<one of: heading, body>'$/);
+  });
+
+  test('for the fields of a response.', async () => {
+    const rows = list(object('nickname', 'about'));
+    const { questions } = await read({ [SPACES]: { get: operation(rows) } });
+    expect(questions).toEqual([expect.stringMatching(/nickname.*about.*partnerctl contract set space\.id /)]);
+  });
+});
+
 const job = (schedule: Data, more: Data = {}) => ({
   [JOBS]: { post: write({ ...object('agent_id', 'name', 'instructions', { schedule }), ...more }, object('id')) },
 });
@@ -89,10 +214,11 @@ test('What a document leaves open says nothing about its parts, even within an o
     expect(await read(job(schedule, { additionalProperties: false }))).toEqual({ changes: {}, questions: [] });
 });
 
-test('The file of a form is its only binary field, whatever its name is.', async () => {
+test('The file of a form is its only binary field, or its only field, whatever its name is.', async () => {
   const binary = { type: 'string', format: 'binary' };
   for (const [properties, field] of [
     [{ payload: binary, title: text }, 'form:payload'],
+    [{ payload: text }, 'form:payload'],
     [{ one: binary, two: binary, kind: text }, undefined],
   ] as const) {
     const requestBody = { content: { 'multipart/form-data': { schema: object(properties) } } };

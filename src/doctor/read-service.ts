@@ -1,0 +1,183 @@
+import type { ApiResponse } from '../api/api-response.ts';
+import type { CallOptions } from '../api/call.ts';
+import { probeSession, readHistory, type SessionProbe } from '../api/history.ts';
+import type { Http } from '../api/http.ts';
+import { listOf, readItem } from '../api/list.ts';
+import { type End, type ListOperation, readPages } from '../api/pages.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { SessionRef } from '../contract/messages.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { READERS, readAgent, readSpace } from '../contract/resources.ts';
+import { SCOPE, type Scope } from '../contract/scopes.ts';
+import { InterruptedError, NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** A list that was read to check the token's scopes and the contract. */
+export interface ListRead {
+  readonly operation: ListOperation;
+  /** `the list of spaces` */
+  readonly what: string;
+  readonly scope: Scope;
+  readonly items: readonly JsonObject[];
+  /** Without empty ones. */
+  readonly pages: number;
+  /** Whether the end of the list was proved; undefined if it was not read to its end. */
+  readonly isWhole: boolean | undefined;
+  /** Also for an item that cannot be decoded. */
+  readonly error: PartnerctlError | undefined;
+}
+
+/** What was read of a service. */
+interface ServiceRead {
+  /** Without those that the service does not have. */
+  readonly lists: readonly ListRead[];
+  /** Whether the history depends on the session; undefined if no source is known. */
+  readonly session: SessionProbe | undefined;
+}
+
+/** What the service answered: to a first call, and to those after it. */
+export interface Probe extends ServiceRead {
+  /** The HTTP status; undefined if there was no response. */
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly error: PartnerctlError | undefined;
+  /** The local time when the response arrived, in milliseconds since the epoch. */
+  readonly at: number;
+  /** How long the response took, in milliseconds. */
+  readonly ms: number;
+}
+
+/** A check reports the current state. Few items show their shape and, usually, that of the second page. */
+const PROBE = { retries: 0, timeoutMs: 10_000, maxItems: 50 };
+
+/** A new space has no agents: of these, the first that has some is read. */
+const MAX_SPACES = 10;
+
+const LISTS = {
+  spaces: { operation: OPERATIONS.listSpaces, what: 'the list of spaces', scope: SCOPE.readSpaces },
+  agents: { operation: OPERATIONS.listAgents, what: 'the agents of a space', scope: SCOPE.readAgents },
+  jobs: { operation: OPERATIONS.listCronJobs, what: 'the list of scheduled jobs', scope: SCOPE.listJobs },
+  history: { operation: OPERATIONS.readHistory, what: 'the history of the session', scope: SCOPE.chat },
+} as const;
+
+/** @throws InterruptedError, and what is no PartnerctlError */
+async function errorOf(read: () => unknown): Promise<PartnerctlError | undefined> {
+  try {
+    await read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof PartnerctlError && !(error instanceof InterruptedError)) return error;
+    throw error;
+  }
+}
+
+/**
+ * Requests the first page of a list that the service has, to see whether and how it responds, then reads the service,
+ * unless that failed for a reason that applies to every call.
+ * @throws as `readService`
+ */
+export async function probeService(http: Http, clock: Clock): Promise<Probe> {
+  const { contract } = http;
+  const hasSpaces =
+    contract.operation('spaces.list') !== undefined || contract.operation('cron_jobs.list') === undefined;
+  const started = clock.now();
+  let response: ApiResponse | undefined;
+  const error = await errorOf(async () => {
+    const outcome = await http.exchange(hasSpaces ? OPERATIONS.listSpaces : OPERATIONS.listCronJobs, PROBE);
+    response = outcome.response;
+    if (outcome.error) throw outcome.error;
+    outcome.response.json();
+  });
+  const { status, headers = {} } = response ?? {};
+  const at = clock.now();
+  const isReadable = status === 403 || (status !== undefined && (!error || error instanceof ShapeError));
+  const read = isReadable ? await readService(http, PROBE) : { lists: [], session: undefined };
+  return { status, headers, error, at, ms: at - started, ...read };
+}
+
+/**
+ * Reads what a service has, to check the token's scopes and the contract: the spaces, the agents of one space, the scheduled
+ * jobs, and the history of a session if one is given. If a source is known, also asks for the history of a session that
+ * does not exist. Sends only reads.
+ * @param limits of each call, and of each list
+ * @throws InterruptedError
+ */
+export async function readService(
+  http: Http,
+  { maxItems, ...limits }: Pick<CallOptions, 'retries' | 'timeoutMs'> & { readonly maxItems: number },
+  session?: SessionRef,
+): Promise<ServiceRead> {
+  const list = ({ operation, ...about }: (typeof LISTS)['spaces' | 'agents' | 'jobs'], values = {}) => {
+    const pages = readPages(http, { ...listOf(http, operation, { ...limits, values }), asksShort: true });
+    return readList(http, { operation, ...about }, pages, maxItems);
+  };
+  const spaces = await list(LISTS.spaces);
+  let agents: ListRead | undefined;
+  for (const space_id of valuesIn(spaces, (item) => readSpace(item, http.contract).space_id).slice(0, MAX_SPACES)) {
+    agents = await list(LISTS.agents, { space_id });
+    if (agents.error || agents.items.length > 0) break;
+  }
+  const jobs = await list(LISTS.jobs);
+  const history = session && (await readList(http, LISTS.history, historyPages(http, session), maxItems));
+  const [source] = valuesIn(agents, (item) => readAgent(item, http.contract).source_id);
+  const source_id = session?.source_id ?? source;
+  return {
+    lists: [spaces, agents, jobs, history].filter((each) => each && !(each.error instanceof NoOperationError)),
+    session: source_id === undefined ? undefined : await probeSession(http, source_id),
+  };
+}
+
+/** @param pages the last one has an end, unless the end is unknown */
+async function readList(
+  http: Http,
+  about: (typeof LISTS)[keyof typeof LISTS],
+  pages: AsyncIterable<{ readonly items: readonly JsonObject[]; readonly end?: End | undefined }>,
+  maxItems: number,
+): Promise<ListRead> {
+  const { operation } = about;
+  const items: JsonObject[] = [];
+  let count = 0;
+  let isWhole: boolean | undefined;
+  const error = await errorOf(async () => {
+    for await (const { items: sent, end } of pages) {
+      count += sent.length > 0 ? 1 : 0;
+      items.push(...sent.slice(0, maxItems - items.length));
+      if (end !== undefined) isWhole = end !== 'not proved';
+      else if (items.length >= maxItems) break;
+    }
+    for (const item of items) readItem(operation, () => READERS[operation.leaf](item, http.contract));
+  });
+  return { ...about, items, pages: count, isWhole, error };
+}
+
+async function* historyPages(http: Http, session: SessionRef) {
+  const pages = readHistory(http, { ...session, after_message_id: undefined });
+  for await (const { messages, hasMore, unexplained } of pages) {
+    const end = hasMore || unexplained ? undefined : ('stated' as const);
+    yield { items: messages.map(({ raw }) => raw), end };
+  }
+}
+
+/** Returns the values that the items show. What cannot be decoded is the error of the list. */
+function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => string | null | undefined) {
+  return (list?.items ?? []).flatMap((item) => {
+    try {
+      return decode(item) ?? [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function joinNames(lists: readonly ListRead[]): string {
+  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
+}
+
+/** Says that the end of lists cannot be proved, which stops who acts on them as soon as they are long. */
+export function describeUnproved(lists: readonly ListRead[]): { readonly message: string; readonly hint: string } {
+  const commands = lists.map(({ operation }) => `partnerctl contract set ${operation.leaf}.next none`);
+  return {
+    message: `Nothing in ${joinNames(lists)} speaks of pages, and the service rejects the question for more: from ten items on, no command acts on it.`,
+    hint: commands.map((command) => `If it is always whole, run: ${command}`).join('\n'),
+  };
+}
