@@ -14,3 +14,16 @@ it('a rate limit fails a call that must happen once, and delays the calls after 
   await http.call(OPERATIONS.listSpaces);
   expect(clock.slept).toEqual([60_000]);
 });
+
+it.each([10, -10])(
+  'a service whose clock is %i minutes ahead is asked again when its Retry-After says',
+  async (minutes) => {
+    const clock = fastClock();
+    const theirs = clock.now() + minutes * 60_000;
+    const [date, until] = [theirs, theirs + 5000].map((ms) => new Date(ms).toUTCString());
+    const server = await startFakeService([json({}, 503, { date, 'retry-after': until }), json([])]);
+    const { http } = client(server.baseUrl, { clock, random: () => 0 });
+    await http.call(OPERATIONS.listSpaces);
+    expect(clock.slept).toEqual([5000]);
+  },
+);
