@@ -26,8 +26,13 @@ export function readJson(path: string): JsonObject | undefined {
   throw damagedFile(path, 'It is not a JSON object.');
 }
 
+/** Returns the error for a file that cannot be written or removed. */
+export function unwritable(path: string, cause: unknown): LocalError {
+  return new LocalError(`The file ${path} cannot be written.`, { why: describeFileError(cause), cause });
+}
+
 /**
- * Replaces a JSON file: atomically, but of two changes in the same instant one may be lost. Only its owner can read it.
+ * Replaces a JSON file atomically. Only its owner can read it.
  * @param path ends in `.json` @throws LocalError if it cannot be written
  */
 export async function writeJson(path: string, content: object): Promise<void> {
@@ -40,6 +45,6 @@ export async function writeJson(path: string, content: object): Promise<void> {
     const conf = new Conf({ cwd, configName, configFileMode: 0o600, accessPropertiesByDotNotation: false });
     conf.store = { ...content };
   } catch (error) {
-    throw new LocalError(`The file ${path} cannot be written.`, { why: describeFileError(error), cause: error });
+    throw unwritable(path, error);
   }
 }

@@ -117,7 +117,7 @@ export function createHome() {
   const files = (): string =>
     readdirSync(home, { recursive: true, encoding: 'utf8' })
       .map((name) => join(home, name))
-      .filter((path) => statSync(path).isFile() && !path.endsWith(join('config', 'config.json')))
+      .filter((path) => statSync(path).isFile() && !path.startsWith(join(home, 'config', 'profiles')))
       .map((path) => `${path}\n${readFileSync(path, 'utf8')}`)
       .join('\n');
   return { home, env, files };
