@@ -11,7 +11,8 @@ type Response = Pick<HttpResponse, 'status' | 'headers' | 'bytes'>;
  */
 export async function decodeBody({ status, headers, bytes }: Response, method: string): Promise<Uint8Array> {
   const names = (headers['content-encoding'] ?? '').toLowerCase().split(/[\s,]+/);
-  const encodings = names.filter((name) => name !== '' && name !== 'identity');
+  // Some services state the charset there.
+  const encodings = names.filter((name) => !/^(?:identity|utf-8)?$/.test(name));
   const isWithoutBody = method === 'HEAD' || status === 204 || headers['content-length'] === '0';
   if (encodings.length === 0 || isWithoutBody) return bytes;
   // Hardly any response is encoded, and each command would pay for loading it.

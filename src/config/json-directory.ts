@@ -7,7 +7,7 @@ import { readJson, unwritable, writeJson } from './json-file.ts';
 /** The file in which an earlier version kept all entries. */
 export interface OldFile {
   readonly path: string;
-  /** Returns its entries by their names. @throws InputError if it is damaged */
+  /** Returns its entries by their names, one of which nobody removes. @throws InputError if it is damaged */
   readonly split: (content: JsonObject) => ReadonlyMap<string, JsonObject>;
 }
 
@@ -36,7 +36,7 @@ export class JsonDirectory {
   /** Reads an entry; undefined if there is none. @throws as `readJson` */
   read(name: string): JsonObject | undefined {
     const old = this.readOld();
-    return old ? old.get(name) : readJson(join(this.path, `${name}.json`));
+    return old ? old.get(name) : readJson(this.pathOf(name));
   }
 
   /** The path of the file that holds an entry, or of what holds all. */
@@ -51,13 +51,10 @@ export class JsonDirectory {
     await writeJson(this.pathOf(name), change(this.read(name)));
   }
 
-  /** Removes an entry, if it is there. @throws LocalError if it cannot be removed */
+  /** Removes an entry, if it is there. @throws as `readJson` for the old file, LocalError if it cannot be removed */
   async remove(name: string): Promise<void> {
     await this.takeOver();
-    const path = this.pathOf(name);
-    await rm(path, { force: true }).catch((error: unknown) => {
-      throw unwritable(path, error);
-    });
+    await removePath(this.pathOf(name));
   }
 
   private isOld(): boolean {
@@ -72,8 +69,8 @@ export class JsonDirectory {
   }
 
   /**
-   * Takes the old file over, whole, by one rename: a directory that has entries is never replaced, so of two commands
-   * one wins, and nothing that was removed since comes back. Then the old file is removed, because it may hold tokens;
+   * Takes the old file over, whole, by one rename: no rename replaces a directory that is not empty, so of two
+   * commands one wins, and what was removed since does not come back. Then the old file is removed, because it may hold tokens;
    * last, because it also tells that a command which was killed may have left a draft.
    */
   private async takeOver(): Promise<void> {
@@ -87,13 +84,20 @@ export class JsonDirectory {
         await rename(draft, path);
       }
     } catch (error) {
-      if (!existsSync(path)) throw error;
+      if (!existsSync(path)) throw unwritable(path, error);
     }
     const beside = dirname(path);
     const drafts = readdirSync(beside).filter((name) => name.startsWith(`${basename(path)}-`));
-    for (const each of [...drafts.map((name) => join(beside, name)), old.path]) {
-      // The command that lost may be writing its draft.
-      await rm(each, { recursive: true, force: true, maxRetries: 5 });
-    }
+    for (const draft of drafts) await removePath(join(beside, draft));
+    await removePath(old.path);
+  }
+}
+
+async function removePath(path: string): Promise<void> {
+  try {
+    // The command that lost may still be writing into its draft.
+    await rm(path, { recursive: true, force: true, maxRetries: 5 });
+  } catch (error) {
+    throw unwritable(path, error);
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 
@@ -26,8 +26,9 @@ export function readJson(path: string): JsonObject | undefined {
   throw damagedFile(path, 'It is not a JSON object.');
 }
 
-/** Returns the error for a file that cannot be written or removed. */
-export function unwritable(path: string, cause: unknown): LocalError {
+/** Returns the error for a file that cannot be written or removed; an error of ours as it is. */
+export function unwritable(path: string, cause: unknown): PartnerctlError {
+  if (cause instanceof PartnerctlError) return cause;
   return new LocalError(`The file ${path} cannot be written.`, { why: describeFileError(cause), cause });
 }
 

@@ -30,6 +30,7 @@ it('a request asks for no encoding', async () => {
 
 it.each([
   ['identity', Buffer.from(TEXT)],
+  ['UTF-8', Buffer.from(TEXT)],
   ['gzip', gzipSync(TEXT)],
   ['X-GZip', gzipSync(TEXT)],
   ['deflate', deflateSync(TEXT)],
