@@ -41,7 +41,7 @@ export class JsonDirectory {
 
   /** The path of the file that holds an entry, or of what holds all. */
   pathOf(name?: string): string {
-    if (this.isOld()) return this.old.path;
+    if (!existsSync(this.path) && existsSync(this.old.path)) return this.old.path;
     return name === undefined ? this.path : join(this.path, `${name}.json`);
   }
 
@@ -57,14 +57,8 @@ export class JsonDirectory {
     await removePath(this.pathOf(name));
   }
 
-  private isOld(): boolean {
-    return !existsSync(this.path) && existsSync(this.old.path);
-  }
-
   private readOld(): ReadonlyMap<string, JsonObject> | undefined {
-    if (!this.isOld()) return undefined;
-    const content = readJson(this.old.path);
-    // Without content, another command has just taken it over.
+    const content = existsSync(this.path) ? undefined : readJson(this.old.path);
     return content && this.old.split(content);
   }
 

@@ -28,7 +28,7 @@ export interface Profiles {
   find(name: string): Profile | undefined;
 }
 
-export const DEFAULT_PROFILE = 'default';
+const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: () => DEFAULT_PROFILE, names: () => [], find: () => undefined };
 
