@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '../contract/json.ts';
+import { Fields } from '../contract/fields.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
+import { entriesOfSession, type Message, readMessage, type SessionRef, sessionIgnored } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import {
+  ErrorInSuccessBody,
+  InterruptedError,
+  NotFoundError,
+  PartnerctlError,
+  RefusedError,
+  ShapeError,
+} from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
+import { itemError } from './list.ts';
 import { type Page, readPages } from './pages.ts';
 
 /** Where to start reading in the history of a session. */
@@ -61,15 +70,21 @@ export async function* readHistory(
   const { source_id, session_id, after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
   const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
   let isFound = false;
+  let hasUnnamed = false;
   const { contract } = http;
   const pages = readPages(http, {
     operation: OPERATIONS.readHistory,
     extent: after !== undefined && contract.parameter(CURSOR) !== undefined ? 'rest of a session' : 'session',
     options: () => ({ ...limits(), values: { source_id, session_id, after_message_id: after } }),
-    read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
+    read: (sent) => {
+      const { entries, ...found } = entriesOfSession(sent, position, contract);
+      hasUnnamed ||= found.hasUnnamed;
+      return entries.map((entry) => readMessage(entry, contract));
+    },
     idOf: ({ message_id }) => message_id,
   });
   for await (const { items, ...last } of pages) {
+    if (hasUnnamed && items.length > 0) await checkSession(http, source_id, items, limits());
     read.messages.push(...items);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
@@ -129,27 +144,74 @@ export function missingIn404({ info: { code, why } }: NotFoundError): 'session' 
   return /source/i.test(text) ? 'source' : undefined;
 }
 
-/** Whether the history of a session depends on the session; unknown if the request fails for another reason. */
-export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
+/** A service may greet in each session. */
+const MAX_GREETINGS = 1;
+
+/** Requests the history of a session that does not exist. @returns the ids of its messages @throws as a failed read */
+async function readOfNoSession(http: Http, source_id: string, limits: PageLimits): Promise<ReadonlySet<string>> {
+  const values = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
+  const idOf = (entry: JsonObject) => new Fields(entry, 'message', http.contract).readId('message.id');
+  const options = () => ({ ...limits, values });
+  const list = {
+    operation: OPERATIONS.readHistory,
+    extent: 'session',
+    options,
+    read: (items: readonly JsonObject[]) => items.map(idOf),
+  } as const;
+  try {
+    const ids = new Set<string>();
+    for await (const { items } of readPages(http, { ...list, idOf: (id) => id })) {
+      for (const id of items) ids.add(id);
+      if (ids.size > MAX_GREETINGS) break;
+    }
+    return ids;
+  } catch (error) {
+    // Such a session may be refused. A gateway, or a service that fails, does not answer the question.
+    const isRefused = [NotFoundError, RefusedError, ErrorInSuccessBody].some((each) => error instanceof each);
+    if (isRefused && error instanceof PartnerctlError && !error.info.fromGateway) return new Set();
+    throw error;
+  }
+}
+
+/** Asks once for each source: a failure is not kept. @throws as `readOfNoSession` */
+async function askNoSession(http: Http, source_id: string, limits: PageLimits): Promise<ReadonlySet<string>> {
+  const asked = http.ofNoSession.get(source_id) ?? readOfNoSession(http, source_id, limits);
+  http.ofNoSession.set(source_id, asked);
+  try {
+    return await asked;
+  } catch (error) {
+    http.ofNoSession.delete(source_id);
+    throw error;
+  }
+}
 
 /**
- * Asks for the history of a session that does not exist (spec §4.4 leaves the names of the parameters open): a service that
- * ignores which session is requested has messages for it.
- * @throws InterruptedError
+ * Makes sure that the messages of a session are not those of every session, where they do not name theirs: asks each source
+ * once for a session that does not exist (spec §4.4 leaves the names of the parameters open).
+ * @throws ShapeError if the source has messages for it, too; as a failed read if it does not answer
  */
+async function checkSession(
+  http: Http,
+  source_id: string,
+  messages: readonly Message[],
+  limits: PageLimits,
+): Promise<void> {
+  const ids = await askNoSession(http, source_id, limits);
+  if (ids.size > MAX_GREETINGS || messages.some(({ message_id }) => ids.has(message_id)))
+    throw itemError(sessionIgnored(), OPERATIONS.readHistory);
+}
+
+/** Whether the history of a session depends on the session; unknown if the request fails, or the contract says that it does not. */
+export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
+
+/** Asks a source for a session that does not exist. @throws InterruptedError */
 export async function probeSession(http: Http, source_id: string): Promise<SessionProbe> {
-  const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
+  if (http.contract.parameter(SESSION) === undefined) return 'unknown';
   try {
-    const page = await readHistory(http, position, () => ({ retries: 0, timeoutMs: 5_000 })).next();
-    // A service may greet in each session.
-    return (page.value?.messages.length ?? 0) > 1 ? 'ignored' : 'heeded';
+    const ids = await askNoSession(http, source_id, { retries: 0, timeoutMs: 5_000 });
+    return ids.size > MAX_GREETINGS ? 'ignored' : 'heeded';
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    const { details, fromGateway } = error.info;
-    // Messages that name another session are those of any session.
-    if (error instanceof ShapeError) return isJsonObject(details) && details.leaf === SESSION ? 'ignored' : 'unknown';
-    // A session that does not exist may be refused.
-    const isRefused = error instanceof NotFoundError || error instanceof RefusedError;
-    return isRefused && !fromGateway && http.contract.parameter(SESSION) !== undefined ? 'heeded' : 'unknown';
+    return 'unknown';
   }
 }

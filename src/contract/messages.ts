@@ -160,16 +160,13 @@ export interface SessionRef {
 
 /**
  * Returns the entries of a history page that belong to the session: all of them, unless the history has no parameter
- * for it (`none`). An entry that names neither session nor source counts as one of the session.
+ * for it (`none`), and whether one does not name its session: only the service knows whose it is then.
  * @throws UnknownShape if an entry names another session or source, or none in a history of all sessions
  */
-export function entriesOfSession(
-  entries: readonly JsonObject[],
-  requested: SessionRef,
-  contract: Contract,
-): readonly JsonObject[] {
+export function entriesOfSession(entries: readonly JsonObject[], requested: SessionRef, contract: Contract) {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
-  return entries.filter((entry) => {
+  let hasUnnamed = false;
+  const own = entries.filter((entry) => {
     const fields = new Fields(entry, 'message', contract);
     const isOther = (field: keyof SessionRef) => {
       const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
@@ -178,14 +175,27 @@ export function entriesOfSession(
     const isOfOther = isOther('session_id');
     if (isOfOther && isFiltered) throw foreignEntry('session_id');
     if (!isOfOther && isOther('source_id')) throw foreignEntry('source_id');
-    if (isFiltered || fields.all('message.session_id').length > 0) return !isOfOther;
+    const isNamed = fields.all('message.session_id').length > 0;
+    hasUnnamed ||= !isNamed;
+    if (isFiltered || isNamed) return !isOfOther;
     const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);
   });
+  return { entries: own, hasUnnamed };
 }
 
-function foreignEntry(field: keyof SessionRef): UnknownShape {
-  const message = 'The history contains messages of a session other than the requested one.';
+/** The error for a history that has the same messages for a session that does not exist. */
+export function sessionIgnored(): UnknownShape {
+  return foreignEntry(
+    'session_id',
+    'The service has messages for a session that does not exist: it ignores which one is requested.',
+  );
+}
+
+function foreignEntry(
+  field: keyof SessionRef,
+  message = 'The history contains messages of a session other than the requested one.',
+): UnknownShape {
   const fix = { leaf: `messages.history.${field}`, value: 'query:<name>', other: 'none' } as const;
   return new UnknownShape(message, `messages whose ${field} differs`, fix);
 }
