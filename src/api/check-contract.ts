@@ -1,11 +1,9 @@
 import type { Leaf } from '../contract/contract.ts';
-import { RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
 import type { SessionRef } from '../contract/messages.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { READERS } from '../contract/resources.ts';
+import { OPERATIONS, operationOf } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, ServiceError } from '../errors.ts';
 import { missingIn404, probeSession, readHistory } from './history.ts';
@@ -106,7 +104,7 @@ class ContractCheck {
     const [first] = items;
     if (first === undefined) return;
     const { contract } = this.http;
-    const resource = RESOURCE_OF[list];
+    const { resource, read } = operationOf(list);
     for (const leaf of fieldsOfResource(resource)) {
       const valuesOf = (item: JsonObject) => new Fields(item, resource, contract).all(leaf);
       const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
@@ -117,7 +115,7 @@ class ContractCheck {
     }
     for (const item of items) {
       try {
-        READERS[list](item, contract);
+        read(item, contract);
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
         this.add(error.fix?.leaf ?? `${resource}.id`, 'contradicted', `${error.message} It is ${error.seen}.`);

@@ -1,8 +1,7 @@
 import type { Contract } from '../contract/contract.ts';
-import { RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { ListOperation, Operation } from '../contract/operations.ts';
 import { describeFix, UnknownShape } from '../contract/unknown-shape.ts';
 import {
   EmptyResponseError,
@@ -17,17 +16,16 @@ import {
 import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { type ListOperation, type Page, readPages } from './pages.ts';
+import { type Page, readPages } from './pages.ts';
 
 /**
  * Lists every item as the service sends it, even if only its id can be read. Holds two pages in memory at most. Reading it
  * throws ShapeError for a list that cannot be read to its end; no page is yielded before it is known how the list continues.
  */
 export function listItems(http: Http, operation: ListOperation, options: CallOptions = {}): Paged<JsonObject> {
-  const { leaf } = operation;
+  const { resource } = operation;
   const idOf = (item: JsonObject) =>
-    readItem(operation, () => new Fields(item, RESOURCE_OF[leaf], http.contract).id(`${RESOURCE_OF[leaf]}.id`)) ??
-    jsonText(item);
+    readItem(operation, () => new Fields(item, resource, http.contract).id(`${resource}.id`)) ?? jsonText(item);
   const list = { operation, extent: 'list', options: () => options, idOf } as const;
   return new Paged(itemsOf(readPages(http, { ...list, read: (items) => items })));
 }

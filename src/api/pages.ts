@@ -1,8 +1,6 @@
 import { readList } from '../contract/body.ts';
-import { listedName } from '../contract/field-names.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ListLeaf } from '../contract/leaves.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { ListOperation } from '../contract/operations.ts';
 import type { PageResponse } from '../contract/page-signs.ts';
 import {
   decideNext,
@@ -23,8 +21,6 @@ import { isRejected, pathOfLink, readNextLink } from './page-request.ts';
 const MAX_PAGES = 10_000;
 
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
-
-export type ListOperation = Operation & { readonly leaf: ListLeaf };
 
 /** A list that the service serves in pages. */
 export interface PagedList<Item> {
@@ -120,14 +116,15 @@ class PageReader<Item> {
   /** @throws as a failed call; ShapeError for a response that is no list */
   private async fetch(step: PageStep | undefined, options: CallOptions): Promise<SentPage<Item>> {
     const { operation, extent, read, idOf } = this.list;
-    const { leaf } = operation;
     const response = await this.http.call(operation, options);
     const { headers, status } = response;
     // Behind the last page, a service may have no content.
     const isEmpty = status === 204 && (extent === 'rest of a session' || this.first !== undefined);
     this.first ??= response;
     const body = isEmpty ? undefined : response.json();
-    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
+    const sent = isEmpty
+      ? []
+      : response.read((_, contract) => readList(body, operation, contract.items(operation.leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
     const { first, last } = this.seen;
     const ids = items.map(idOf);
@@ -231,9 +228,9 @@ class PageReader<Item> {
 
   /** Warns of a list that may go on, where the service does not let the tool find out. */
   private warn(count: number): void {
-    const { leaf } = this.list.operation;
+    const { leaf, resource } = this.list.operation;
     this.http.warn(
-      `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
+      `The list of ${resource}s has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
     );
   }
 

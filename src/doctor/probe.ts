@@ -3,9 +3,8 @@ import { probeSession, type SessionProbe } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listItems } from '../api/list.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { OPERATIONS } from '../contract/operations.ts';
+import { type ListOperation, OPERATIONS } from '../contract/operations.ts';
 import { readAgent, readSpace } from '../contract/resources.ts';
-import { SCOPE, type Scope } from '../contract/scopes.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -19,7 +18,7 @@ const MAX_ITEMS = 50;
 export interface ListRead {
   /** `the list of spaces` */
   readonly what: string;
-  readonly scope: Scope;
+  readonly scope: string;
   readonly items: readonly JsonObject[];
   readonly error: PartnerctlError | undefined;
 }
@@ -39,12 +38,6 @@ export interface Probe {
   /** Whether the history depends on the session; undefined if no agent shows its source. */
   readonly session: SessionProbe | undefined;
 }
-
-const LISTS = {
-  listSpaces: { what: 'the list of spaces', scope: SCOPE.readSpaces },
-  listAgents: { what: 'the agents of a space', scope: SCOPE.readAgents },
-  listCronJobs: { what: 'the list of scheduled jobs', scope: SCOPE.listJobs },
-} as const;
 
 async function errorOf(read: () => Promise<void>): Promise<PartnerctlError | undefined> {
   try {
@@ -72,13 +65,13 @@ async function readFirst(http: Http, clock: Clock): Promise<Omit<Probe, 'lists' 
   return { status: response?.status, headers: response?.headers ?? {}, error, at, ms: at - started };
 }
 
-async function readList(http: Http, list: keyof typeof LISTS, values = {}): Promise<ListRead> {
+async function readList(http: Http, list: ListOperation, values = {}): Promise<ListRead> {
   const items: JsonObject[] = [];
   const error = await errorOf(async () => {
-    const all = listItems(http, OPERATIONS[list], { ...LIMITS, values });
+    const all = listItems(http, list, { ...LIMITS, values });
     for await (const item of all) if (items.push(item) >= MAX_ITEMS) break;
   });
-  return { ...LISTS[list], items, error };
+  return { what: list.what, scope: list.scope, items, error };
 }
 
 /** The first value that an item shows. What cannot be decoded is skipped: the check of the contract reports it. */
@@ -101,10 +94,10 @@ export async function probeService(http: Http, clock: Clock): Promise<Probe> {
   const { status, error } = first;
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (status === undefined || allWouldFail) return { ...first, lists: [], session: undefined };
-  const spaces = await readList(http, 'listSpaces');
+  const spaces = await readList(http, OPERATIONS.listSpaces);
   const space_id = firstOf(spaces, (item) => readSpace(item, http.contract).space_id);
-  const agents = space_id === undefined ? undefined : await readList(http, 'listAgents', { space_id });
-  const jobs = await readList(http, 'listCronJobs');
+  const agents = space_id === undefined ? undefined : await readList(http, OPERATIONS.listAgents, { space_id });
+  const jobs = await readList(http, OPERATIONS.listCronJobs);
   const source = firstOf(agents, (item) => readAgent(item, http.contract).source_id);
   return {
     ...first,

@@ -2,7 +2,7 @@ import { pathOfList, readList } from '../contract/body.ts';
 import { Contract, problemOf } from '../contract/contract.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { DEFAULTS, isListLeaf, LEAF_NAMES, type LeafName, type ListLeaf, OPERATION_NAMES } from '../contract/leaves.ts';
-import { READERS } from '../contract/resources.ts';
+import { operationOf } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { type Endpoint, findEndpoint } from './endpoints.ts';
 import { exampleOf } from './example.ts';
@@ -42,7 +42,8 @@ class Proposer {
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
-    else if (isJsonObject(body) && !isEmptyObject(body)) this.readExample(body, READERS[leaf], `${name}, response`);
+    else if (isJsonObject(body) && !isEmptyObject(body))
+      this.readExample(body, operationOf(leaf).read, `${name}, response`);
   }
 
   private propose(leaf: LeafName, value: string, evidence: string): void {
@@ -53,15 +54,16 @@ class Proposer {
   }
 
   private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
+    const operation = operationOf(leaf);
     const own = [...this.proposals.values()].filter((each) => each.leaf.startsWith(`${leaf}.`));
     const names = own.map(({ value }) => value.replace(/^query:/, ''));
     const next = matchNextPage(endpoint, body, names);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${name}, response and query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const [item] = this.readExample(body, (page) => readList(page, leaf), `${name}, response`) ?? [];
+    const [item] = this.readExample(body, (page) => readList(page, operation), `${name}, response`) ?? [];
     if (item === undefined) return;
-    this.propose(`${leaf}.items`, pathOfList(body, leaf), `${name}, response`);
-    if (!isEmptyObject(item)) this.readExample(item, READERS[leaf], `${name}, items`);
+    this.propose(`${leaf}.items`, pathOfList(body, operation), `${name}, response`);
+    if (!isEmptyObject(item)) this.readExample(item, operation.read, `${name}, items`);
   }
 
   /** Reads a response, and proposes what its refusals say. @returns undefined if it stays unreadable */

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readAcknowledgement } from '../../../src/contract/messages.ts';
-import { readProvisionResponse, readUploadId } from '../../../src/contract/resources.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+import { readProvisionResponse } from '../../../src/contract/resources.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 /* What a write has created, in the envelopes of its responses. */
 
 const CONTRACT = new Contract();
-const attachmentIn = (body: unknown) => readUploadId(body, 'attachment', CONTRACT);
+const attachmentIn = (body: unknown) => OPERATIONS.createFileAttachment.read(body, CONTRACT);
 const provisionedIn = (body: unknown) => readProvisionResponse(body, CONTRACT);
 
 describe('the id of what was created', () => {
