@@ -10,7 +10,7 @@ import {
   mayBeNone,
   OPERATION_NAMES,
 } from '../contract/leaves.ts';
-import { READERS } from '../contract/resources.ts';
+import { type Operation, operationOf } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
@@ -65,7 +65,8 @@ class Proposer {
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
-    else if (isJsonObject(body) && !isEmptyObject(body)) this.readExample(body, READERS[leaf], `${name}, response`);
+    else if (isJsonObject(body) && !isEmptyObject(body))
+      this.readExample(body, operationOf(leaf).read, `${name}, response`);
   }
 
   /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
@@ -96,19 +97,21 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const read = (page: unknown, contract: Contract) => readList(page, leaf, contract.items(leaf));
-    const [item] = this.readExample(body, read, `${name}, response`, (path) => this.hasItems(body, path, leaf)) ?? [];
+    const operation = operationOf(leaf);
+    const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
+    const [item] =
+      this.readExample(body, read, `${name}, response`, (path) => this.hasItems(body, path, operation)) ?? [];
     if (item === undefined) return;
-    this.propose(`${leaf}.items`, pathOfList(body, leaf), `${name}, response`);
-    if (!isEmptyObject(item)) this.readExample(item, READERS[leaf], `${name}, items`);
+    this.propose(`${leaf}.items`, pathOfList(body, operation), `${name}, response`);
+    if (!isEmptyObject(item)) this.readExample(item, operation.read, `${name}, items`);
   }
 
   /** Whether the list at a path has what is listed, and not messages about the call. */
-  private hasItems(body: unknown, path: string, leaf: ListLeaf): boolean {
+  private hasItems(body: unknown, path: string, { read }: Operation): boolean {
     const list = descend(body, path);
     const [item]: readonly unknown[] = Array.isArray(list) ? list : [];
     try {
-      return isJsonObject(item) && READERS[leaf](item, this.contract()) !== undefined;
+      return isJsonObject(item) && read(item, this.contract()) !== undefined;
     } catch (error) {
       if (error instanceof UnknownShape) return false;
       throw error;
