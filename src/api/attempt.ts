@@ -110,6 +110,8 @@ function toHttpRequest(
   const { body, maySend } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
+    // Without it, a proxy may take any encoding for welcome.
+    'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': requestId,
   };

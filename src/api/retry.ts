@@ -23,7 +23,10 @@ type AttemptResult =
   | Pick<HttpResponse, 'kind' | 'status' | 'sent'>
   | Pick<TransportFailure, 'kind' | 'sent' | 'isTransient'>;
 
-const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
+/** Whether another attempt may get another status: any failure of the service but the two that say what it cannot do. */
+function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && status < 600 && status !== 501 && status !== 505);
+}
 
 /** Returns the wait before the next attempt in milliseconds: exponential backoff with full jitter. */
 export function backoffMs(attempt: number, random: number): number {
@@ -37,7 +40,7 @@ export function backoffMs(attempt: number, random: number): number {
  */
 export function decideRetry(result: AttemptResult, question: RetryQuestion): number | 'final' | 'out of time' {
   const { safety, attempt, retries, retryAfterMs = 0, timeLeftMs, random } = question;
-  const isTransient = result.kind === 'response' ? RETRIED_STATUSES.has(result.status) : result.isTransient;
+  const isTransient = result.kind === 'response' ? isTransientStatus(result.status) : result.isTransient;
   if (!isTransient || (safety === 'once' && result.sent === 'all')) return 'final';
   if (retryAfterMs > timeLeftMs) return 'out of time';
   if (attempt > retries) return 'final';
@@ -47,12 +50,17 @@ export function decideRetry(result: AttemptResult, question: RetryQuestion): num
   return Math.min(retryAfterMs + jitter, timeLeftMs);
 }
 
-/** Reads a Retry-After header, seconds or a date, in milliseconds; undefined if it is missing or unreadable. */
+/**
+ * Reads how long a response asks to wait: `retry-after-ms`, or Retry-After in seconds or as a date, which counts from the
+ * response's own Date, because the clocks may differ.
+ * @returns milliseconds; undefined if nothing readable is there
+ */
 export function retryAfterOf(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const { 'retry-after': text = '' } = headers;
-  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  const { 'retry-after-ms': exact = '', 'retry-after': text = '', date = '' } = headers;
   // Date.parse alone would accept almost any text with a number.
-  const until = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  const ms = isSeconds ? Math.ceil(Number(text) * 1000) : until - now;
-  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_WAIT_MS, Math.max(0, ms));
+  const dateOf = (header: string): number => (/ GMT$/.test(header) ? Date.parse(header) : Number.NaN);
+  const isNumber = (header: string): boolean => /^\d+(\.\d+)?$/.test(header);
+  const untilDate = dateOf(text) - (dateOf(date) || now);
+  const ms = isNumber(exact) ? Number(exact) : isNumber(text) ? Number(text) * 1000 : untilDate;
+  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_WAIT_MS, Math.max(0, Math.ceil(ms)));
 }

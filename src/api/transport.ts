@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
+import { decodeBody } from './encoded-body.ts';
 import { BodyInFlight } from './streamed-body.ts';
 import type { HttpsProxy } from './undici.ts';
 
@@ -26,7 +27,7 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text, with U+FFFD in place of bytes that are not UTF-8. */
   readonly body: string;
-  /** The same body undecoded. Empty if the body of an unsuccessful response could not be read. */
+  /** The same body as bytes. Empty if the body of an unsuccessful response could not be read. */
   readonly bytes: Uint8Array;
   /** How much of the request may have been sent before the response. Unless it is all, the service cannot have acted on it. */
   readonly sent: 'part' | 'all';
@@ -103,7 +104,7 @@ export class Transport {
     try {
       if (signal.aborted) cancel();
       else dispatcher.dispatch(options, reader);
-      return { kind: 'response', ...(await readResponse(reader)) };
+      return { kind: 'response', ...(await readResponse(reader, method)) };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
       const left = reader.hasLeft ? (stream?.sent ?? 'all') : 'nothing';
@@ -187,10 +188,11 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 }
 
 /** Waits for the whole response. Of an unsuccessful one, the status is enough. @throws what ended the exchange */
-async function readResponse(reader: ResponseReader): Promise<Omit<HttpResponse, 'kind'>> {
+async function readResponse(reader: ResponseReader, method: HttpMethod): Promise<Omit<HttpResponse, 'kind'>> {
   try {
-    const bytes = await reader.body;
+    const body = await reader.body;
     if (!reader.head) throw new Error('A response ended before it began.');
+    const bytes = await decodeBody({ ...reader.head, bytes: body }, method);
     return { ...reader.head, bytes, body: UTF_8.decode(bytes) };
   } catch (error) {
     const { head } = reader;
@@ -215,12 +217,15 @@ export class SendRefused extends Error {
   override readonly message = 'the request was not sent';
 }
 
-/** Failures that no retry can fix: of certificates, handshakes, and proxies, and a body that is too large. */
+/** Failures that no retry can fix: of certificates, handshakes, and proxies, and a body that is too large or encoded. */
 const PERMANENT_CODE =
-  /^(UND_ERR_RES_EXCEEDED|PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+  /^(UND_ERR_RES_EXCEEDED|ERR_BUFFER_TOO_LARGE|UNKNOWN_ENCODING|PROXY_REFUSED|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
 /** Extracts the reason from an OpenSSL message, which also contains source locations. */
 const OPENSSL_REASON = /^[0-9A-F]*:?error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
+
+const CUT = 'the response stopped before its end';
+const TOO_LARGE = 'the response is larger than 64 MiB';
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -230,9 +235,12 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the service does not speak TLS on this port',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no response came in time',
-  UND_ERR_BODY_TIMEOUT: 'the response stopped before its end',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the response is larger than 64 MiB',
+  ERR_BUFFER_TOO_LARGE: TOO_LARGE,
+  UND_ERR_BODY_TIMEOUT: CUT,
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: TOO_LARGE,
   UND_ERR_SOCKET: 'the connection was closed before the response was complete',
+  Z_BUF_ERROR: CUT,
+  Z_DATA_ERROR: 'the response is not in the encoding that it names',
 };
 
 /** Returns the failure for what ended an exchange. */

@@ -8,6 +8,7 @@ import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { errorCode } from '../platform/error-code.ts';
+import { MAX_RESPONSE_BYTES } from './encoded-body.ts';
 
 /*
  * undici's main file also loads fetch, WebSocket, caches, and mocks, which takes 20 ms of every call. So the modules
@@ -28,7 +29,7 @@ export interface HttpsProxy {
 }
 
 const CONNECT = { timeout: 10_000 };
-const LIMITS = { maxResponseSize: 64 * 1024 * 1024 };
+const LIMITS = { maxResponseSize: MAX_RESPONSE_BYTES };
 
 /** Returns what opens private pools of connections to an origin. Without a proxy, all of them share TLS sessions. */
 export function dispatcherOpener(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {

@@ -83,8 +83,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     const flag = address ?? flags.state;
     let ofProfile: string | undefined;
     if (flag === undefined && !env.PARTNER_STATE) {
-      const stored = await config.read();
-      ofProfile = stored.profiles[resolveProfileName(flags, env, stored).value]?.state;
+      ofProfile = config.find(resolveProfileName(flags, env, config).value)?.state;
     }
     return findStateLocation({ flag, env, profile: ofProfile, platform, home });
   };
@@ -153,11 +152,11 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
       (await import('./prompts.ts')).confirmWrite(context, confirmed),
 
     /** The configured base URL, or undefined if none is configured. Does not require a token. */
-    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, await config.read())?.value,
+    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, config)?.value,
 
     /** What the contract is stored under. @throws UsageError if no base URL is configured */
     contractKey: async (): Promise<ContractKey> => {
-      const { baseUrl, profile } = resolveService(flags, env, await config.read());
+      const { baseUrl, profile } = resolveService(flags, env, config);
       return { profile: profile.value, baseUrl: baseUrl.value };
     },
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { verifyToken } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { type Profile, type Profiles, tokenKind, withProfile } from '../config/profiles.ts';
+import { NO_PROFILES, type Profiles, tokenKind } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
 import { resolveBaseUrl, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
@@ -39,8 +39,15 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-async function findBaseUrl(context: Context, profiles: Profiles): Promise<string> {
-  const configured = resolveBaseUrl(context.flags, context.env, profiles);
+async function findBaseUrl(context: Context): Promise<string> {
+  const { flags, env, config } = context;
+  // The profile may be a new one.
+  const profiles: Profiles = {
+    ...NO_PROFILES,
+    current: () => config.current(),
+    find: (name) => config.find(name) ?? {},
+  };
+  const configured = resolveBaseUrl(flags, env, profiles);
   if (configured) return configured.value;
   if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
   const typed = await askText(context, 'Base URL of the service (https://…/v1)');
@@ -65,9 +72,8 @@ async function verify(context: Context, http: Http): Promise<string> {
  */
 export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
   const { flags, env, io, config, abortSignal: signal } = context;
-  const profiles = await config.read();
-  const name = resolveProfileName(flags, env, profiles).value;
-  const base_url = await findBaseUrl(context, withProfile(profiles, name, profiles.profiles[name] ?? {}));
+  const name = resolveProfileName(flags, env, config).value;
+  const base_url = await findBaseUrl(context);
   const source = await tokenSource(context, tokenCommand, base_url);
   // A path must lead to the same file from every directory.
   const location = flags.state === undefined ? undefined : await context.stateLocation();
@@ -78,13 +84,11 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
     ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))
     : null;
   const secret = tokenCommand === undefined ? { token } : { token_command: tokenCommand };
-  await config.update((latest) => {
-    const isProtected = options.protect || latest.profiles[name]?.protected;
-    const state = chosen ?? latest.profiles[name]?.state;
-    const profile: Profile = { base_url, ...secret, state, ...(isProtected && { protected: true }) };
-    const isFirst = Object.keys(latest.profiles).length === 0;
-    return { ...withProfile(latest, name, profile), ...(isFirst && { current: name }) };
+  if (config.names().length === 0) await config.use(name);
+  await config.store(name, (latest) => {
+    const isProtected = options.protect || latest?.protected;
+    return { base_url, ...secret, state: chosen ?? latest?.state, ...(isProtected && { protected: true }) };
   });
-  const { current } = await config.read();
+  const current = config.current();
   return { profile: name, base_url, token: tokenKind(secret), verified: options.verify, verified_by, current };
 }

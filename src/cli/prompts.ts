@@ -62,16 +62,15 @@ export async function confirm(context: Context, question: string): Promise<boole
 export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
   if (namesServiceAndToken(flags, env)) return;
-  const profiles = await config.read();
-  const { value: name, from } = resolveProfileName(flags, env, profiles);
-  const isProtected = profiles.profiles[name]?.protected === true;
+  const { value: name, from } = resolveProfileName(flags, env, config);
+  const isProtected = config.find(name)?.protected === true;
   const info = { why: 'Nothing was sent.', hint: `To confirm the write, add --confirm ${shellQuote(name)}` };
   if (confirmed !== undefined && confirmed !== name) {
     const used = `the command uses ${nameProfile(name)} (${from})`;
     throw new UsageError(`--confirm names ${nameProfile(confirmed)}, but ${used}.`, info);
   }
   if (!isProtected || confirmed !== undefined) return;
-  const service = resolveBaseUrl(flags, env, profiles)?.value ?? 'its service';
+  const service = resolveBaseUrl(flags, env, config)?.value ?? 'its service';
   if (!context.isInteractive) {
     throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, info);
   }

@@ -8,18 +8,16 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
   const { env, config } = context;
   return async (kind) => {
-    const profiles = await config.read();
     if (kind === 'profile') {
-      const all = Object.entries(profiles.profiles);
-      return all.map(([value, { base_url: description = '' }]) => ({ value, description }));
+      return config.names().map((value) => ({ value, description: config.find(value)?.base_url ?? '' }));
     }
     const { resolveProfileName, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
     const flags: GlobalFlags = { ...context.flags, ...program.opts() };
-    const baseUrl = resolveBaseUrl(flags, env, profiles)?.value;
+    const baseUrl = resolveBaseUrl(flags, env, config)?.value;
     if (baseUrl === undefined) return [];
-    return readKnownIds(context, { profile: resolveProfileName(flags, env, profiles).value, baseUrl }, kind);
+    return readKnownIds(context, { profile: resolveProfileName(flags, env, config).value, baseUrl }, kind);
   };
 }
 

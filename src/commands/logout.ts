@@ -12,15 +12,11 @@ export const logout = () =>
     ],
   }).action(
     run(async ({ flags, env, config, warn }) => {
-      const { findProfile, tokenKind, withProfile } = await import('../config/profiles.ts');
+      const { findProfile, tokenKind } = await import('../config/profiles.ts');
       const { resolveProfileName } = await import('../config/settings.ts');
-      const stored = await config.read();
-      const name = resolveProfileName(flags, env, stored).value;
-      const forgotten = tokenKind(findProfile(stored, name)) !== 'none';
-      await config.update((latest) => {
-        const { token, token_command, ...rest } = findProfile(latest, name);
-        return withProfile(latest, name, rest);
-      });
+      const name = resolveProfileName(flags, env, config).value;
+      const forgotten = tokenKind(findProfile(config, name)) !== 'none';
+      await config.update(name, ({ token, token_command, ...rest }) => rest);
       if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');
       return recordResult({ profile: name, forgotten });
     }),

@@ -30,10 +30,9 @@ export const whoami = () =>
     run(async (context) => {
       const { namesServiceAndToken, resolveService } = await import('../config/settings.ts');
       const { flags, env, config } = context;
-      const profiles = await config.read();
-      const { profile, baseUrl, token } = resolveService(flags, env, profiles);
+      const { profile, baseUrl, token } = resolveService(flags, env, config);
       // If both service and token come from elsewhere, no profile is in use.
-      const stored = namesServiceAndToken(flags, env) ? undefined : profiles.profiles[profile.value];
+      const stored = namesServiceAndToken(flags, env) ? undefined : config.find(profile.value);
       const { status, verified_by, error } = await verifyConfiguredToken(context);
       const identity = {
         profile: stored ? profile.value : null,

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Contract, type ContractLayers, type LeafValues, problemOf } from '../contract/contract.ts';
-import { isJsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/text.ts';
-import { damagedFile, readJson, writeJson } from './json-file.ts';
+import { JsonDirectory } from './json-directory.ts';
+import { damagedFile } from './json-file.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
 export interface ContractKey {
@@ -23,21 +24,33 @@ export interface ContractContext {
   warn(text: string): Promise<void>;
 }
 
-async function contractPath(directory: string, { profile, baseUrl }: ContractKey): Promise<string> {
+/** The entry of what was imported, which is replaced as a whole. Any other is an override, named after its leaf. */
+const IMPORTED = 'imported';
+
+async function openContract(directory: string, { profile, baseUrl }: ContractKey): Promise<JsonDirectory> {
   const { hash } = await import('node:crypto');
-  const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24);
-  return join(directory, 'contracts', `${name}.json`);
+  const path = join(directory, 'contracts', hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24));
+  return new JsonDirectory(path, { path: `${path}.json`, split: splitContract });
 }
 
+/** Returns the entries of the file that earlier versions wrote. */
+function splitContract({ overrides, imported, ...key }: JsonObject): ReadonlyMap<string, JsonObject> {
+  const values = Object.entries({ ...(isJsonObject(overrides) && overrides), [IMPORTED]: imported });
+  return new Map(values.map(([name, value]) => [name, { ...key, value }]));
+}
+
+/** A leaf, its value, and the file that says so. */
+type StoredLeaf = readonly [name: string, value: unknown, path: string];
+
 /** @param onUnknown called for a leaf that this version does not have @throws InputError for a value that one cannot have */
-function readValues(path: string, layer: unknown, onUnknown: (name: string) => void): LeafValues {
+function readValues(leaves: readonly StoredLeaf[], onUnknown: (name: string) => void): LeafValues {
   const values = new Map<LeafName, string>();
-  for (const [name, value] of Object.entries(isJsonObject(layer) ? layer : {})) {
+  for (const [name, value, path] of leaves) {
     if (!isLeafName(name)) {
       onUnknown(name);
       continue;
     }
-    const problem = problemOf(name, String(value));
+    const problem = typeof value === 'string' ? problemOf(name, value) : 'has no value';
     if (problem !== undefined) throw damagedFile(path, `${name} ${problem}.`);
     values.set(name, String(value));
   }
@@ -55,20 +68,33 @@ export async function readContract(
 ): Promise<StoredContract> {
   // Most users have set nothing, and loading the hash for the path takes long.
   if (!existsSync(join(directory, 'contracts'))) return { override: {}, imported: {} };
-  const path = await contractPath(directory, key);
-  const { overrides, imported } = readJson(path) ?? {};
+  const entries = await openContract(directory, key);
+  const overrides = entries.names().flatMap((name): StoredLeaf[] => {
+    const content = name === IMPORTED ? undefined : entries.read(name);
+    // Another command may just have removed it.
+    return content ? [[name, content.value, entries.pathOf(name)]] : [];
+  });
+  const { value: imported } = entries.read(IMPORTED) ?? {};
+  const leaves = Object.entries(isJsonObject(imported) ? imported : {});
+  const path = entries.pathOf(IMPORTED);
   const unknown: string[] = [];
-  const valuesOf = (layer: unknown) => readValues(path, layer, (name) => unknown.push(name));
-  const contract = { override: valuesOf(overrides), imported: valuesOf(imported) };
-  if (unknown.length > 0) await warn(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
+  const onUnknown = (name: string): void => void unknown.push(name);
+  const contract = {
+    override: readValues(overrides, onUnknown),
+    imported: readValues(
+      leaves.map(([name, value]) => [name, value, path]),
+      onUnknown,
+    ),
+  };
+  if (unknown.length > 0)
+    await warn(`The contract has no ${unknown.join(', ')}, which ${entries.pathOf()} sets: ignored.`);
   return contract;
 }
 
-/** Replaces the values that a profile has set or imported for a service. @throws as `writeJson` */
-export async function writeContract(directory: string, key: ContractKey, contract: StoredContract): Promise<void> {
-  const { override: overrides, imported } = contract;
-  const content = { profile: key.profile, base_url: key.baseUrl, overrides, imported };
-  await writeJson(await contractPath(directory, key), content);
+/** Replaces all that a profile has imported for a service. @throws as `JsonDirectory.change` */
+export async function writeImported(directory: string, key: ContractKey, value: LeafValues): Promise<void> {
+  const entries = await openContract(directory, key);
+  await entries.change(IMPORTED, () => ({ profile: key.profile, base_url: key.baseUrl, value }));
 }
 
 /** Returns the leaf with this name. @throws UsageError with a suggestion if there is none */
@@ -100,20 +126,24 @@ export function parseSettings(words: readonly string[]): ReadonlyMap<LeafName, s
   return settings;
 }
 
-/** Sets overrides, all together; undefined removes one. @returns old and new values @throws as `writeContract` */
+/** Sets overrides; undefined removes one. @returns old and new values @throws as `JsonDirectory.change` */
 export async function setLeaves(context: ContractContext, settings: ReadonlyMap<LeafName, string | undefined>) {
   const key = await context.contractKey();
+  const about = { profile: key.profile, base_url: key.baseUrl };
   const before = await readContract(context, key);
+  const entries = await openContract(context.config.directory, key);
   const override = { ...before.override };
   for (const [leaf, value] of settings) {
-    if (value === undefined) delete override[leaf];
-    else override[leaf] = value;
+    delete override[leaf];
+    if (value === undefined) await entries.remove(leaf);
+    else {
+      await entries.change(leaf, () => ({ ...about, value }));
+      override[leaf] = value;
+    }
   }
-  const after = { ...before, override };
-  await writeContract(context.config.directory, key, after);
-  const [old, current] = [new Contract(before), new Contract(after)];
+  const [old, current] = [new Contract(before), new Contract({ ...before, override })];
   return [...settings.keys()].map((leaf) => {
     const { value, source } = current.leaf(leaf);
-    return { leaf, value, previous: old.leaf(leaf).value, source, profile: key.profile, base_url: key.baseUrl };
+    return { leaf, value, previous: old.leaf(leaf).value, source, ...about };
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, PartnerctlError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 
@@ -26,8 +26,14 @@ export function readJson(path: string): JsonObject | undefined {
   throw damagedFile(path, 'It is not a JSON object.');
 }
 
+/** Returns the error for a file that cannot be written or removed; an error of ours as it is. */
+export function unwritable(path: string, cause: unknown): PartnerctlError {
+  if (cause instanceof PartnerctlError) return cause;
+  return new LocalError(`The file ${path} cannot be written.`, { why: describeFileError(cause), cause });
+}
+
 /**
- * Replaces a JSON file: atomically, but of two changes in the same instant one may be lost. Only its owner can read it.
+ * Replaces a JSON file atomically. Only its owner can read it.
  * @param path ends in `.json` @throws LocalError if it cannot be written
  */
 export async function writeJson(path: string, content: object): Promise<void> {
@@ -40,6 +46,6 @@ export async function writeJson(path: string, content: object): Promise<void> {
     const conf = new Conf({ cwd, configName, configFileMode: 0o600, accessPropertiesByDotNotation: false });
     conf.store = { ...content };
   } catch (error) {
-    throw new LocalError(`The file ${path} cannot be written.`, { why: describeFileError(error), cause: error });
+    throw unwritable(path, error);
   }
 }

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { isJsonObject } from '../contract/json.ts';
-import { NotFoundError } from '../errors.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { NotFoundError, UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { damagedFile, readJson, writeJson } from './json-file.ts';
+import { JsonDirectory, type OldFile } from './json-directory.ts';
+import { damagedFile } from './json-file.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -17,13 +18,19 @@ export interface Profile {
   readonly protected?: true | undefined;
 }
 
+/** The profiles. Each function throws as `readJson`. */
 export interface Profiles {
-  /** The profile to use if no setting names one. */
-  readonly current: string;
-  readonly profiles: Readonly<Record<string, Profile>>;
+  /** The name of the profile to use if no setting names one. */
+  current(): string;
+  /** The names of all, sorted. */
+  names(): readonly string[];
+  /** Reads a profile, if there is one of this name. @throws UsageError for a name that no profile can have */
+  find(name: string): Profile | undefined;
 }
 
-export const DEFAULT_PROFILE = 'default';
+const DEFAULT_PROFILE = 'default';
+
+export const NO_PROFILES: Profiles = { current: () => DEFAULT_PROFILE, names: () => [], find: () => undefined };
 
 /**
  * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
@@ -36,70 +43,126 @@ export function configDirectory(env: Environment, platform: NodeJS.Platform, hom
   return join(home, '.config', 'partnerctl');
 }
 
-/** Returns the path of the profiles file. */
-export function profilesPath(directory: string): string {
-  return join(directory, 'config.json');
+/** Not the entry of any profile. */
+const CURRENT = '.current';
+
+/** A file name has at most 255 bytes. */
+const MAX_ENTRY_LENGTH = 200;
+
+/**
+ * Returns the entry of a profile: its name, with all but a-z, 0-9, `_`, and `-` as `%2e`, because no path may come from
+ * a name, and disks may not tell `Acme` from `acme`.
+ */
+function entryOf(name: string): string {
+  const bytes = Buffer.from(name).toString('latin1');
+  const entry = bytes.replace(/[^a-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  if (entry.length <= MAX_ENTRY_LENGTH) return entry;
+  throw new UsageError(`The name of the profile is too long: ${name.slice(0, 40)}…`, { hint: 'Use a shorter name.' });
+}
+
+/** The profile of an entry; none for what somebody else put there. */
+function nameOf(entry: string): readonly string[] {
+  const bytes = entry.replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const name = Buffer.from(bytes, 'latin1').toString();
+  return entry.length <= MAX_ENTRY_LENGTH && entryOf(name) === entry ? [name] : [];
+}
+
+/** The one file of all profiles that earlier versions wrote. */
+function oldFile(path: string): OldFile {
+  return {
+    path,
+    split({ current, profiles }) {
+      const entries = Object.entries(isJsonObject(profiles) ? profiles : {}).map(([name, profile]) => {
+        if (isJsonObject(profile)) return [entryOf(name), profile] as const;
+        throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
+      });
+      return new Map([[CURRENT, typeof current === 'string' ? { current } : {}], ...entries]);
+    },
+  };
 }
 
 const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
-/** @throws InputError if it is not what `ProfileStore` writes */
-function parseProfile(path: string, name: string, profile: unknown): Profile {
-  if (!isJsonObject(profile)) throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
-  const texts = TEXTS.flatMap((key) => (typeof profile[key] === 'string' ? [[key, profile[key]]] : []));
+function parseProfile(content: JsonObject): Profile {
+  const texts = TEXTS.flatMap((key) => (typeof content[key] === 'string' ? [[key, content[key]]] : []));
   // Treat a damaged value as protection.
-  const isProtected = profile.protected !== undefined && profile.protected !== false;
+  const isProtected = content.protected !== undefined && content.protected !== false;
   return { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) };
 }
 
-/** Reads the profiles; none if there is no file. @throws InputError if it is damaged, LocalError if unreadable */
-export async function readProfiles(directory: string): Promise<Profiles> {
-  const path = profilesPath(directory);
-  const { current, profiles = {} } = readJson(path) ?? {};
-  const entries = Object.entries(isJsonObject(profiles) ? profiles : {});
-  return {
-    current: typeof current === 'string' ? current : DEFAULT_PROFILE,
-    profiles: Object.fromEntries(entries.map(([name, profile]) => [name, parseProfile(path, name, profile)])),
-  };
-}
-
-/** The profiles in a directory, read once. */
-export class ProfileStore {
+/** The profiles in a directory, a file for each. What was read once stays as it was for this command. */
+export class ProfileStore implements Profiles {
   readonly directory: string;
+  private readonly entries: JsonDirectory;
   private readonly onToken: (token: string) => void;
-  private stored: Profiles | undefined;
+  private readonly known = new Map<string, Profile | undefined>();
+  private chosen: string | undefined;
 
   /** @param onToken called with each token that is read */
   constructor(directory: string, onToken: (token: string) => void) {
     this.directory = directory;
+    this.entries = new JsonDirectory(join(directory, 'profiles'), oldFile(join(directory, 'config.json')));
     this.onToken = onToken;
   }
 
-  /** @throws as `readProfiles` */
-  async read(): Promise<Profiles> {
-    if (this.stored) return this.stored;
-    this.stored = await readProfiles(this.directory);
-    for (const { token } of Object.values(this.stored.profiles)) if (token !== undefined) this.onToken(token);
-    return this.stored;
+  current(): string {
+    if (this.chosen !== undefined) return this.chosen;
+    const { current } = this.entries.read(CURRENT) ?? {};
+    this.chosen = typeof current === 'string' ? current : DEFAULT_PROFILE;
+    return this.chosen;
   }
 
-  /** Changes the profiles on disk. @throws as `readProfiles` and `writeJson`; what `change` throws */
-  async update(change: (profiles: Profiles) => Profiles): Promise<void> {
-    const changed = change(await readProfiles(this.directory));
-    await writeJson(profilesPath(this.directory), changed);
-    this.stored = changed;
+  names(): readonly string[] {
+    return this.entries.names().flatMap(nameOf).toSorted();
   }
-}
 
-/** Whether other users can access the profiles file. False on Windows, which has no POSIX file modes. */
-export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
-  const file = platform === 'win32' ? undefined : statSync(profilesPath(directory), { throwIfNoEntry: false });
-  return file !== undefined && (file.mode & 0o077) !== 0;
-}
+  find(name: string): Profile | undefined {
+    if (this.known.has(name)) return this.known.get(name);
+    const content = this.entries.read(entryOf(name));
+    const profile = content && parseProfile(content);
+    if (profile?.token !== undefined) this.onToken(profile.token);
+    this.known.set(name, profile);
+    return profile;
+  }
 
-/** Returns the profiles with one added or replaced. Pure. */
-export function withProfile({ current, profiles }: Profiles, name: string, profile: Profile): Profiles {
-  return { current, profiles: { ...profiles, [name]: profile } };
+  /** Stores a profile beside what a newer version keeps in it. @throws as `JsonDirectory.change`; what `change` throws */
+  async store(name: string, change: (latest: Profile | undefined) => Profile): Promise<void> {
+    await this.entries.change(entryOf(name), (content) => {
+      const { base_url, token, token_command, state, protected: _, ...others } = content ?? {};
+      return { ...others, ...change(content && parseProfile(content)) };
+    });
+    this.known.delete(name);
+  }
+
+  /** Changes a profile. @throws NotFoundError if there is none; as `store` */
+  async update(name: string, change: (latest: Profile) => Profile): Promise<void> {
+    await this.store(name, (latest) => change(latest ?? missingProfile(this, name)));
+  }
+
+  /** Makes a profile the current one. @throws as `JsonDirectory.change` */
+  async use(name: string): Promise<void> {
+    await this.entries.change(CURRENT, (content) => ({ ...content, current: name }));
+    this.chosen = name;
+  }
+
+  /** Removes a profile. If it is the current one, that is the default again. @throws as `JsonDirectory.remove` */
+  async remove(name: string): Promise<void> {
+    await this.entries.remove(entryOf(name));
+    this.known.delete(name);
+    if (this.current() === name) await this.use(DEFAULT_PROFILE);
+  }
+
+  /** The path of what holds a profile, or all of them. */
+  pathOf(name?: string): string {
+    return this.entries.pathOf(name === undefined ? undefined : entryOf(name));
+  }
+
+  /** Whether other users can access a profile. False on Windows, which has no POSIX file modes. */
+  isReadableByOthers(platform: NodeJS.Platform): boolean {
+    if (platform === 'win32') return false;
+    const modes = this.names().map((name) => statSync(this.pathOf(name), { throwIfNoEntry: false })?.mode ?? 0);
+    return modes.some((mode) => (mode & 0o077) !== 0);
+  }
 }
 
 /** Returns how messages name a profile: `profile "acme"`. */
@@ -108,16 +171,18 @@ export function nameProfile(name: string): string {
 }
 
 /** What to do if there is no profile of a name. */
-export function profileHint({ profiles }: Profiles): string {
-  const names = Object.keys(profiles);
+export function profileHint(profiles: Profiles): string {
+  const names = profiles.names();
   return names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`;
 }
 
 /** Finds a profile. @throws NotFoundError that lists the existing names */
-export function findProfile(stored: Profiles, name: string): Profile {
-  const profile = stored.profiles[name];
-  if (profile) return profile;
-  throw new NotFoundError(`There is no ${nameProfile(name)}.`, { hint: profileHint(stored) });
+export function findProfile(profiles: Profiles, name: string): Profile {
+  return profiles.find(name) ?? missingProfile(profiles, name);
+}
+
+function missingProfile(profiles: Profiles, name: string): never {
+  throw new NotFoundError(`There is no ${nameProfile(name)}.`, { hint: profileHint(profiles) });
 }
 
 /** Returns where a profile keeps its token, to show in place of the token. */

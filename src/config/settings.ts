@@ -30,7 +30,7 @@ export interface ServiceSettings {
 export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
-  return { value: profiles.current, from: 'the current profile' };
+  return { value: profiles.current(), from: 'the current profile' };
 }
 
 /** Whether the flags and the environment determine both the service and the token, without a profile. */
@@ -55,7 +55,7 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
 }
 
 function selectProfile({ value: name, from }: Sourced<string>, profiles: Profiles): Profile {
-  const profile = profiles.profiles[name];
+  const profile = profiles.find(name);
   if (profile) return profile;
   if (from === 'the current profile') return {};
   throw new UsageError(`There is no ${nameProfile(name)} (from ${from}).`, { hint: profileHint(profiles) });
@@ -79,7 +79,7 @@ function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Enviro
 
 /**
  * Determines the service and the source of its token. Flags override the environment, which overrides the profile.
- * Pure; `readToken` reads the token.
+ * `readToken` reads the token.
  * @throws UsageError for an unknown profile or a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {

@@ -45,9 +45,9 @@ function failed(error: PartnerctlError, hint = error.info.hint): Finding {
 
 function checkProfiles({ profiles, profilesPath, isExposed }: Facts): Finding {
   if (profiles.error) return failed(profiles.error);
-  const hint = `Run: chmod 600 ${shellQuote(profilesPath)}`;
+  const hint = `Run: chmod -R go= ${shellQuote(profilesPath)}`;
   if (isExposed) return warning(`Other users can read the tokens in ${profilesPath}.`, hint);
-  const names = Object.keys(profiles.value.profiles);
+  const names = profiles.value;
   return ok(names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
 
@@ -55,7 +55,7 @@ function checkSettings({ settings, profiles }: Facts): Finding {
   if (profiles.error) return SKIPPED;
   if (settings.error) return failed(settings.error);
   const { baseUrl, profile, token } = settings.value;
-  const isStored = Object.hasOwn(profiles.value.profiles, profile.value);
+  const isStored = profiles.value.includes(profile.value);
   const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
   const source = token ? `token from ${token.from}` : 'no token';
   return ok(`${baseUrl.value} from ${baseUrl.from}, ${source}, ${named}`);

@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
+import type { ProfileStore } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
 import { resolveService, type ServiceSettings } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
@@ -15,8 +15,7 @@ export interface DoctorContext {
   readonly version: string;
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
-  /** The directory that holds the profiles, and the profiles. */
-  readonly config: { readonly directory: string; read(): Promise<Profiles> };
+  readonly config: ProfileStore;
   readonly flags: GlobalFlags;
   readonly env: Environment;
   readonly clock: Clock;
@@ -42,7 +41,8 @@ export interface Facts {
   readonly profilesPath: string;
   /** Whether other users can read the profiles. */
   readonly isExposed: boolean;
-  readonly profiles: Result<Profiles>;
+  /** Their names. */
+  readonly profiles: Result<readonly string[]>;
   readonly settings: Result<ServiceSettings>;
   readonly proxy: Result<ProxySettings | undefined> | undefined;
   /** Undefined if there is a token. */
@@ -88,13 +88,13 @@ async function inspectState(context: DoctorContext) {
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext): Promise<Facts> {
   const { version, nodeVersion, platform, env, config, flags, abortSignal } = context;
-  const profiles = await attempt(context, 'the profiles', () => config.read());
+  const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
   const settings = profiles.error
     ? profiles
-    : await attempt(context, 'the settings', () => resolveService(flags, env, profiles.value));
+    : await attempt(context, 'the settings', () => resolveService(flags, env, config));
   const service = settings.error ? {} : await gatherService(context, settings.value.baseUrl.value);
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
-  const isExposed = profiles.error === undefined && isReadableByOthers(config.directory, platform);
-  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: profilesPath(config.directory), isExposed };
+  const isExposed = profiles.error === undefined && config.isReadableByOthers(platform);
+  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf(), isExposed };
   return { ...own, profiles, settings, proxy: undefined, tokenError: undefined, probe: undefined, ...service, state };
 }

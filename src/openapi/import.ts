@@ -1,4 +1,4 @@
-import { type ContractContext, readContract, writeContract } from '../config/contract-file.ts';
+import { type ContractContext, readContract, writeImported } from '../config/contract-file.ts';
 import { Contract } from '../contract/contract.ts';
 import { DEFAULTS, isSpecified, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { InputError } from '../errors.ts';
@@ -57,6 +57,6 @@ export async function readImport(context: DocumentContext & ContractContext, sou
     changes: compare(new Contract({ imported: before.imported }), new Contract({ imported }), proposals),
     questions,
     warnings,
-    write: () => writeContract(context.config.directory, key, { ...before, imported }),
+    write: () => writeImported(context.config.directory, key, imported),
   };
 }

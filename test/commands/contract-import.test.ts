@@ -59,7 +59,7 @@ describe('contract import', () => {
     expect((await importFrom(path, '--yes')).code).toBe(0);
     expect(await value('spaces.list.items')).toBe('rows (imported)');
     const [contract = ''] = stored();
-    expect(statSync(contract).mode & 0o777).toBe(0o600);
+    expect(statSync(join(contract, 'imported.json')).mode & 0o777).toBe(0o600);
     expect(await importFrom(path)).toMatchObject({
       code: 0,
       stdout: '',

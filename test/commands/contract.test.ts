@@ -1,8 +1,11 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { list, object, openApi, operation } from '../support/openapi-documents.ts';
+import { start } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 interface Leaf {
   readonly leaf: string;
@@ -18,10 +21,23 @@ function home(PARTNER_BASE_URL = 'http://127.0.0.1:9/v1') {
     env,
     contract,
     overrides: async () => (await contract('show', '--source', 'override', '-o', 'json')).json<Leaf[]>(),
-    /** The only stored contract. */
+    /** The directory of the only stored contract. */
     stored: () => join(contracts, readdirSync(contracts)[0] ?? ''),
   };
 }
+
+/** Different leaves, with values that are not their defaults. */
+const SIX = [
+  ['messages.history.session_id', 'query:sessionId'],
+  ['cron_jobs.list', 'none'],
+  ['spaces.list', 'GET /workspaces/'],
+  ['agent.name', 'title'],
+  ['source.id', 'ref'],
+  ['message.author.agent', 'bot'],
+] as const;
+
+/** It imports one leaf: where the list is. */
+const SPACES_DOCUMENT = openApi({ '/automation/spaces/': { get: operation(list(object('space_id', 'name'))) } });
 
 describe('contract show', () => {
   test('lists every leaf with its value and source, without a service, and only some if that is asked for', async () => {
@@ -59,7 +75,7 @@ describe('contract set and unset', () => {
     const other = { ...env, PARTNER_BASE_URL: 'http://127.0.0.1:10/v1' };
     const elsewhere = await run(['contract', 'show', '--source', 'override', '-o', 'json'], { env: other });
     expect(elsewhere.json()).toEqual([]);
-    expect(statSync(stored()).mode & 0o777).toBe(0o600);
+    expect(statSync(join(stored(), 'messages.history.session_id.json')).mode & 0o777).toBe(0o600);
     const unset = await contract('unset', 'messages.history.session_id', '-o', 'json');
     expect(unset.json()).toMatchObject([{ ...changed, value: 'query:session_id', source: 'assumed' }]);
     expect(await overrides()).toEqual([]);
@@ -92,16 +108,54 @@ describe('contract set and unset', () => {
     const fake = await startFakeService({ 'GET /workspaces': json([{ space_id: 's1' }]) });
     const { env, contract, stored } = home(fake.baseUrl);
     await contract('set', 'spaces.list', 'GET /workspaces');
-    const list = (overrides: object) => {
-      writeFileSync(stored(), JSON.stringify({ overrides }));
+    const list = (leaf: string, content: object) => {
+      writeFileSync(join(stored(), `${leaf}.json`), JSON.stringify(content));
       return run(['spaces', 'list'], { env });
     };
-    const known = { 'spaces.list': 'GET /workspaces' };
-    const ran = await list({ ...known, 'spaces.sorting': 'query:sort' });
+    const ran = await list('spaces.sorting', { value: 'query:sort' });
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('s1') });
     expect(ran.stderr).toContain(`warning: The contract has no spaces.sorting, which ${stored()} sets: ignored.`);
-    const damaged = await list({ 'spaces.list': 'GET //evil.test/' });
-    expect(damaged).toMatchObject({ code: 2, stderr: expect.stringContaining('spaces.list must be a method') });
-    expect(damaged.stderr).toContain(stored());
+    await contract('set', 'space.id', 'ref');
+    await contract('unset', 'space.id');
+    expect(readdirSync(stored()).toSorted()).toEqual(['spaces.list.json', 'spaces.sorting.json']);
+    for (const [content, why] of [
+      [{ value: 'GET //evil.test/' }, 'spaces.list must be a method'],
+      [{}, 'spaces.list has no value'],
+    ] as const) {
+      const damaged = await list('spaces.list', content);
+      expect(damaged).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
+      expect(damaged.stderr).toContain(join(stored(), 'spaces.list.json'));
+    }
+  });
+
+  test('of six processes at once, with an import, are all kept', async () => {
+    const { env, contract, overrides, stored } = home();
+    const document = write('openapi.json', JSON.stringify(SPACES_DOCUMENT));
+    const changes = SIX.map(([leaf, value]) => start(['contract', 'set', leaf, value], { env }));
+    const others = [start(['contract', 'import', document, '--yes'], { env })];
+    for (const { exitCode, stderr } of await Promise.all([...changes, ...others])) expect(exitCode, stderr).toBe(0);
+    const kept = (await overrides()).map(({ leaf, value }) => [leaf, value]);
+    expect(kept.toSorted()).toEqual(SIX.toSorted());
+    const imported = await contract('show', '--source', 'imported', '-o', 'json');
+    expect(imported.json()).toMatchObject([{ leaf: 'spaces.list.items' }]);
+    expect(readdirSync(stored())).toHaveLength(SIX.length + 1);
+  });
+
+  test('take the file of an earlier version over, at once and whole', async () => {
+    const { env, contract, overrides, stored } = home();
+    await contract('set', 'space.id', 'id');
+    const old = `${stored()}.json`;
+    rmSync(stored(), { recursive: true });
+    const content = { overrides: { 'space.id': 'key', 'agent.id': 'key' }, imported: { 'space.name': 'label' } };
+    writeFileSync(old, JSON.stringify({ profile: 'default', base_url: env.PARTNER_BASE_URL, ...content }));
+    expect(await overrides()).toMatchObject([{ leaf: 'space.id' }, { leaf: 'agent.id' }]);
+    expect(existsSync(old)).toBe(true);
+    const words = [...SIX.map((each) => ['set', ...each]), ['unset', 'agent.id']];
+    for (const { code, stderr } of await Promise.all(words.map((each) => contract(...each))))
+      expect(code, stderr).toBe(0);
+    const kept = (await overrides()).map(({ leaf, value }) => [leaf, value]);
+    expect(kept.toSorted()).toEqual([...SIX, ['space.id', 'key']].toSorted());
+    expect((await contract('show', 'space.name', '-o', 'json')).json()).toMatchObject([{ value: 'label' }]);
+    expect(existsSync(old)).toBe(false);
   });
 });

@@ -1,5 +1,6 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
@@ -83,6 +84,15 @@ describe('doctor finds a fault, and its advice fixes it:', () => {
     expect(after.report.summary).toMatchObject({ warning: 0, failed: 0 });
     expect(JSON.stringify([before, after])).not.toContain(TOKEN);
   }
+
+  test('a profile that other users can read', async () => {
+    const { machine } = await healthyMachine();
+    const profiles = join(machine.env.PARTNER_CONFIG_DIR ?? '', 'profiles');
+    chmodSync(join(profiles, 'acme.json'), 0o640);
+    const message = new RegExp(`^Other users can read the tokens in ${profiles}\\.$`);
+    const follow = (line: string) => execa('sh', ['-c', line]);
+    await expectFixed(machine, ['profiles', 0, message, /^Run: (chmod .*)$/], follow);
+  });
 
   test('a token without a scope', async () => {
     const { machine, it } = await healthyMachine();

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
@@ -12,10 +12,18 @@ export function createProfileHome() {
   const config = join(directory, 'config');
   return {
     config,
-    path: join(config, 'config.json'),
+    path: join(config, 'profiles'),
     env: { HOME: directory, PARTNER_CONFIG_DIR: config },
-    read: () => JSON.parse(readFileSync(join(config, 'config.json'), 'utf8')),
+    /** The content of the files by their names, without the extension. */
+    read: () => readProfileFiles(config),
   };
+}
+
+function readProfileFiles(config: string): Readonly<Record<string, Record<string, unknown>>> {
+  const read = (file: string) => JSON.parse(readFileSync(join(config, 'profiles', file), 'utf8'));
+  return Object.fromEntries(
+    readdirSync(join(config, 'profiles')).map((file) => [file.replace('.json', ''), read(file)]),
+  );
 }
 
 type ProfileHome = ReturnType<typeof createProfileHome>;

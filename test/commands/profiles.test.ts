@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
@@ -15,9 +16,9 @@ describe('login', () => {
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject({ profile: 'default', token: 'stored', verified: true, verified_by });
     expect(await received()).toHaveLength(1);
-    expect(home.read()).toEqual({ current: 'default', profiles: { default: stored } });
-    expect(statSync(home.path).mode & 0o777).toBe(0o600);
-    expect(statSync(home.config).mode & 0o777).toBe(0o700);
+    expect(home.read()).toEqual({ '.current': { current: 'default' }, default: stored });
+    for (const file of readdirSync(home.path)) expect(statSync(join(home.path, file)).mode & 0o777).toBe(0o600);
+    for (const path of [home.config, home.path]) expect(statSync(path).mode & 0o777).toBe(0o700);
     expect(ran.stdout + ran.stderr).not.toContain(token);
     const listed = await run(['spaces', 'list', '-o', 'json'], { env: home.env });
     expect(listed).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
@@ -33,7 +34,7 @@ describe('login', () => {
     const token = await createToken({ scopes: ['cron_jobs.write'] });
     const ran = await run(args, { env: home.env, stdin: token });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*403/) });
-    expect(home.read().profiles.default.token).toBe(token);
+    expect(home.read().default?.token).toBe(token);
   });
 
   test('reads the token from --token-file, from PARTNER_TOKEN, or from standard input, in this order', async () => {
@@ -47,7 +48,7 @@ describe('login', () => {
       const login = ['login', '--base-url', BASE, '--no-verify', ...args];
       const ran = await run(login, { env: { ...home.env, ...env }, stdin });
       expect(ran.code).toBe(0);
-      expect(home.read().profiles.default).toEqual({ base_url: BASE, token: TOKEN });
+      expect(home.read().default).toEqual({ base_url: BASE, token: TOKEN });
       expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
     }
   });
@@ -58,7 +59,7 @@ describe('login', () => {
     const command = `printf '%s\\nmore\\n' '${token}'`;
     const ran = await run(['login', '--base-url', sandbox.baseUrl, '--token-command', command], { env: home.env });
     expect(ran.code).toBe(0);
-    expect(home.read().profiles.default).toEqual({ base_url: sandbox.baseUrl, token_command: command });
+    expect(home.read().default).toEqual({ base_url: sandbox.baseUrl, token_command: command });
     expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
   });
 
@@ -86,7 +87,8 @@ describe('profiles', () => {
     await storeProfile(home, 'globex');
     await storeProfile(home, 'acme', BASE, `${TOKEN}-renewed`);
     const acme = { base_url: BASE, token: `${TOKEN}-renewed` };
-    expect(home.read()).toEqual({ current: 'acme', profiles: { acme, globex: { base_url: BASE, token: TOKEN } } });
+    const globex = { base_url: BASE, token: TOKEN };
+    expect(home.read()).toEqual({ '.current': { current: 'acme' }, acme, globex });
     const listed = await run(['profile', 'list', '-o', 'json'], { env: home.env });
     expect(listed.json()).toEqual([
       { name: 'acme', base_url: BASE, token: 'stored', current: true, protected: false },
@@ -95,7 +97,12 @@ describe('profiles', () => {
     const tsv = await run(['profile', 'list'], { env: home.env });
     expect(tsv.stdout).toBe(`*\tacme\t${BASE}\tstored\t\n\tglobex\t${BASE}\tstored\t\n`);
     const shown = await run(['profile', 'show', '-o', 'json'], { env: home.env });
-    expect(shown.json()).toMatchObject({ name: 'acme', token: 'stored', token_command: null, file: home.path });
+    expect(shown.json()).toMatchObject({
+      name: 'acme',
+      token: 'stored',
+      token_command: null,
+      file: join(home.path, 'acme.json'),
+    });
     expect(listed.stdout + tsv.stdout + shown.stdout).not.toContain(TOKEN);
   });
 
@@ -108,11 +115,10 @@ describe('profiles', () => {
       base_url: BASE,
     });
     expect((await run(['profile', 'remove', 'globex'], { env: home.env })).code).toBe(0);
-    expect(home.read()).toEqual({ current: 'default', profiles: { acme: { base_url: BASE, token: TOKEN } } });
-    expect(statSync(home.path).mode & 0o777).toBe(0o600);
+    expect(home.read()).toEqual({ '.current': { current: 'default' }, acme: { base_url: BASE, token: TOKEN } });
     const logout = async () => (await run(['logout', '--profile', 'acme', '-o', 'json'], { env: home.env })).json();
     expect(await logout()).toEqual({ profile: 'acme', forgotten: true });
-    expect(home.read().profiles).toEqual({ acme: { base_url: BASE } });
+    expect(home.read().acme).toEqual({ base_url: BASE });
     expect((await run(['spaces', 'list', '--profile', 'acme'], { env: home.env })).code).toBe(3);
     expect(await logout()).toMatchObject({ forgotten: false });
   });
@@ -120,23 +126,66 @@ describe('profiles', () => {
   test('that do not exist exit with 4, and those that do are listed', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
-    const before = readFileSync(home.path, 'utf8');
+    const before = home.read();
     for (const words of ['profile show', 'profile use', 'profile remove', 'logout --profile']) {
-      const ran = await run([...words.split(' '), 'acmee'], { env: home.env });
-      expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
+      for (const name of ['acmee', 'Acme', 'toString', '__proto__', '../profiles/acme']) {
+        const ran = await run([...words.split(' '), name], { env: home.env });
+        expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
+      }
     }
-    expect(readFileSync(home.path, 'utf8')).toBe(before);
+    const used = await run(['spaces', 'list', '--profile', 'toString'], { env: home.env });
+    expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no profile "toString"') });
+    expect(home.read()).toEqual(before);
   });
 
   test('that are damaged are named, and not changed', async () => {
     const home = createProfileHome();
-    mkdirSync(home.config);
-    const text = '{"profiles":{"acme":7}}';
-    writeFileSync(home.path, text);
-    for (const args of ['profile list', 'spaces list', `login --base-url ${BASE} --no-verify`]) {
+    await storeProfile(home, 'acme', 'http://127.0.0.1:9/v1');
+    await storeProfile(home, 'globex', 'http://127.0.0.1:9/v1');
+    const path = join(home.path, 'acme.json');
+    writeFileSync(path, '[]');
+    for (const args of ['profile list', 'spaces list', 'logout', `login --base-url ${BASE} --no-verify`]) {
       const ran = await run(args.split(' '), { env: home.env, stdin: TOKEN });
-      expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(home.path) });
+      expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(path) });
     }
-    expect(readFileSync(home.path, 'utf8')).toBe(text);
+    expect(readFileSync(path, 'utf8')).toBe('[]');
+    // Another profile can be used.
+    expect((await run(['spaces', 'list', '--retries', '0', '--profile', 'globex'], { env: home.env })).code).toBe(8);
+  });
+});
+
+describe('the one file of an earlier version', () => {
+  /** A home with such a file, for the profiles `acme`, which is current, and `globex`. */
+  function oldHome() {
+    const home = createProfileHome();
+    mkdirSync(home.config, { mode: 0o700 });
+    const old = join(home.config, 'config.json');
+    const profile = { base_url: BASE, token: TOKEN };
+    writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
+      mode: 0o600,
+    });
+    return { ...home, old, profile };
+  }
+
+  test('is read, and left alone by commands that only read', async () => {
+    const { env, old, path } = oldHome();
+    const shown = await run(['profile', 'show', '-o', 'json'], { env });
+    expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
+    const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
+    expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test.each([
+    ['logout', { acme: { base_url: BASE } }],
+    ['profile remove acme', { acme: undefined, '.current': { current: 'default' } }],
+    ['profile use globex', { '.current': { current: 'globex' } }],
+    ['profile protect acme', { acme: { base_url: BASE, token: TOKEN, protected: true } }],
+  ])('is taken over by %s, and removed with its tokens', async (words, changed) => {
+    const home = oldHome();
+    expect((await run(words.split(' '), { env: home.env })).code).toBe(0);
+    const before = { '.current': { current: 'acme' }, acme: home.profile, globex: home.profile };
+    expect(home.read()).toEqual(JSON.parse(JSON.stringify({ ...before, ...changed })));
+    expect(readdirSync(home.config)).toEqual(['profiles']);
   });
 });

@@ -100,10 +100,10 @@ test('login --protect protects, a later login and logout keep the protection, an
   const { sandbox, token, home, env } = await setUp();
   const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
   await run([...login, '--protect'], { env, stdin: token });
-  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });
+  expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });
   await run(login, { env, stdin: token });
   await run(['logout', '--profile', 'other'], { env });
-  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl, protected: true });
+  expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, protected: true });
   expect((await run(['profile', 'unprotect', 'other'], { env })).code).toBe(0);
-  expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl });
+  expect(home.read().other).toEqual({ base_url: sandbox.baseUrl });
 });

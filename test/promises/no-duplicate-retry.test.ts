@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { createArgs } from '../support/cron.ts';
@@ -293,6 +294,7 @@ describe('A job of unknown outcome is not sent again:', () => {
     ],
     ['201 with half of its JSON', head('201 Created', 'content-length: 5\r\n\r\n{"id"'), 201],
     ['200 with an error', rawJson({ error: { message: 'Broken.' } }), 200],
+    ['529', rawJson({}, '529 Overloaded'), 529],
     ['201 in an unknown encoding', head('201 Created', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'), 201],
     ['headers that are cut', 'HTTP/1.1 201 Cre', null],
     ['no response', '', null],
@@ -309,6 +311,12 @@ describe('A job of unknown outcome is not sent again:', () => {
     const { why } = Object(creation.ran.error().details);
     expect(why).toContain('The response contains no cron_job_id.');
     expect(why).toContain('an object with ok (boolean)');
+  });
+
+  it('a 201 whose gzip is cut', async () => {
+    const bytes = gzipSync(JSON.stringify({ cron_job_id: 'c1' })).subarray(0, -9);
+    const headers = { 'content-encoding': 'gzip', 'content-length': bytes.length };
+    expectUnknown(await createJob((_, response) => response.writeHead(201, headers).end(bytes)));
   });
 
   it('a reset after the request was read', async () => {

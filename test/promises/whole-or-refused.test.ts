@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   cut,
@@ -271,6 +272,17 @@ describe('a request that fails is never the end of a list', () => {
     for (const argv of guards(25)) codes.push((await service.on(argv)).code);
     expect(codes).toEqual([5, 0, 0, 0]);
     expect(service.posts()).toEqual([]);
+  });
+
+  test.each([
+    ['links', LINKS],
+    ['numbers that are set', NUMBERS],
+  ])('A plan is not applied while page 3 of the list of spaces, by %s, answers 500', async (_, style) => {
+    const service = await startLists(25, style);
+    const plan = join(tempDirectory(), 'plan.json');
+    expect((await service.on(['plan', writeManifest(26), '--out', plan])).code).toBe(0);
+    service.intervene((page) => (page === 3 ? json({ detail: 'Internal error.' }, 500) : undefined));
+    await expectRefused(service, ['apply', plan, '-o', 'json']);
   });
 
   test('A page that fails once with 503 is asked for again, and the list is whole without a warning', async () => {

@@ -23,10 +23,18 @@ function unescapeOnce(text: string): string {
     .replace(/\\([\\/])/g, '$1');
 }
 
-/** Fails if the text contains any part of the token, however it is escaped. @param where names the text in the failure */
+/** Returns what the words of a text mean in base64 and base64url, wherever in a word that begins. */
+function decodeBase64(text: string): string {
+  const words = text.match(/[\w+/-]{16,}/g) ?? [];
+  const decode = (word: string) => [0, 1, 2, 3].map((at) => Buffer.from(word.slice(at), 'base64').toString('latin1'));
+  return words.flatMap(decode).join('\n');
+}
+
+/** Fails if the text contains any part of the token, in base64 or however it is escaped. @param where names the text in the failure */
 export function expectNoToken(where: string, text: string): void {
   const once = unescapeOnce(text);
-  const readings = [text, once, unescapeOnce(once), unescapeOnce(unescapeOnce(once))];
+  const unescaped = [text, once, unescapeOnce(once), unescapeOnce(unescapeOnce(once))];
+  const readings = [...unescaped, ...unescaped.map(decodeBase64)];
   const found = PIECES.filter((piece) => readings.some((reading) => reading.includes(piece)));
   const start = text.indexOf(found[0] ?? '');
   expect(found, `${where}: ${text.slice(Math.max(0, start - 80), start + 60)}`).toEqual([]);
@@ -48,7 +56,12 @@ export async function startEchoService(echo: Echo): Promise<string> {
 /** Places in a response, with the token unescaped. */
 export const SHAPES: Readonly<Record<string, Echo>> = {
   'in fields of a list': (header, response) => {
-    const copies = { description: header, encoded: btoa(header), nested: [{ [header]: header }] };
+    const token = header.slice('Bearer '.length);
+    // As in Basic, at each of the offsets that base64 tells apart.
+    const encoded = ['', ':', 'u:', 'me:'].flatMap((user) =>
+      (['base64', 'base64url'] as const).map((form) => Buffer.from(`${user}${token}`).toString(form)),
+    );
+    const copies = { description: header, encoded, nested: [{ [header]: header }] };
     const name = `${'n'.repeat(30)} ${header}`;
     const query = `?a=${encodeURIComponent(header)}`;
     sendJson(response, [{ space_id: 'spc_1', external_space_id: 'acme', name, query, ...copies }]);
@@ -117,7 +130,7 @@ export function createHome() {
   const files = (): string =>
     readdirSync(home, { recursive: true, encoding: 'utf8' })
       .map((name) => join(home, name))
-      .filter((path) => statSync(path).isFile() && !path.endsWith(join('config', 'config.json')))
+      .filter((path) => statSync(path).isFile() && !path.startsWith(join(home, 'config', 'profiles')))
       .map((path) => `${path}\n${readFileSync(path, 'utf8')}`)
       .join('\n');
   return { home, env, files };

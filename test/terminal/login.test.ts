@@ -8,19 +8,23 @@ import { hasTmux, inTmux } from '../support/tmux.ts';
 
 const LOGIN = ['login', '--base-url', 'https://api.example.com/v1'];
 
-test('concurrent logins leave an intact file that only its owner can read, and no other file', async () => {
+test('eight logins at once keep eight tokens, in files that only their owner can read, and no other file', async () => {
   const directory = tempDirectory();
-  const env = { PARTNER_CONFIG_DIR: directory, PARTNER_TOKEN: 'pat_of-the-race-0123456789' };
-  const names = ['p0', 'p1', 'p2'];
+  const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
   // Their standard input stays open and silent.
-  const logins = names.map((name) => start([...LOGIN, '--no-verify', '--profile', name], { env, stdin: 'pipe' }));
+  const logins = names.map((name) => {
+    const env = { PARTNER_CONFIG_DIR: directory, PARTNER_TOKEN: `pat_of-${name}-0123456789` };
+    return start([...LOGIN, '--no-verify', '--profile', name], { env, stdin: 'pipe' });
+  });
   for (const ran of await Promise.all(logins)) expect(ran.exitCode, ran.stderr).toBe(0);
-  const file = join(directory, 'config.json');
-  const stored = Object.keys(JSON.parse(readFileSync(file, 'utf8')).profiles);
-  expect(names).toEqual(expect.arrayContaining(stored));
-  expect(stored.length).toBeGreaterThan(0);
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readdirSync(directory)).toEqual(['config.json']);
+  const profiles = join(directory, 'profiles');
+  expect(readdirSync(profiles).toSorted()).toEqual(['.current.json', ...names.map((name) => `${name}.json`)]);
+  for (const name of names) {
+    const path = join(profiles, `${name}.json`);
+    expect(JSON.parse(readFileSync(path, 'utf8')).token).toBe(`pat_of-${name}-0123456789`);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  }
+  expect(readdirSync(directory)).toEqual(['profiles']);
 });
 
 test.skipIf(!hasTmux)('Ctrl-D leaves a question (needs tmux)', async () => {

@@ -29,8 +29,8 @@ test('login stores the token only in the profile, however it is passed, and noth
     await expectQuiet([...login, ...more], { env: { PATH: process.env.PATH, ...env, PARTNER_CONFIG_DIR }, stdin });
   for (const rest of [['profile', 'show'], ['profile', 'list'], ['spaces', 'list'], ['logout']])
     await expectQuiet([...rest, '--debug', '-o', 'json'], { env });
-  expectNoToken('the profile after logout', readFileSync(join(home, 'config', 'config.json'), 'utf8'));
-  await writeFile(join(home, 'file', 'config.json'), '');
+  expectNoToken('the profile after logout', readFileSync(join(home, 'config', 'profiles', 'default.json'), 'utf8'));
+  await writeFile(join(home, 'file', 'profiles', 'default.json'), '');
   expectNoToken('a file', files());
 });
 

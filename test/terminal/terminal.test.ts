@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -92,7 +92,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await child;
     expect(ran.exitCode).toBe(0);
     for (let at = 0; at + 8 <= token.length; at += 1) expect(ran.stdout).not.toContain(token.slice(at, at + 8));
-    expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(token);
+    expect(readFileSync(join(home, 'config', 'profiles', 'default.json'), 'utf8')).toContain(token);
   });
 
   test('Ctrl-C in a tail leaves the next prompt on a line of its own', async () => {
@@ -111,11 +111,11 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test('a write through a protected profile asks for its name, and sends nothing before', async () => {
     const { posts, received, sandbox, token } = await service();
     const home = tempDirectory();
-    const profiles = { live: { base_url: sandbox.baseUrl, token: token, protected: true } };
-    mkdirSync(join(home, '.config', 'partnerctl'), { recursive: true });
-    const file = join(home, '.config', 'partnerctl', 'config.json');
-    writeFileSync(file, JSON.stringify({ current: 'live', profiles }), { mode: 0o600 });
-    const child = inTerminal(['upload', file], { env: { HOME: home } });
+    const profiles = join(home, '.config', 'partnerctl', 'profiles');
+    mkdirSync(profiles, { recursive: true });
+    const file = join(profiles, 'live.json');
+    writeFileSync(file, JSON.stringify({ base_url: sandbox.baseUrl, token, protected: true }), { mode: 0o600 });
+    const child = inTerminal(['upload', file, '--profile', 'live'], { env: { HOME: home } });
     await until(child.stdout, /Profile "live" is protected/);
     child.stdin?.write('test\r');
     await until(child.stdout, /That is not live/);
@@ -134,7 +134,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.exitCode).toBe(130);
     expect(ran.stdout).not.toContain(TOKEN.slice(0, 10));
     expect(ran.stdout).not.toMatch(/\x1b\[[\d;]*m/);
-    expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
+    expect(() => readdirSync(join(home, '.config', 'partnerctl'))).toThrow();
   });
 
   test('--timeout ends a prompt', async () => {

@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { FILES, type Operation } from './operations.ts';
+import { FILES, LAST_SPACE, manifestOfLastSpace, type Operation } from './operations.ts';
 import { chooseCommand, findRefusalProblems } from './refusal.ts';
 import type { Server } from './server.ts';
 
@@ -16,7 +16,7 @@ export interface Verdict {
 /** Runs a command line on a machine: with its home, and so with its contract and its state. */
 async function runOn(home: string, server: Server, argv: readonly string[]): Promise<Ran> {
   return await run(
-    argv.map((word) => (word in FILES ? join(home, word) : word)),
+    argv.map((word) => (word in FILES || word === LAST_SPACE ? join(home, word) : word)),
     {
       env: { HOME: home, PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-of-the-wire-tests' },
       clock: fastClock(),
@@ -34,6 +34,7 @@ export interface Machine {
 /** Prepares a machine with these commands. */
 export async function newMachine(server: Server, commands: readonly (readonly string[])[] = []): Promise<Machine> {
   const home = tempDirectory();
+  writeFileSync(join(home, LAST_SPACE), manifestOfLastSpace(server.facts));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(home, name), text);
   for (const argv of commands) {
     const { code, stderr } = await runOn(home, server, argv);
@@ -48,7 +49,7 @@ export async function runCell(server: Server, operation: Operation, { home, fail
   server.reset();
   const before = countCreated(server);
   const first = copyOf(home);
-  for (const { argv, code = 0, isElsewhere, check } of operation(server)) {
+  for (const { argv, code = 0, isElsewhere, isGuard, check } of operation(server)) {
     const ran = await runOn(isElsewhere ? copyOf(home) : first, server, argv);
     const isRefused = ran.code !== code;
     const problems = isRefused ? [] : check(ran, server);
@@ -57,8 +58,12 @@ export async function runCell(server: Server, operation: Operation, { home, fail
     const harm = [
       ...duplicates,
       ...(isRefused ? findHiddenEffects(ran, server, before) : []),
+      ...(isGuard && isRefused
+        ? server.writes.map((path) => `it is refused, and yet something is sent to ${path}`)
+        : []),
       ...problems.filter(({ excuse }) => !excuse?.test(ran.stderr)).map(({ text }) => text),
-      ...(isRefused ? findRefusalProblems(ran, server.answers.at(-1)) : []),
+      ...(isRefused && server.faults === 0 ? findRefusalProblems(ran, server.answers.at(-1)) : []),
+      ...(isRefused && ran.code === 0 ? ['it is done instead of refused'] : []),
     ];
     const output = [`partnerctl ${argv.join(' ')} (exit ${ran.code})`, ran.stdout, ran.stderr];
     const reason = [...harm, ...output].join('\n');
@@ -68,8 +73,8 @@ export async function runCell(server: Server, operation: Operation, { home, fail
 }
 
 /** The number of things that nothing but an error tells of if their creation is refused. */
-function countCreated({ facts }: Server): number {
-  return facts.jobs.length + facts.uploads.length;
+function countCreated({ facts, added }: Server): number {
+  return facts.jobs.length - added + facts.uploads.length;
 }
 
 /** Finds what a refusal did anyway: it printed a message of another session, or created something without a word. */
@@ -89,14 +94,14 @@ function copyOf(home: string): string {
 /**
  * Runs a refused operation again as an operator would who first pastes the command that the refusal names.
  * @param limit the maximum number of commands that the operator pastes
- * @returns the last verdict, and the number of commands that were pasted
+ * @returns the last verdict, and the commands that were pasted
  */
 export async function settle(
   server: Server,
   operation: Operation,
   refused: Verdict,
   limit: number,
-): Promise<Verdict & { readonly commands: number }> {
+): Promise<Verdict & { readonly pasted: readonly (readonly string[])[] }> {
   const pasted: (readonly string[])[] = [];
   let result = refused;
   while (result.verdict === 'refused' && pasted.length < limit) {
@@ -106,5 +111,5 @@ export async function settle(
     result = await runCell(server, operation, await newMachine(server, pasted));
   }
   const lines = pasted.map((argv) => `pasted: partnerctl ${argv.join(' ')}`);
-  return { ...result, reason: [...lines, result.reason].join('\n'), commands: pasted.length };
+  return { ...result, reason: [...lines, result.reason].join('\n'), pasted };
 }

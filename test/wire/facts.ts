@@ -3,6 +3,9 @@ export type Fact = Readonly<Record<string, unknown>>;
 
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
 
+/** The resources that are listed. */
+export type Listed = 'space' | 'agent' | 'cron_job' | 'message';
+
 export type Id = string | number;
 
 /** How a service generates ids, from a number that grows. */
@@ -28,7 +31,7 @@ const START = Date.UTC(2026, 2, 2, 9);
 const SCHEDULE = { type: 'cron', data: { minute: '30', hour: '7', day_of_week: '*' }, timezone: 'UTC' };
 const NAMES = ['Acme', 'Globex', 'Initech', 'Umbrella', 'Hooli', 'Stark', 'Wonka', 'Tyrell', 'Cyberdyne', 'Soylent'];
 
-/** The data of one service: two full pages of spaces and more; one of agents, messages, and jobs, and more. */
+/** The data of one service: two full pages of spaces and jobs, and more; one of agents and messages, and more. */
 export class Facts {
   readonly spaces: Fact[] = [];
   readonly agents: Fact[] = [];
@@ -45,16 +48,11 @@ export class Facts {
   /** @param size the number of items on a page */
   constructor(newId: IdStyle, size: number) {
     this.newId = newId;
-    for (let index = 0; index < 2 * size + 1; index += 1) {
-      const name = `${NAMES[index % NAMES.length]}${index < NAMES.length ? '' : ` ${index}`}`;
-      this.addSpace(`customer-${100 + index}`, { name, description: `${name} and friends` });
-    }
+    for (let index = 0; index < 2 * size + 1; index += 1) this.addAnotherSpace();
     this.space = last(this.spaces);
     const other = this.addAgent(this.spaces[0]?.space_id, 'Support', 'tmpl_support');
-    for (let index = 0; index < size + 1; index += 1) {
-      const agent = this.addAgent(this.space.space_id, `Agent ${index + 1}`, `tmpl_${index + 1}`);
-      this.addJob({ agent_id: agent.agent_id, name: `job ${index + 1}`, instructions: 'Greet.', schedule: SCHEDULE });
-    }
+    for (let index = 0; index < size + 1; index += 1) this.addAnotherAgent();
+    for (let index = 0; index < 2 * size + 1; index += 1) this.addAnotherJob();
     this.agent = last(this.agents);
     const elsewhere = this.setUpSource(other.agent_id, {});
     this.source = this.setUpSource(this.agent.agent_id, {});
@@ -101,6 +99,27 @@ export class Facts {
 
   addJob({ agent_id, name, instructions, schedule }: Fact): Fact {
     return this.add(this.jobs, 'cron_job', { agent_id, name, instructions, schedule });
+  }
+
+  addAnotherSpace(): Fact {
+    const number = this.spaces.length;
+    const name = `${NAMES[number % NAMES.length]}${number < NAMES.length ? '' : ` ${number}`}`;
+    return this.addSpace(`customer-${100 + number}`, { name, description: `${name} and friends` });
+  }
+
+  addAnotherAgent(): Fact {
+    const number = this.agents.length;
+    return this.addAgent(this.space.space_id, `Agent ${number}`, `tmpl_${number}`);
+  }
+
+  addAnotherJob(): Fact {
+    const { agent_id } = this.agents[1 + (this.jobs.length % (this.agents.length - 1))] ?? {};
+    return this.addJob({ agent_id, name: `job ${this.jobs.length}`, instructions: 'Greet.', schedule: SCHEDULE });
+  }
+
+  /** The resources of a list. */
+  listed(resource: Listed): Fact[] {
+    return { space: this.spaces, agent: this.agents, cron_job: this.jobs, message: this.messages }[resource];
   }
 
   addUpload(kind: 'document' | 'file_attachment', filename: unknown, size: unknown): Fact {

@@ -37,12 +37,12 @@ interface PagingStyle {
 }
 
 const PAGE_SIGNS: Readonly<Record<string, PagingStyle['signs']>> = {
-  pages: ({ current, pages }) => ({ page: current, pages }),
-  total: ({ current, size, total }) => ({ page: current, per_page: size, total }),
-  'total pages': ({ current, pages, total }) => ({ current_page: current, total_pages: pages, total_count: total }),
+  pages: ({ number, pages }) => ({ page: number, pages }),
+  total: ({ number, size, total }) => ({ page: number, per_page: size, total }),
+  'total pages': ({ number, pages, total }) => ({ current_page: number, total_pages: pages, total_count: total }),
   'next page': ({ nextValue }) => ({ next_page: nextValue }),
   'next link': ({ next, total }) => ({ count: total, next, previous: null }),
-  'has more': ({ current, hasNext }) => ({ page: current, has_more: hasNext }),
+  'has more': ({ number, hasNext }) => ({ page: number, has_more: hasNext }),
 };
 const OFFSET_SIGNS: Readonly<Record<string, PagingStyle['signs']>> = {
   total: ({ from, size, total }) => ({ offset: from, limit: size, total }),

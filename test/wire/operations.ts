@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ran } from '../support/run.ts';
-import { type Fact, type Resource, SESSION } from './facts.ts';
+import { type Fact, type Facts, type Resource, SESSION } from './facts.ts';
 import { parseJson, type Server } from './server.ts';
 import { isWire, pathOf, type Service, show, type Wire } from './service.ts';
 
 /** Something wrong in the output of a command. */
-interface Problem {
+export interface Problem {
   readonly text: string;
   /** The warning that says so. Without, nothing excuses it. */
   readonly excuse?: RegExp;
@@ -18,6 +18,8 @@ export interface Step {
   readonly code?: number;
   /** Whether another machine runs it, with no state. */
   readonly isElsewhere?: true;
+  /** Whether it sends something only if a list is whole. */
+  readonly isGuard?: true;
   readonly check: (ran: Ran, server: Server) => readonly Problem[];
 }
 
@@ -32,7 +34,21 @@ agents:
 `,
 };
 
-const JOB = ['--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5'];
+/** The file with the manifest of the last space. */
+export const LAST_SPACE = '@last.yaml';
+
+export function manifestOfLastSpace({ space, agent }: Facts): string {
+  const { external_space_id, name, description, is_org_wide } = space;
+  const installed = { template_id: agent.template_id, name: agent.name };
+  return JSON.stringify({ external_space_id, space: { name, description, is_org_wide }, agents: [installed] });
+}
+
+/** The command that creates a job. */
+export function createJob(agentId: unknown, name: unknown): string[] {
+  const content = ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5', '-o', 'json'];
+  return ['cron', 'create', '--agent', String(agentId), '--name', String(name), ...content];
+}
+
 const TEXT = 'My parcel is late.';
 
 /** What a person does with the program, at a service with its first data. */
@@ -91,20 +107,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     ];
   },
   'cron create': ({ facts }) => {
-    const argv = ['cron', 'create', '--agent', String(facts.agent.agent_id), ...JOB, '-o', 'json'];
+    const argv = createJob(facts.agent.agent_id, 'daily');
     const check = fields(() => ({ cron_job_id: facts.jobs.find(({ name }) => name === 'daily')?.cron_job_id }));
     return [{ argv, check }];
   },
   'cron create of a listed job': ({ facts }) => {
     const [listed] = facts.jobs.slice(-1);
-    const named = JOB.with(1, String(listed?.name));
-    return [
-      {
-        argv: ['cron', 'create', '--agent', String(listed?.agent_id), ...named, '-o', 'json'],
-        code: 5,
-        check: () => [],
-      },
-    ];
+    return [{ argv: createJob(listed?.agent_id, listed?.name), code: 5, check: () => [] }];
   },
   'cron list': ({ facts }) => [
     { argv: ['cron', 'list'], check: rows('cron_job', facts.jobs, ['cron_job_id', 'name']) },
@@ -175,6 +184,11 @@ function objects(resource: Resource, facts: readonly Fact[]): Step['check'] {
       ...differs('the number of objects', found.length, facts.length),
     ];
   };
+}
+
+/** The value at a dot path. */
+export function valueAt(object: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((inner, name) => (isWire(inner) ? inner[name] : undefined), object);
 }
 
 function hasAll(object: Wire, wanted: Wire): boolean {

@@ -6,6 +6,10 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON, unless undefined. */
   readonly body?: unknown;
+  /** Whether it says that something was created, or is there. */
+  readonly isWrite?: true;
+  /** Which page of which list it is, from 1. */
+  readonly page?: { readonly resource: Resource; readonly number: number };
 }
 
 /** A failure of a request, which the service words in its own way. */
@@ -25,6 +29,9 @@ export function required(name: string): Failed {
   return new Failed(400, 'missing_parameter', `The parameter ${name} is required.`);
 }
 
+/** The most items that a request gets on a page. */
+const MAX_SIZE = 100;
+
 interface ListRequest {
   readonly service: Service;
   readonly url: URL;
@@ -43,8 +50,9 @@ export function sendList(
 ): Answer {
   const { paging, size: pageSize, list, headers } = listStyle(service, resource);
   const ids = facts.map((fact) => fact[`${resource}_id`]);
-  const size = paging ? pageSize : Math.max(1, facts.length);
-  const known = [...own, ...(paging ? [paging.parameter] : [])];
+  const asksSize = paging?.size === undefined ? 0 : Number(url.searchParams.get(paging.size));
+  const size = paging ? Math.min(asksSize || pageSize, MAX_SIZE) : Math.max(1, facts.length);
+  const known = [...own, ...(paging ? [paging.parameter, paging.size ?? ''] : [])];
   const unknown = [...url.searchParams.keys()].filter((name) => !known.includes(name));
   if (service.isStrict && unknown.length > 0) throw new Failed(400, 'unknown_parameter', `${unknown} is not allowed.`);
   const asked = paging && (url.searchParams.get(paging.parameter) ?? body[paging.parameter]);
@@ -67,8 +75,7 @@ export function sendList(
     from,
     size,
     total: facts.length,
-    number,
-    current: number - 1 + (paging?.first ?? 1),
+    number: number - 1 + (paging?.first ?? 1),
     pages: Math.max(1, Math.ceil(facts.length / size)),
     next: nextValue === null ? null : next.href,
     nextPath: nextValue === null ? null : next.pathname + next.search,
@@ -78,7 +85,7 @@ export function sendList(
     lastId: idAt(ids, end - 1),
     url: url.href,
   };
-  return { status: 200, headers: headers?.(page) ?? {}, body: list(page) };
+  return { status: 200, headers: headers?.(page) ?? {}, body: list(page), page: { resource, number } };
 }
 
 function idAt(ids: readonly unknown[], index: number): string | number | null {

@@ -149,10 +149,14 @@ function find(facts: readonly Fact[], resource: Resource, id: unknown): Fact {
 function created({ service }: Context, resource: Resource, fact: Fact, body?: unknown): Answer {
   const status = service.created ?? 201;
   if (service.locationOnly?.includes(resource)) {
-    return { status, headers: { location: `${BASE_PATH}/automation/${resource}s/${fact[`${resource}_id`]}/` } };
+    return {
+      status,
+      isWrite: true,
+      headers: { location: `${BASE_PATH}/automation/${resource}s/${fact[`${resource}_id`]}/` },
+    };
   }
   const fields = show(service, resource, fact);
-  return { status, body: body ?? service.one?.(fields, resource) ?? fields };
+  return { status, isWrite: true, body: body ?? service.one?.(fields, resource) ?? fields };
 }
 
 function provision(context: Context): Answer {

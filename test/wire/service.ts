@@ -8,6 +8,8 @@ export interface Paging {
   readonly parameter: string;
   /** The number of the first page or item. */
   readonly first: number;
+  /** The parameter for the number of items on a page, if there is one. */
+  readonly size?: string;
 }
 
 /** Pages have numbers. */
@@ -28,9 +30,8 @@ export interface Page {
   readonly from: number;
   readonly size: number;
   readonly total: number;
-  /** The number of the page, from 1, as a request has it, and the number of pages. */
+  /** The number of the page as a request has it, and the number of pages. */
   readonly number: number;
-  readonly current: number;
   readonly pages: number;
   /** The next page as a URL, as a path, and as the value of its parameter; null at the end. */
   readonly next: string | null;
@@ -121,6 +122,37 @@ export function listStyle(service: Service, resource: Resource): ListStyle & { r
   if (resource !== 'message') return { paging, size: size ?? 2, list, headers };
   if (history.list) return { ...history, list: history.list, size: history.size ?? 3 };
   return { paging, list, headers, size: history.size ?? size ?? 3 };
+}
+
+/** The service with so many items on each page, the first one of which has this number. */
+export function withPages(service: Service, size: number, first: 0 | 1): Service {
+  const counted = (paging?: Paging) => (paging?.by === 'page' ? { ...paging, first } : paging);
+  const history = {
+    ...service.history,
+    size,
+    ...(service.history?.list && { paging: counted(service.history.paging) }),
+  };
+  return { ...service, size, paging: counted(service.paging), history };
+}
+
+/** What a service says of a page without items: in its body, and in its headers. */
+function signsOf({ list, headers }: ListStyle, total: number, next: number): string {
+  const numbers = { from: 0, size: 7, total, number: 1, pages: next, hasNext: next > 1, firstId: null, lastId: null };
+  const links = { next: `?p=${next}`, nextPath: `?p=${next}`, nextValue: next, url: 'https://api.example.com' };
+  const page: Page = { ...numbers, ...links, items: [], key: 'items' };
+  return JSON.stringify([list(page), headers?.(page)]);
+}
+
+/** Whether a list says nothing of pages. */
+export function isSilent(service: Service, resource: Resource): boolean {
+  const style = listStyle(service, resource);
+  return signsOf(style, 1, 1) === signsOf(style, 98, 99);
+}
+
+/** Whether a list says how many items it has. */
+export function statesTotal(service: Service, resource: Resource): boolean {
+  const style = listStyle(service, resource);
+  return signsOf(style, 98, 1) !== signsOf(style, 97, 1);
 }
 
 /** The path of a specified field in a resource of the service; null if it is not sent. */

@@ -5,8 +5,10 @@ import type { Service } from './service.ts';
 import { FRAMEWORKS } from './services/frameworks.ts';
 import { HISTORIES } from './services/histories.ts';
 import { PUBLIC_APIS } from './services/public-apis.ts';
+import { SILENT } from './services/silent.ts';
 
-const SERVICES: readonly Service[] = [...FRAMEWORKS, ...PUBLIC_APIS, ...HISTORIES];
+const DECLARED: readonly Service[] = [...FRAMEWORKS, ...PUBLIC_APIS, ...HISTORIES];
+export const SERVICES: readonly Service[] = [...DECLARED, ...SILENT];
 
 /** The maximum number of commands from refusals that an operator pastes for one operation. */
 const PASTED = 2;
@@ -27,7 +29,7 @@ export interface Cell {
 export async function runTable(
   how: 'unconfigured' | 'pasting' | 'imported',
   operations = Object.keys(OPERATIONS),
-  services = SERVICES,
+  services = DECLARED,
 ): Promise<readonly Cell[]> {
   const cells: Cell[] = [];
   for (const service of services) {
@@ -73,7 +75,7 @@ export function shareOfWorking(cells: readonly Cell[]): number {
 /** Prints how many cells have each verdict, and which do not work. */
 export function printTable(title: string, cells: readonly Cell[]): void {
   const count = (verdict: string) => cells.filter(({ result }) => result.verdict === verdict).length;
-  const others = SERVICES.flatMap((service) => {
+  const others = DECLARED.flatMap((service) => {
     const own = cells.filter((cell) => cell.service === service && cell.result.verdict !== 'works');
     return own.length === 0 ? [] : [`  ${service.name}: ${own.map(({ operation }) => operation).join(', ')}`];
   });

@@ -8,15 +8,11 @@ export const list = () =>
     run(async ({ flags, env, config }) => {
       const { tokenKind } = await import('../../config/profiles.ts');
       const { resolveProfileName } = await import('../../config/settings.ts');
-      const stored = await config.read();
-      const current = resolveProfileName(flags, env, stored).value;
-      const items = Object.entries(stored.profiles).map(([name, profile]) => ({
-        name,
-        base_url: profile.base_url ?? null,
-        token: tokenKind(profile),
-        current: name === current,
-        protected: profile.protected ?? false,
-      }));
+      const current = resolveProfileName(flags, env, config).value;
+      const items = config.names().map((name) => {
+        const { base_url = null, protected: isProtected = false, ...profile } = config.find(name) ?? {};
+        return { name, base_url, token: tokenKind(profile), current: name === current, protected: isProtected };
+      });
       return listResult(
         items,
         [

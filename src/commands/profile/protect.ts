@@ -3,11 +3,10 @@ import { recordResult } from '../../output/command-result.ts';
 
 const protection = (isProtected: boolean) =>
   run(async ({ config }, name: string) => {
-    const { findProfile, withProfile } = await import('../../config/profiles.ts');
-    await config.update((latest) => {
-      const { protected: _, ...profile } = findProfile(latest, name);
-      return withProfile(latest, name, isProtected ? { ...profile, protected: true } : profile);
-    });
+    await config.update(name, ({ protected: _, ...profile }) => ({
+      ...profile,
+      ...(isProtected && { protected: true }),
+    }));
     return recordResult({ profile: name, protected: isProtected });
   });
 

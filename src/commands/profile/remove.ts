@@ -9,12 +9,9 @@ export const remove = () =>
     .argument('<profile>', 'the profile')
     .action(
       run(async ({ config }, name) => {
-        const { DEFAULT_PROFILE, findProfile } = await import('../../config/profiles.ts');
-        await config.update((latest) => {
-          findProfile(latest, name);
-          const { [name]: _, ...profiles } = latest.profiles;
-          return { current: latest.current === name ? DEFAULT_PROFILE : latest.current, profiles };
-        });
+        const { findProfile } = await import('../../config/profiles.ts');
+        findProfile(config, name);
+        await config.remove(name);
         return recordResult({ profile: name, removed: true });
       }),
     );

@@ -9,20 +9,19 @@ export const show = () =>
     .argument('[profile]', 'the profile; the current one by default')
     .action(
       run(async ({ flags, env, config }, typedName) => {
-        const { findProfile, profilesPath, tokenKind } = await import('../../config/profiles.ts');
+        const { findProfile, tokenKind } = await import('../../config/profiles.ts');
         const { resolveProfileName } = await import('../../config/settings.ts');
-        const stored = await config.read();
-        const name = typedName ?? resolveProfileName(flags, env, stored).value;
-        const profile = findProfile(stored, name);
+        const name = typedName ?? resolveProfileName(flags, env, config).value;
+        const profile = findProfile(config, name);
         return recordResult({
           name,
           base_url: profile.base_url ?? null,
           token: tokenKind(profile),
           token_command: profile.token_command ?? null,
           state: profile.state ?? null,
-          current: name === stored.current,
+          current: name === config.current(),
           protected: profile.protected ?? false,
-          file: profilesPath(config.directory),
+          file: config.pathOf(name),
         });
       }),
     );

@@ -10,14 +10,11 @@ export const use = () =>
     .action(
       run(async ({ config, env, warn }, name) => {
         const { findProfile } = await import('../../config/profiles.ts');
-        await config.update((latest) => {
-          findProfile(latest, name);
-          return { ...latest, current: name };
-        });
+        const { base_url = null } = findProfile(config, name);
+        await config.use(name);
         if (env.PARTNER_PROFILE) {
           await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
         }
-        const { base_url = null } = findProfile(await config.read(), name);
         return recordResult({ profile: name, base_url });
       }),
     );

@@ -15,7 +15,7 @@ const UNSENT = { kind: 'failure', sent: 'nothing', isTransient: true } as const;
 describe('decideRetry', () => {
   it('repeats transient statuses and no others, and a once call only if it was not sent completely', () => {
     for (let status = 300; status < 600; status += 1) {
-      const isTransient = [408, 429, 500, 502, 503, 504].includes(status);
+      const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
       for (const safety of ['safe', 'idempotent', 'once'] as const) {
         const isRepeated = isTransient && safety !== 'once';
         expect(decideRetry({ ...ANSWERED, status }, { ...BASE, safety }) !== 'final').toBe(isRepeated);
@@ -49,6 +49,23 @@ describe('a Retry-After header', () => {
       0, 120_000, 1500, 1, 5000, 0,
     ]);
     expect(new Date(NOW + (read('9'.repeat(400)) ?? Number.NaN)).toISOString()).toMatch(/Z$/);
+  });
+
+  it.each([10, -10])(
+    'that is a date counts from the Date of the response, whose clock may be %i minutes ahead',
+    (minutes) => {
+      const theirs = NOW + minutes * 60_000;
+      const headers = { 'retry-after': at(theirs + 5000), date: at(theirs) };
+      expect(retryAfterOf(headers, NOW)).toBe(5000);
+      expect(retryAfterOf({ ...headers, 'retry-after': '7' }, NOW)).toBe(7000);
+      expect(retryAfterOf({ 'retry-after': at(NOW + 5000), date: 'today' }, NOW)).toBe(5000);
+    },
+  );
+
+  it('may stand beside retry-after-ms, which is more exact', () => {
+    expect(retryAfterOf({ 'retry-after': '2', 'retry-after-ms': '1250' }, NOW)).toBe(1250);
+    expect(retryAfterOf({ 'retry-after-ms': '0.5' }, NOW)).toBe(1);
+    expect(retryAfterOf({ 'retry-after': '2', 'retry-after-ms': 'soon' }, NOW)).toBe(2000);
   });
 
   it('is ignored if it is anything else', () => {

@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import createExpress from 'express';
 import multer from 'multer';
-import swaggerJsdoc from 'swagger-jsdoc';
+import { parse } from 'yaml';
 import { objectIds } from '../facts.ts';
 import { Store } from './store.js';
 
-/* Express with Mongoose and mongoose-paginate, and the document in comments that swagger-jsdoc collects. */
+/* Express with Mongoose and mongoose-paginate, and the document in comments, as swagger-jsdoc collects it. */
 
 export const names = {
   name: 'express',
@@ -155,13 +155,25 @@ function createRouter(store) {
   return router;
 }
 
+/** Collects the document from the comments of this file. */
+function collectDocument() {
+  const comments = readFileSync(new URL(import.meta.url), 'utf8').matchAll(/\/\*\*\n *\* @openapi\n([\s\S]*?)\*\//g);
+  const parts = [...comments].map(([, text]) => parse(text.replace(/^ *\* ?/gm, '')));
+  const { components } = parts.find((part) => part.components);
+  const paths = Object.assign({}, ...parts.filter((part) => !part.components));
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Partner', version: '1.0.0' },
+    servers: [{ url: '/v1' }],
+    components,
+    paths,
+  };
+}
+
 /** @param facts returns the current data @returns a listener for the requests */
 export async function createListener(facts) {
   const app = createExpress();
-  const document = swaggerJsdoc({
-    definition: { openapi: '3.0.0', info: { title: 'Partner', version: '1.0.0' }, servers: [{ url: '/v1' }] },
-    apis: [fileURLToPath(import.meta.url)],
-  });
+  const document = collectDocument();
   app.use(createExpress.json());
   app.get(documentPath, (_, response) => response.json(document));
   const missing = (message) => Object.assign(new Error(message), { status: 404 });

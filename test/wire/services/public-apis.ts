@@ -119,7 +119,7 @@ const PLATFORMS: readonly Service[] = [
     paging: byPage('Page', 0),
     list: ({ key, items, number, size, nextPath }) => ({
       [key]: items,
-      page: number - 1,
+      page: number,
       page_size: size,
       first_page_uri: '/v1/?Page=0',
       next_page_uri: nextPath,

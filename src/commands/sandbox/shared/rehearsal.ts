@@ -35,7 +35,7 @@ function parseSettings(text: string) {
 
 async function mirrorService(context: Context, documents: readonly ManifestDocument[]): Promise<Mirror> {
   const { baseUrl, config, env, flags, notice, progress } = context;
-  if ((await baseUrl()) === undefined || !resolveService(flags, env, await config.read()).token) {
+  if ((await baseUrl()) === undefined || !resolveService(flags, env, config).token) {
     await notice('note: no service is configured. The rehearsal begins with nothing.');
     return emptyMirror();
   }
