@@ -137,6 +137,24 @@ function following(
 const UNKNOWN_ORDER =
   "The order of the messages is not known: neither their times nor their ids tell. To say where the times are, run: partnerctl contract set message.created_at '<path>'";
 
+/** How many pages of a session are searched for a message. */
+const MAX_SEARCHED_PAGES = 20;
+
+/** Whether the history of a session shows a message; true if it is too long to tell, or fails: then nothing is known to be wrong. */
+export async function showsMessage(http: Http, ref: SessionRef, message_id: string): Promise<boolean> {
+  let pages = 0;
+  try {
+    for await (const { messages } of readHistory(http, { ...ref, after_message_id: undefined })) {
+      pages += 1;
+      if (pages > MAX_SEARCHED_PAGES || messages.some((message) => message.message_id === message_id)) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof PartnerctlError && !(error instanceof InterruptedError)) return true;
+    throw error;
+  }
+}
+
 /** Returns what a 404 says that was not found; undefined if it names neither, as where there is no such path. */
 export function missingIn404({ info: { code, why } }: NotFoundError): 'session' | 'source' | undefined {
   const text = `${code ?? ''} ${why ?? ''}`.replace(/\S*\/\S*/g, '');

@@ -1,3 +1,4 @@
+import { showsMessage } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
@@ -21,6 +22,8 @@ export interface ReplyTarget extends SessionRef {
 }
 
 const DEFAULT_WAIT_MS = 120_000;
+/** When to look for the message itself, if no reply came by then; earlier if the time limit is short. */
+const LOOK_MS = 10_000;
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -55,6 +58,8 @@ interface Received {
   /** The first message that may be a reply, but whose author is not recognized. */
   unrecognized: Message | undefined;
   changedAt: number;
+  /** Whether the history shows the message that replies are awaited to; undefined while that was not looked for. */
+  isShown: boolean | undefined;
 }
 
 /** Adds an event. @returns whether all replies came @throws ShapeError if waiting does not make the history readable */
@@ -77,9 +82,18 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
 function noReplyError(
   { flags, command }: ChatContext,
   { contract }: Http,
-  { unrecognized }: Received,
-  lastError: PartnerctlError | undefined,
+  { unrecognized, isShown }: Received,
+  { lastError, target }: { readonly lastError: PartnerctlError | undefined; readonly target: ReplyTarget },
 ): NoReplyError {
+  if (isShown === false && !unrecognized) {
+    const { source_id, session_id, after_message_id } = target;
+    const check = command(['contract', 'check', '--source', source_id, '--session', session_id]);
+    return new NoReplyError(`The message ${after_message_id} does not show in the history of session ${session_id}.`, {
+      why: `No reply came within ${limitOf(flags)}, and none can be seen: the history is probably read in a way that the service does not know.`,
+      hint: `Check messages.history.source_id and messages.history.session_id: ${check}\nWhat is set: ${command(['contract', 'show', 'messages.history'])}`,
+      cause: lastError,
+    });
+  }
   const { why, hint } = unrecognized
     ? explainUnrecognized(unrecognized, contract, command)
     : { why: lastError?.message, hint: lastError?.info.hint };
@@ -110,7 +124,9 @@ export async function awaitReplies(
   const { clock, signals, progress } = context;
   const { source_id, session_id, after_message_id: message_id, criteria } = target;
   const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
-  const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now() };
+  const started = clock.now();
+  const lookAt = started + Math.min(LOOK_MS, follower.remainingMs() / 2);
+  const received: Received = { replies: [], unrecognized: undefined, changedAt: started, isShown: undefined };
   const { replies } = received;
   progress.start('Waiting for the reply', follower.remainingMs());
   const events = follower.events<SessionEvent>((emit) =>
@@ -120,12 +136,14 @@ export async function awaitReplies(
     for await (const event of events) {
       if (receive(received, event, criteria, clock.now())) return { replies };
       await onNotice(event);
+      const isTime = event.kind === 'polled' && replies.length === 0 && clock.now() >= lookAt;
+      if (isTime) received.isShown ??= await showsMessage(http, { source_id, session_id }, message_id);
     }
     signals.interrupt.throwIfAborted();
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
     if (replies.length > 0) throw fewRepliesError(context, replies.length, criteria);
-    throw noReplyError(context, http, received, lastError);
+    throw noReplyError(context, http, received, { lastError, target });
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     return { replies, failure: withContinuation(error, context, target, replies) };

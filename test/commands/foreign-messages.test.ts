@@ -113,3 +113,14 @@ test('contract check contradicts a history that ignores the session, and confirm
   const failed = await runAt(historyBy('session_id', json({}, 500)), ['contract', 'check', ...OF_SESSION]);
   expect(failed.code).toBe(8);
 });
+
+test.each([
+  ['says so, and names the settings of histories', [], 'The message m1 does not show in the history of session t-1.'],
+  ['is no reply if its message shows', [ENTRIES[0]], 'No reply came within 20s.'],
+])('chat send --wait without a reply %s', async (_, results, message) => {
+  const script = { [ROUTE]: json({ results }), 'POST *': json({ message_id: 'm1', created: true }) };
+  const ran = await runAt(script, ['chat', 'send', 'Hello', ...OF_SESSION, '--wait', '--timeout', '20s']);
+  expect(ran.code).toBe(11);
+  expect(ran.error().message).toBe(message);
+  expect(ran.error().hint?.includes('messages.history.session_id')).toBe(results.length === 0);
+});
