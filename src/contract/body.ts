@@ -124,44 +124,42 @@ function isOperation(object: JsonObject): boolean {
   return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
 }
 
-/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
-function findResource(layers: readonly JsonObject[], resource: Resource, contract: Contract) {
-  const leaf = `${resource}.id` as const;
-  const read = layers.map((object) => ({ object, fields: new Fields(object, resource, contract) }));
-  const withId = (kind: 'ownId' | 'id') =>
-    read.flatMap((each) => {
-      const id = each.fields[kind](leaf);
-      return id === undefined ? [] : [{ ...each, id }];
-    });
-  const own = withId('ownId');
-  const found = own.length > 0 ? own : withId('id');
-  const last = found.at(-1);
-  const other = found.find(({ id }) => id !== last?.id);
-  if (last && other) {
-    const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
-    throw new UnknownShape(message, layers.map(describeFields).join(', with '));
-  }
-  if (last && own.length === 0 && isOperation(last.object))
-    throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
-  return last;
-}
-
 /**
- * Reads the resource in the response to a write, in any common envelope, by the first contract under which it has an id.
+ * Reads the resource in the response to a write, in any common envelope, by the first contract under which it has an id:
+ * one of its own name, or else a generic one.
  * @returns it, and the objects that may hold further parts of the response, the outermost first
  * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
 export function readCreated(body: unknown, resource: Resource, ...contracts: [Contract, ...Contract[]]) {
   const layers = layersOf(body, resource);
   rejectErrorInBody(body, layers);
-  for (const contract of contracts) {
-    const found = findResource(layers, resource, contract);
-    if (found) return { ...found, created: findCreated([...layers, ...found.fields.objects]), layers };
+  const leaf = `${resource}.id` as const;
+  const read = contracts.map((contract) =>
+    layers.map((object) => ({ object, fields: new Fields(object, resource, contract) })),
+  );
+  for (const all of read) {
+    const withId = (kind: 'ownId' | 'id') =>
+      all.flatMap((each) => {
+        const id = each.fields[kind](leaf);
+        return id === undefined ? [] : [{ ...each, id }];
+      });
+    const own = withId('ownId');
+    const found = own.length > 0 ? own : withId('id');
+    const last = found.at(-1);
+    if (last === undefined) continue;
+    const other = found.find(({ id }) => id !== last.id);
+    if (other) {
+      const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
+      throw new UnknownShape(message, layers.map(describeFields).join(', with '));
+    }
+    if (own.length === 0 && isOperation(last.object))
+      throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
+    return { ...last, created: findCreated([...layers, ...last.fields.objects]), layers };
   }
   const message = `The response contains no ${resource}_id.`;
-  const [outermost] = layers;
-  if (outermost === undefined) throw new UnknownShape(message, describeJson(body));
-  throw new Fields(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
+  const [first = []] = read;
+  const near = first.find(({ fields }) => fields.hasSuspect(leaf)) ?? first[0];
+  throw near?.fields.unreadable(leaf, message) ?? new UnknownShape(message, describeJson(body));
 }
 
 /** Returns a reader of the id from a response to a write (spec §4.5, §4.7). It throws as `readCreated`. */
@@ -170,9 +168,8 @@ export function readIdOf(resource: Resource) {
 }
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
-function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  for (const layer of layers)
-    for (const [key, value] of Object.entries(layer))
-      if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
+function findCreated(objects: readonly JsonObject[]): boolean | undefined {
+  for (const [key, value] of objects.flatMap(Object.entries))
+    if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
   return undefined;
 }
