@@ -2,7 +2,9 @@ import type { JsonObject } from './json.ts';
 import { type AtLeaf, type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
-export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
+export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'document', 'file_attachment'] as const;
+
+export type Resource = (typeof RESOURCES)[number];
 
 /** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
@@ -47,23 +49,23 @@ export function listNames(resource: Resource): readonly string[] {
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is refused. */
 
-const ID = '(?:id|uuid|guid|uid|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn|sid)';
+const ID = '(?:[ugs]?id|uuid|guid|pk|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn)';
 const BEFORE_NAME = '(?:display|full|friendly|short|public)?';
 
 /** By field; `{own}` stands for the names of the resource. */
 const SUSPECTS: Readonly<Record<string, string>> = {
-  id: `(?:(?:{own})[a-z]*)?${ID}|(?:{own})`,
+  id: `(?:(?:{own})[a-z]*|document|object|sys|\\$)?${ID}|(?:{own})`,
   external_space_id: `(?:external|ext|customer|foreign)(?:{own}|customer|account)?${ID}?|partner(?:key|ref|reference|code)|reference`,
   name: `(?:{own})?${BEFORE_NAME}(?:name|title|label|caption)`,
   description: `(?:{own})?${BEFORE_NAME}(?:description|desc|about|summary)`,
   agent_id: `(?:target|assigned)?(?:agent|assistant|bot)${ID}?`,
   session_id: `(?:chat)?(?:session|conversation|thread)${ID}?`,
-  text: '(?!.*context)[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)',
+  text: '(?!.*context)[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)(?:plain)?|payload|data',
   author:
-    '(?!.*id$)[a-z]*(?:author|role|sender|direction|actor|origin|speaker|isbot|fromme|participant)[a-z]*|(?:message)?(?:source|side)',
+    '(?!.*id$)[a-z]*(?:author|role|sender|direction|actor|origin|speaker|participant|incoming|outgoing)[a-z]*|(?:message)?(?:source|side)|(?:is|from)(?:bot|agent|assistant|ai|user|customer|human|me)|(?:created|sent|written|posted)by',
   // The time of a change, or of anything else, is not that of writing.
   created_at:
-    '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|ms|written|sent|created|posted)?',
+    '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created?|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|gmt|ms|written|sent|created|posted)?',
 };
 /** Objects about something else: what is in them is not suspicious. */
 const OTHERS =
