@@ -1,7 +1,7 @@
 import { pathOfList, readList } from '../contract/body.ts';
 import { Contract, problemOf } from '../contract/contract.ts';
 import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
-import { DEFAULTS, isListLeaf, LEAF_NAMES, type LeafName, type ListLeaf, OPERATION_NAMES } from '../contract/leaves.ts';
+import { isListLeaf, LEAF_NAMES, type LeafName, type ListLeaf, OPERATION_NAMES } from '../contract/leaves.ts';
 import { operationOf } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { type Endpoint, findEndpoint } from './endpoints.ts';
@@ -60,7 +60,8 @@ class Proposer {
     const next = matchNextPage(endpoint, body, names);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${name}, response and query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const [item] = this.readExample(body, (page) => readList(page, operation), `${name}, response`) ?? [];
+    const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
+    const [item] = this.readExample(body, read, `${name}, response`) ?? [];
     if (item === undefined) return;
     this.propose(`${leaf}.items`, pathOfList(body, operation), `${name}, response`);
     if (!isEmptyObject(item)) this.readExample(item, operation.read, `${name}, items`);
@@ -91,11 +92,8 @@ class Proposer {
       this.questions.push(`${where}: ${message}${choice}`);
       return false;
     }
-    const { leaf } = fix;
-    const known = this.proposals.get(leaf)?.value;
-    // The id may have its usual name in other responses.
-    const value = leaf.endsWith('.id') ? `${fix.value}, ${known ?? DEFAULTS[leaf]}` : fix.value;
-    if (known === value || (known !== undefined && !/\.(?:id|at)$/.test(leaf))) return false;
+    const { leaf, value } = fix;
+    if (this.proposals.get(leaf)?.value === value) return false;
     this.proposals.delete(leaf);
     this.propose(leaf, value, where);
     return this.proposals.has(leaf);
