@@ -78,8 +78,8 @@ export class Fields {
   }
 
   /** Returns the first value that counts. @throws UnknownShape if others of its rank differ */
-  private first(leaf: FieldLeaf, counts: (value: unknown) => boolean): Found | undefined {
-    const [first, ...others] = this.all(leaf).filter(({ value }) => counts(value));
+  private first(leaf: FieldLeaf, counts: (found: Found) => boolean): Found | undefined {
+    const [first, ...others] = this.all(leaf).filter(counts);
     const other = others.find(({ rank, value }) => rank === first?.rank && !isSame(value, first.value));
     if (first === undefined || other === undefined) return first;
     const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
@@ -92,7 +92,7 @@ export class Fields {
    * @throws UnknownShape if accepted names of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
-    const found = this.first(leaf, (value) => value !== null && value !== undefined);
+    const found = this.first(leaf, ({ value }) => value !== null && value !== undefined);
     if (found) return found.value;
     return this.all(leaf).some(({ value }) => value === null) ? null : undefined;
   }
@@ -115,16 +115,18 @@ export class Fields {
 
   /** Returns the id of the resource, without values that cannot be ids. @throws UnknownShape as `value` */
   id(leaf: FieldLeaf): string | undefined {
-    return asId(this.first(leaf, (value) => asId(value) !== undefined)?.value);
+    return asId(this.first(leaf, hasId)?.value);
   }
 
   /** Returns the id under a name that only this resource has, or at a path that the user set. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
-    const found = this.first(leaf, (value) => asId(value) !== undefined);
-    if (found === undefined) return undefined;
-    const name = this.names.normalize(found.path.split('.').at(-1) ?? found.path);
-    const isOwn = ownNames(this.names.resource).some((own) => name.startsWith(own));
-    return isOwn || this.contract.leaf(leaf).source === 'override' ? asId(found.value) : undefined;
+    const isSet = this.contract.leaf(leaf).source === 'override';
+    const own = ownNames(this.names.resource);
+    const isOwn = ({ path }: Found) => {
+      const name = this.names.normalize(path.split('.').at(-1) ?? path);
+      return isSet || own.some((each) => name.startsWith(each));
+    };
+    return asId(this.first(leaf, (found) => hasId(found) && isOwn(found))?.value);
   }
 
   /** Returns the id as `id` does. @throws UnknownShape if there is none, or as `value` */
@@ -195,6 +197,10 @@ export class Fields {
   private refusal(message: string, fix: ContractFix): UnknownShape {
     return new UnknownShape(message, describeFields(this.object), fix);
   }
+}
+
+function hasId({ value }: Found): boolean {
+  return asId(value) !== undefined;
 }
 
 /** Returns the paths of the texts in an object. */
