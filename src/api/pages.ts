@@ -19,7 +19,7 @@ import { CredentialsError, PartnerctlError, type ShapeError, withHint } from '..
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { incompleteList, isRejected, ListChanged, listChanged } from './page-errors.ts';
+import { incompleteList, isRejected, ListChanged, listChanged, pagingFixes } from './page-errors.ts';
 import { pathOfLink, readNextLink } from './page-request.ts';
 
 /** A list with more pages is endless. */
@@ -172,7 +172,21 @@ class PageReader<Item> {
       if (typeof next !== 'string') return next;
       outcomes.push(next);
     }
-    return outcomes.includes('nothing') ? 'nothing' : 'repeated';
+    const last = steps.at(-1);
+    if (outcomes.includes('nothing')) return 'nothing';
+    if (this.isTrial(page) || !last || !isNumberStep(last)) return 'repeated';
+    // Some services repeat their last page. One that was repeated by mistake has others behind it.
+    const behind = stepAfter(last, page.page.itemCount);
+    const further = await this.attempt(behind, page, this.requestOf(behind, page));
+    if (typeof further === 'string' || further.fresh.size === 0) return page.progress.step ? 'nothing' : 'repeated';
+    throw this.incomplete(page, 'The service sent a page of the list twice.', [
+      `${formatStep(behind)}=${behind.value}`,
+    ]);
+  }
+
+  /** Whether the first number is tried, and the contract does not say how pages are requested. */
+  private isTrial({ progress: { step } }: SentPage<Item>): boolean {
+    return step === undefined && this.http.contract.next(this.list.operation.leaf).kind === 'auto';
   }
 
   private async request(step: PageStep, page: SentPage<Item>): Promise<SentPage<Item> | Behind> {
@@ -189,15 +203,7 @@ class PageReader<Item> {
       // A filter may be applied after a page was read: the one behind it has the rest. The last one may repeat what shifted.
       return next.count === 0 || this.stepsFrom(next).length === 0 ? next : 'repeated';
     }
-    if (next.count === 0) return 'nothing';
-    if (!isNumberStep(step) || page.progress.step === undefined) return 'repeated';
-    // Some services repeat their last page. One that was repeated by mistake has others behind it.
-    const behind = stepAfter(step, next.page.itemCount);
-    const further = await this.attempt(behind, page, this.requestOf(behind, page));
-    if (typeof further === 'string' || further.fresh.size === 0) return 'nothing';
-    throw this.incomplete(page, 'The service sent a page of the list twice.', [
-      `${formatStep(behind)}=${behind.value}`,
-    ]);
+    return next.count === 0 ? 'nothing' : 'repeated';
   }
 
   private async attempt(step: PageStep, page: SentPage<Item>, request: CallOptions): Promise<SentPage<Item> | Behind> {
@@ -206,10 +212,7 @@ class PageReader<Item> {
     } catch (error) {
       const isKnown = error instanceof PartnerctlError && isNumberStep(step) && isRejected(error);
       if (isKnown && MISSING.has(error.info.status)) return 'nothing';
-      // The first number is tried, unless the contract says how pages are requested.
-      const isTrial =
-        page.progress.step === undefined && this.http.contract.next(this.list.operation.leaf).kind === 'auto';
-      if (isKnown && isTrial) return 'repeated';
+      if (isKnown && this.isTrial(page)) return 'repeated';
       throw error;
     }
   }
@@ -249,12 +252,25 @@ class PageReader<Item> {
   /** Asks a list that says nothing of pages for more, in two ways. @throws ShapeError if there are other items */
   private async askForMore(page: SentPage<Item>): Promise<End> {
     this.remember(page);
-    const [count, more] = [`${page.count}`, `${page.count + 1}`];
-    const sizes = { limit: more, size: more, per_page: more, page_size: more, pageSize: more };
-    const larger = { page: '1', ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
+    const { count } = page;
+    const of = (size: number) => {
+      const text = String(size);
+      const sizes = {
+        limit: text,
+        size: text,
+        per_page: text,
+        page_size: text,
+        pageSize: text,
+        count: text,
+        take: text,
+      };
+      return { ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
+    };
+    const [offset, half] = [String(count), Math.floor(count / 2)];
     const answers = [
-      await this.question(page, larger),
-      await this.question(page, { offset: count, skip: count, page: '2' }),
+      await this.question(page, { page: '1', ...of(count + 1) }),
+      // Where pages count from 0, page 1 of a larger size begins too late: page 2 of half the size begins right behind.
+      await this.question(page, { offset, skip: offset, start: offset, page: '2', ...of(half) }),
     ];
     return answers[1] === 'nothing' || !answers.includes('rejected') ? 'silent' : 'not proved';
   }
@@ -273,8 +289,7 @@ class PageReader<Item> {
       if (isRejected(error)) return MISSING.has(status) ? 'nothing' : 'rejected';
       // A service may also forbid what it does not know. That does not make the list forbidden.
       if (error instanceof CredentialsError && status === 403 && !fromGateway) return 'rejected';
-      const { leaf } = this.list.operation;
-      const hint = `The list was asked whether it goes on. If it is whole, run: partnerctl contract set ${leaf}.next none`;
+      const hint = `The list was asked for more, because nothing in it speaks of pages.\n${pagingFixes(this.list.operation.leaf)}`;
       throw withHint(error, { hint });
     }
     const message = `The list has more than the ${page.count} items of its first page.`;

@@ -42,7 +42,7 @@ export async function play(
   const machine = await newMachine(server, imports);
   const cells: MatrixCell[] = [];
   for (const [name, probe] of probesOf(server)) {
-    const faults = FAULTS.filter((fault) => isWanted(fault, name) && canHappen(fault, server, probe));
+    const faults = FAULTS.filter((fault) => isWanted(fault, name) && canHappen(fault, server, probe, how));
     if (faults.length === 0) continue;
     const own = how === 'pasted' ? await pasted(server, probe) : machine;
     for (const fault of faults) {
@@ -64,10 +64,12 @@ async function pasted(server: Server, { operation }: Probe) {
   return await newMachine(server, commands);
 }
 
-function canHappen({ change, instead }: FaultKind, { service }: Server, { resource }: Probe): boolean {
+function canHappen({ change, instead, name }: FaultKind, { service }: Server, { resource }: Probe, how: How): boolean {
   if (change === undefined && instead === undefined) return true;
   const { paging } = listStyle(service, resource);
-  if (change === undefined) return paging !== undefined;
+  // A service that is not known to page, and sends the same again when asked for more, is one without pages.
+  const isKnown = how === 'pasted' || !isSilent(service, resource);
+  if (change === undefined) return paging !== undefined && (name !== 'the page before again' || isKnown);
   // Without a total, nothing tells; and nobody takes a message back.
   return paging !== undefined && resource !== 'message' && statesTotal(service, resource);
 }
