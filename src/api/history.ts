@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { InterruptedError, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
@@ -16,7 +14,7 @@ export interface HistoryPosition extends SessionRef {
   readonly newest?: number;
 }
 
-type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
+export type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 
 export interface HistoryPage {
   /** Oldest first, as far as their times or ids tell. */
@@ -30,13 +28,15 @@ export interface HistoryPage {
   readonly mayHideOlder: boolean;
 }
 
+/** A history does not have the message to read after, perhaps not yet. */
+export class MissingMessage extends ShapeError {}
+
 /** How many messages tell in which direction a history leads. */
 const MAX_COMPARED = 1_000;
 /** With fewer messages, the newest may be first by accident. */
 const MIN_ORDERED = 3;
 
 const CURSOR = 'messages.history.after_message_id';
-const SESSION = 'messages.history.session_id';
 
 /** What was read of a history, and not yet yielded. */
 interface ReadPages {
@@ -47,29 +47,43 @@ interface ReadPages {
 }
 
 /**
- * Reads a history (spec §4.4) from its oldest message to its newest, and requests each page only when it is needed. Pages
+ * Reads the pages of a history (spec §4.4) as the service sends them.
+ * @param limits called before each page is requested
+ * @throws PartnerctlError; ShapeError for messages of another session
+ */
+export function readMessagePages(
+  http: Http,
+  { source_id, session_id, after_message_id }: HistoryPosition,
+  limits: () => PageLimits,
+): AsyncGenerator<Page<Message>, void, void> {
+  const { contract } = http;
+  const session = { source_id, session_id };
+  const isRest = after_message_id !== undefined && contract.parameter(CURSOR) !== undefined;
+  return readPages(http, {
+    operation: OPERATIONS.readHistory,
+    extent: isRest ? 'rest of a session' : 'session',
+    options: () => ({ ...limits(), values: { ...session, after_message_id } }),
+    read: (entries) => entriesOfSession(entries, session, contract).map((entry) => readMessage(entry, contract)),
+    idOf: ({ message_id }) => message_id,
+  });
+}
+
+/**
+ * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages
  * that lead from the newest message back are held, and become one. So do those after a message, which the service may
  * ignore.
  * @param limits called before each page is requested
- * @throws PartnerctlError; ShapeError for messages of another session
+ * @throws as `readMessagePages`; MissingMessage
  */
 export async function* readHistory(
   http: Http,
   position: HistoryPosition,
   limits: () => PageLimits = () => ({}),
 ): AsyncGenerator<HistoryPage, void, void> {
-  const { source_id, session_id, after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
+  const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
   const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
   let isFound = false;
-  const { contract } = http;
-  const pages = readPages(http, {
-    operation: OPERATIONS.readHistory,
-    extent: after !== undefined && contract.parameter(CURSOR) !== undefined ? 'rest of a session' : 'session',
-    options: () => ({ ...limits(), values: { source_id, session_id, after_message_id: after } }),
-    read: (entries) => entriesOfSession(entries, position, contract).map((entry) => readMessage(entry, contract)),
-    idOf: ({ message_id }) => message_id,
-  });
-  for await (const { items, ...last } of pages) {
+  for await (const { items, ...last } of readMessagePages(http, position, limits)) {
     read.messages.push(...items);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
@@ -89,9 +103,10 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
   read.messages = [];
   if (direction === undefined && messages.length > 1) http.warn(UNKNOWN_ORDER);
   const isNewestFirst = direction === 'newest first';
+  const wanted = after === undefined ? messages : following(http, messages, after, isNewestFirst);
   const isDeclaredEnd = end === 'stated' || end === 'added up';
   return {
-    messages: sortOldestFirst(after === undefined ? messages : following(http, messages, after, isNewestFirst)),
+    messages: sortOldestFirst(wanted, direction),
     hasMore: true,
     unexplained: [...earlier, ...more].join(', ') || undefined,
     leadsOn: earlier.length === 0 && !isNewestFirst && http.contract.parameter(CURSOR) !== undefined,
@@ -101,7 +116,7 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
 
 /**
  * Returns what comes after a message. A service that heeds it may repeat messages around it, which the caller knows.
- * @throws ShapeError if the service has only whole histories, and this one does not have the message
+ * @throws MissingMessage if the service has only whole histories, and this one does not have the message
  */
 function following(
   http: Http,
@@ -113,7 +128,7 @@ function following(
   if (isNewestFirst && at !== -1) return messages.slice(0, at);
   if (http.contract.parameter(CURSOR) !== undefined) return messages;
   if (at !== -1) return messages.slice(at + 1);
-  throw new ShapeError('The history does not have the message to read after.', {
+  throw new MissingMessage('The history does not have the message to read after.', {
     hint: `Check the id of the message. If histories can be read from a message on, say how it is named, such as: partnerctl contract set ${CURSOR} query:after`,
     details: { operation: 'readHistory', leaf: CURSOR },
   });
@@ -127,29 +142,4 @@ export function missingIn404({ info: { code, why } }: NotFoundError): 'session' 
   const text = `${code ?? ''} ${why ?? ''}`.replace(/\S*\/\S*/g, '');
   if (/session|conversation|thread|message/i.test(text)) return 'session';
   return /source/i.test(text) ? 'source' : undefined;
-}
-
-/** Whether the history of a session depends on the session; unknown if the request fails for another reason. */
-export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
-
-/**
- * Asks for the history of a session that does not exist (spec §4.4 leaves the names of the parameters open): a service that
- * ignores which session is requested has messages for it.
- * @throws InterruptedError
- */
-export async function probeSession(http: Http, source_id: string): Promise<SessionProbe> {
-  const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
-  try {
-    const page = await readHistory(http, position, () => ({ retries: 0, timeoutMs: 5_000 })).next();
-    // A service may greet in each session.
-    return (page.value?.messages.length ?? 0) > 1 ? 'ignored' : 'heeded';
-  } catch (error) {
-    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    const { details, fromGateway } = error.info;
-    // Messages that name another session are those of any session.
-    if (error instanceof ShapeError) return isJsonObject(details) && details.leaf === SESSION ? 'ignored' : 'unknown';
-    // A session that does not exist may be refused.
-    const isRefused = error instanceof NotFoundError || error instanceof RefusedError;
-    return isRefused && !fromGateway && http.contract.parameter(SESSION) !== undefined ? 'heeded' : 'unknown';
-  }
 }

@@ -1,9 +1,10 @@
 import type { ApiResponse } from '../api/api-response.ts';
 import type { CallOptions } from '../api/call.ts';
-import { probeSession, readHistory, type SessionProbe } from '../api/history.ts';
+import { readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listOf, readItem } from '../api/list.ts';
 import { type End, type ListOperation, readPages } from '../api/pages.ts';
+import { probeSession, type SessionProbe } from '../api/session-check.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
