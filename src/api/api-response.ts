@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { bodyOfLocation } from '../contract/body.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, findIds, JsonLimitError, parseJson } from '../contract/json.ts';
@@ -28,10 +27,6 @@ export class ApiResponse {
     this.requestId = headers['x-request-id'] ?? requestId;
     this.bytes = bytes;
     this.body = body;
-    const isWithoutBody = /^\s*(?:null|\{\s*\}|"")?\s*$/.test(body);
-    const { leaf } = call.operation;
-    const value = isWithoutBody && leaf ? bodyOfLocation(headers.location, leaf, call.url) : undefined;
-    if (value) this.parsed = { value };
   }
 
   /** Returns the body as JSON. @throws ShapeError unless it is JSON in UTF-8, OutcomeUnknownError for `once` */
@@ -46,10 +41,16 @@ export class ApiResponse {
     }
   }
 
-  /** Runs a reader from `contract` on the body. @throws as `json`, also for the reader's UnknownShape */
+  /** Runs a reader from `contract` on the body. @throws as `json`, also for the reader's UnknownShape, and a 202 to `once` */
   read<Value>(reader: (body: unknown, contract: Contract) => Value): Value {
     const value = this.json();
     try {
+      // An id in it may be that of the work that was queued. Spec §4.3 accepts messages so, which have ids of the caller.
+      if (this.status === 202 && this.call.operation.safety === 'once')
+        throw new UnknownShape(
+          'The service accepted the request (202), and does not say what it created.',
+          describeJson(value),
+        );
       return reader(value, this.call.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
@@ -105,9 +106,11 @@ export class ApiResponse {
 
   /** @param seen a readable description of the body */
   private infoOf(seen: string, hint: string) {
-    const { call, status, requestId } = this;
+    const { call, status, requestId, headers } = this;
+    // It may have the only trace of what was created.
+    const location = call.operation.safety === 'once' && headers.location && call.redact(headers.location);
     return {
-      why: `The service responded to ${call.name} with ${status} and ${seen}.`,
+      why: `The service responded to ${call.name} with ${status}${location ? `, Location ${location},` : ''} and ${seen}.`,
       hint,
       status,
       requestId,

@@ -9,10 +9,8 @@ import {
   type ProvisionResponse,
   readAgent,
   readChatSource,
-  readCreatedCronJob,
   readProvisionResponse,
   readSpace,
-  readUploadId,
   type UploadKind,
   type WireSchedule,
 } from '../contract/resources.ts';
@@ -122,7 +120,7 @@ export interface NewJob {
 export async function createJob(http: Http, { schedule, ...job }: NewJob, limits: OnceLimits): Promise<string> {
   const values = { ...job, ...schedule, type: 'cron' };
   const response = await http.call(OPERATIONS.createCronJob, { ...limits, values });
-  return response.read(readCreatedCronJob);
+  return response.read(OPERATIONS.createCronJob.read);
 }
 
 /**
@@ -138,7 +136,7 @@ export async function createUpload(
 ): Promise<string> {
   const operation = kind === 'document' ? OPERATIONS.createDocument : OPERATIONS.createFileAttachment;
   const response = await http.call(operation, { ...limits, body });
-  return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
+  return response.read(operation.read);
 }
 
 /**

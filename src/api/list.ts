@@ -1,8 +1,7 @@
 import type { Contract } from '../contract/contract.ts';
-import { listedName, RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { ListOperation, Operation } from '../contract/operations.ts';
 import { describeFix, UnknownShape } from '../contract/unknown-shape.ts';
 import {
   EmptyResponseError,
@@ -18,7 +17,7 @@ import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { pagingFixes } from './page-errors.ts';
-import { type ListOperation, type Page, type PagedList, readPages } from './pages.ts';
+import { type Page, type PagedList, readPages } from './pages.ts';
 
 /**
  * What a list is read for: to act on it, which takes a whole one, or to be shown, with a warning where the service does not
@@ -39,9 +38,9 @@ export function listItems(
   operation: ListOperation,
   { purpose, ...options }: ListOptions,
 ): Paged<JsonObject> {
-  const { leaf } = operation;
+  const { leaf, resource } = operation;
   const onUnproved = (count: number) => {
-    const text = `The list of ${listedName(leaf)} has ${count} items and may not be whole: nothing in it speaks of pages, and the service rejects the question for more.`;
+    const text = `The list of ${resource}s has ${count} items and may not be whole: nothing in it speaks of pages, and the service rejects the question for more.`;
     const fix = `partnerctl contract set ${leaf}.next none`;
     if (purpose === 'show') return http.warn(`${text} If it is whole, run: ${fix}`);
     throw new ShapeError(text, {
@@ -54,7 +53,7 @@ export function listItems(
 
 /** Returns a list of items as the service sends them, which their ids tell apart. */
 export function listOf(http: Http, operation: ListOperation, options: CallOptions): PagedList<JsonObject> {
-  const resource = RESOURCE_OF[operation.leaf];
+  const { resource } = operation;
   const idOf = (item: JsonObject) =>
     readItem(operation, () => new Fields(item, resource, http.contract).id(`${resource}.id`)) ?? jsonText(item);
   return { operation, extent: 'list', options: () => options, read: (items) => items, idOf };

@@ -1,5 +1,5 @@
-import { listedName } from '../contract/field-names.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
+import type { ListOperation } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotFoundError, type PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 
@@ -23,8 +23,8 @@ If what was read is all, run: partnerctl contract set ${list}.next none`;
 }
 
 /** Returns the error for a list that changed on two readings. */
-export function listChanged(list: ListLeaf, { status, requestId, call }: ApiResponse): ListChanged {
-  return new ListChanged(`The list of ${listedName(list)} changed while it was read, twice.`, {
+export function listChanged({ resource }: ListOperation, { status, requestId, call }: ApiResponse): ListChanged {
+  return new ListChanged(`The list of ${resource}s changed while it was read, twice.`, {
     why: 'An item may have slipped from one page to another between two requests.',
     hint: 'Run the command again when less is created.',
     status,

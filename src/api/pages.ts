@@ -1,7 +1,6 @@
 import { readList } from '../contract/body.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ListLeaf } from '../contract/leaves.ts';
-import type { Operation } from '../contract/operations.ts';
+import type { ListOperation } from '../contract/operations.ts';
 import { readSigns } from '../contract/page-signs.ts';
 import {
   addPage,
@@ -39,8 +38,6 @@ const NO_WAY = 'The list continues, and no request for its next page brings anyt
  * proved`: the service rejects the question for more or, of a history, announces more than can be requested.
  */
 export type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved';
-
-export type ListOperation = Operation & { readonly leaf: ListLeaf };
 
 /** A list that the service serves in pages. */
 export interface PagedList<Item> {
@@ -153,7 +150,7 @@ class PageReader<Item> {
     // Behind the last page, a service may have no content.
     const isEmpty = status === 204 && (extent === 'rest of a session' || before !== undefined);
     const body = isEmpty ? undefined : response.json();
-    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, leaf, contract.items(leaf)));
+    const sent = isEmpty ? [] : response.read((_, contract) => readList(body, operation, contract.items(leaf)));
     const items = isEmpty ? [] : response.read(() => read(sent));
     const fresh = new Map<string, Item>();
     let lastId: string | undefined;
@@ -237,7 +234,7 @@ class PageReader<Item> {
     const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
     const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
     const { hasShifted, hasShrunk } = page.progress;
-    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation.leaf, page.response);
+    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation, page.response);
     if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
     if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
     const stated = statedEnd(page, extent);

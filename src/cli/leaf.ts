@@ -1,5 +1,5 @@
 import { Command, type CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { Scope } from '../contract/scopes.ts';
+import type { Scope } from '../contract/operations.ts';
 import type { ExitName } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';

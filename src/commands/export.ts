@@ -1,6 +1,6 @@
 import { leaf, run } from '../cli/leaf.ts';
 import { collect, SPACE_HELP } from '../cli/options.ts';
-import { SCOPE } from '../contract/scopes.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
 import { describeError, errorJson } from '../output/error-text.ts';
@@ -33,7 +33,7 @@ export const exportManifests = () =>
   leaf('export', 'Write the spaces of the service as manifests', {
     description:
       'Writes a manifest for each space, with its agents, chats, and jobs, of which `plan` says that there is nothing to do. Sends only reads. A text that the service does not show is "(not shown)" in the file. The file of a space that is already described in the directory stays as it is; if it differs, --update brings it up to date, and keeps its comments, its order, and the variables whose values are right.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
     examples: [
       'partnerctl export --out customers  # all spaces, each into a file of its own',

@@ -1,12 +1,12 @@
 import { run } from '../cli/leaf.ts';
-import { SCOPE } from '../contract/scopes.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
     description:
       'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads. The same as provision --dry-run; with --out, `partnerctl apply` carries out exactly what was planned.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     examples: [
       'partnerctl plan acme.yaml  # one file',
       'partnerctl plan customers/ --detailed-exitcode  # in CI: exit with 12 if provision has something to do',

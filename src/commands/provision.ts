@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
 import { CONFIRM } from '../cli/options.ts';
-import { SCOPE } from '../contract/scopes.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { UsageError } from '../errors.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
@@ -9,7 +9,14 @@ export const provision = () =>
   manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
+    scopes: [
+      OPERATIONS.listSpaces.scope,
+      OPERATIONS.listAgents.scope,
+      OPERATIONS.provisionSpace.scope,
+      OPERATIONS.createChatSource.scope,
+      OPERATIONS.createCronJob.scope,
+      OPERATIONS.listCronJobs.scope,
+    ],
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --dry-run  # what a directory of manifests would change',

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../cli/leaf.ts';
 import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
-import { SCOPE } from '../contract/scopes.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { type Batch, batchResult, countByStatus } from '../output/batch-result.ts';
 import type { Column } from '../output/command-result.ts';
 import { errorJson } from '../output/error-text.ts';
@@ -32,7 +32,7 @@ export const upload = () =>
   leaf('upload', 'Upload files as attachments or documents, each once', {
     description:
       'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files and links in a directory are left out unless they are named.',
-    scopes: [SCOPE.upload],
+    scopes: [OPERATIONS.createDocument.scope],
     exits: ['unknown', 'partial'],
     examples: [
       'partnerctl upload report.pdf  # one attachment',

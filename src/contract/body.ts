@@ -1,16 +1,8 @@
 import type { Contract } from './contract.ts';
-import {
-  type CreatedResource,
-  listedName,
-  listNames,
-  normalizeName,
-  ownNames,
-  RESOURCE_OF,
-  type Resource,
-} from './field-names.ts';
+import { listNames, normalizeName, ownNames, type Resource } from './field-names.ts';
 import { Fields } from './fields.ts';
 import { descend, describeFields, describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
-import type { ListLeaf, OperationLeaf } from './leaves.ts';
+import type { ListLeaf } from './leaves.ts';
 import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /* Lists. */
@@ -24,16 +16,22 @@ const NO_LISTS =
 
 const MAX_LIST_DEPTH = 2;
 
+/** A list: its leaf, and what its items are. */
+interface List {
+  readonly leaf: ListLeaf;
+  readonly resource: Resource;
+}
+
 /** @param value where the list is, or may be */
-function noList(body: unknown, leaf: ListLeaf, value: string, place = ''): UnknownShape {
-  const message = `The response contains no list of ${listedName(leaf)}${place}.`;
+function noList(body: unknown, { leaf, resource }: List, value: string, place = ''): UnknownShape {
+  const message = `The response contains no list of ${resource}s${place}.`;
   return new UnknownShape(message, describeJson(body), { leaf: `${leaf}.items`, value });
 }
 
-function toItems(list: readonly unknown[], leaf: ListLeaf): readonly JsonObject[] {
+function toItems(list: readonly unknown[], { leaf, resource }: List): readonly JsonObject[] {
   if (list.every(isJsonObject)) return list;
   const other = list.find((item) => !isJsonObject(item));
-  const message = `The list of ${listedName(leaf)} has an item that is not an object.`;
+  const message = `The list of ${resource}s has an item that is not an object.`;
   throw new UnknownShape(message, `a list with ${describeJson(other)}`, { leaf: `${leaf}.items`, value: '<path>' });
 }
 
@@ -43,61 +41,63 @@ interface Candidate {
 }
 
 /** Returns what may be the list: an array of objects, or an empty one, or null, under a name that lists have. */
-function findCandidates(body: unknown, leaf: ListLeaf, prefix = '', depth = 0): readonly Candidate[] {
+function findCandidates(body: unknown, resource: Resource, prefix = '', depth = 0): readonly Candidate[] {
   return Object.entries(isJsonObject(body) ? body : {}).flatMap(([key, value]): readonly Candidate[] => {
     const [path, name] = [prefix + key, normalizeName(key)];
     if (NO_LISTS.test(name)) return [];
-    if (isJsonObject(value)) return depth < MAX_LIST_DEPTH ? findCandidates(value, leaf, `${path}.`, depth + 1) : [];
+    if (isJsonObject(value))
+      return depth < MAX_LIST_DEPTH ? findCandidates(value, resource, `${path}.`, depth + 1) : [];
     const items = Array.isArray(value) ? value : [];
-    const isNamed = LIST_ENVELOPES.test(name) || listNames(RESOURCE_OF[leaf]).includes(name);
+    const isNamed = LIST_ENVELOPES.test(name) || listNames(resource).includes(name);
     const isEmpty = items.length === 0 && (value === null || Array.isArray(value));
     return items.some(isJsonObject) || (isNamed && isEmpty) ? [{ path, items }] : [];
   });
 }
 
 /** Returns where the one list of a body is, as a value of `<list>.items`. */
-export function pathOfList(body: unknown, leaf: ListLeaf): string {
-  const [only] = findCandidates(body, leaf);
+export function pathOfList(body: unknown, { resource }: List): string {
+  const [only] = findCandidates(body, resource);
   return only?.path ?? '$';
 }
 
-function atPath(body: unknown, path: readonly string[], leaf: ListLeaf): readonly JsonObject[] {
+function atPath(body: unknown, path: readonly string[], list: List): readonly JsonObject[] {
   const place = path.join('.').replace(/\[\]$/, '');
   const value = descend(body, place);
   if (value === null) return [];
-  if (Array.isArray(value)) return toItems(value, leaf);
+  if (Array.isArray(value)) return toItems(value, list);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const [only, other] = findCandidates(body, leaf);
-  throw noList(body, leaf, other === undefined && only ? only.path : '<path>', ` at ${path.join('.') || '$'}`);
+  const [only, other] = findCandidates(body, list.resource);
+  throw noList(body, list, other === undefined && only ? only.path : '<path>', ` at ${path.join('.') || '$'}`);
 }
 
 /**
  * Returns the items of the list in a response: at the place of the contract, or else the only list at most two levels down.
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
-export function readList(body: unknown, leaf: ListLeaf, place?: readonly string[]): readonly JsonObject[] {
+export function readList(body: unknown, list: List, place?: readonly string[]): readonly JsonObject[] {
+  const { leaf, resource } = list;
   if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject));
   // Go encodes an empty list so.
   if (body === null && (place === undefined || place.length === 0)) return [];
-  if (place) return atPath(body, place, leaf);
-  if (Array.isArray(body)) return toItems(body, leaf);
-  if (!isJsonObject(body)) throw noList(body, leaf, '<path>');
-  const candidates = findCandidates(body, leaf);
-  const [list, second] = candidates;
-  if (list === undefined) {
+  if (place) return atPath(body, place, list);
+  if (Array.isArray(body)) return toItems(body, list);
+  if (!isJsonObject(body)) throw noList(body, list, '<path>');
+  const candidates = findCandidates(body, resource);
+  const [only, second] = candidates;
+  if (only === undefined) {
     // HAL omits empty lists.
     if (descend(body, 'page.totalElements') === 0) return [];
     // What protocol buffers call a list shows only once it has items.
-    throw noList(body, leaf, isEmptyObject(body) ? listedName(leaf) : '<path>');
+    throw noList(body, list, isEmptyObject(body) ? `${resource}s` : '<path>');
   }
   if (second !== undefined) {
     const places = candidates.map(({ path }) => path).join(', ');
-    const message = `The response may contain the list of ${listedName(leaf)} in several places: ${places}. Only one list is read.`;
-    const fix = { leaf: `${leaf}.items`, value: list.path, other: second.path } as const;
+    const message = `The response may contain the list of ${resource}s in several places: ${places}. Only one list is read.`;
+    const fix = { leaf: `${leaf}.items`, value: only.path, other: second.path } as const;
     throw new UnknownShape(message, describeJson(body), fix);
   }
-  return toItems(list.items, leaf);
+  return toItems(only.items, list);
 }
 
 /* Responses to writes. */
@@ -128,7 +128,7 @@ function isOperation(object: JsonObject): boolean {
 }
 
 /** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
-function findResource(layers: readonly JsonObject[], resource: CreatedResource, contract: Contract) {
+function findResource(layers: readonly JsonObject[], resource: Resource, contract: Contract) {
   const leaf = `${resource}.id` as const;
   const read = layers.map((object) => ({ object, fields: new Fields(object, resource, contract) }));
   const withId = (kind: 'ownId' | 'id') =>
@@ -154,7 +154,7 @@ function findResource(layers: readonly JsonObject[], resource: CreatedResource, 
  * @returns it, and the objects that may hold further parts of the response, the outermost first
  * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
-export function readCreated(body: unknown, resource: CreatedResource, ...contracts: [Contract, ...Contract[]]) {
+export function readCreated(body: unknown, resource: Resource, ...contracts: [Contract, ...Contract[]]) {
   const layers = layersOf(body, resource);
   rejectErrorInBody(body, layers);
   for (const contract of contracts) {
@@ -167,19 +167,9 @@ export function readCreated(body: unknown, resource: CreatedResource, ...contrac
   throw new Fields(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
 }
 
-/**
- * Returns a body with the id that ends the Location of a response without a body; undefined if it is that of something
- * else, or not on the origin of the request.
- */
-export function bodyOfLocation(location: string | undefined, operation: OperationLeaf, url: string) {
-  if (location === undefined || operation.endsWith('.list') || !URL.canParse(location, url)) return undefined;
-  const target = new URL(location, url);
-  const [parent = '', last = ''] = target.pathname.replace(/\/$/, '').split('/').slice(-2);
-  const collection = normalizeName(parent).replace(/s$/, '');
-  const resource = RESOURCE_OF[operation];
-  const isOwn = ownNames(resource).some((name) => collection.endsWith(name));
-  const isPlain = /^[^%]+$/.test(last);
-  return target.origin === new URL(url).origin && isOwn && isPlain ? { [`${resource}_id`]: last } : undefined;
+/** Returns a reader of the id from a response to a write (spec §4.5, §4.7). It throws as `readCreated`. */
+export function readIdOf(resource: Resource) {
+  return (body: unknown, contract: Contract): string => readCreated(body, resource, contract).id;
 }
 
 /** Whether a response says that the resource is new; undefined if it does not say. */

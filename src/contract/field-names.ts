@@ -1,6 +1,6 @@
 import type { Contract } from './contract.ts';
 import type { JsonObject } from './json.ts';
-import { type FieldLeaf, fieldsOfResource, isLeafName, type ListLeaf, type OperationLeaf } from './leaves.ts';
+import { type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
@@ -26,22 +26,6 @@ const NAMES: Readonly<Record<Resource, { readonly own: readonly string[]; readon
   file_attachment: { own: ['fileattachment', 'attachment', 'file'] },
 };
 
-/** What each operation lists or creates. */
-export const RESOURCE_OF = {
-  'spaces.list': 'space',
-  'spaces.provision': 'space',
-  'agents.list': 'agent',
-  'sources.setup': 'source',
-  'messages.send': 'message',
-  'messages.history': 'message',
-  'documents.create': 'document',
-  'file_attachments.create': 'file_attachment',
-  'cron_jobs.create': 'cron_job',
-  'cron_jobs.list': 'cron_job',
-} as const satisfies Record<OperationLeaf, Resource>;
-
-export type CreatedResource = (typeof RESOURCE_OF)[Exclude<OperationLeaf, ListLeaf>];
-
 /** Returns the normalized names under which an object nests a resource. */
 export function ownNames(resource: Resource): readonly string[] {
   return NAMES[resource].own;
@@ -51,11 +35,6 @@ export function ownNames(resource: Resource): readonly string[] {
 export function listNames(resource: Resource): readonly string[] {
   const { own, lists = [] } = NAMES[resource];
   return [...own.map((name) => `${name}s`), ...lists];
-}
-
-/** Returns the plural name of what a list has, as the spec spells it: `spaces`, `messages`. */
-export function listedName(leaf: ListLeaf): string {
-  return `${RESOURCE_OF[leaf]}s`;
 }
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is refused. */

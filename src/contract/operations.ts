@@ -1,4 +1,10 @@
-import type { OperationLeaf } from './leaves.ts';
+import { readIdOf } from './body.ts';
+import type { Contract } from './contract.ts';
+import type { Resource } from './field-names.ts';
+import type { JsonObject } from './json.ts';
+import type { ListLeaf, OperationLeaf } from './leaves.ts';
+import { readAcknowledgement, readMessage } from './messages.ts';
+import { readAgent, readChatSource, readCronJob, readProvisionResponse, readSpace } from './resources.ts';
 
 /**
  * Whether a call may be retried after its request may have left this machine: `safe` for reads, `idempotent` for writes
@@ -16,7 +22,18 @@ export interface Operation {
   readonly name: string;
   readonly leaf: OperationLeaf;
   readonly safety: Safety;
+  /** What it lists or creates. */
+  readonly resource: Resource;
+  /** The token scope that it needs (spec §5.3). The spec names three of them, and describes the others. */
+  readonly scope: string;
+  /** The list as errors and checks call it. */
+  readonly what?: string;
+  /** Reads its response; of a list, each item. @throws UnknownShape */
+  readonly read: (body: JsonObject, contract: Contract) => unknown;
 }
+
+/** An operation whose response is a list. */
+export type ListOperation = Operation & { readonly leaf: ListLeaf; readonly what: string };
 
 /** A call that is not part of the contract, as a user typed it. */
 export interface RawOperation {
@@ -37,15 +54,100 @@ export interface RawOperation {
 
 /** The operations of the tool. Their safety (spec §4.6) is declared only here. */
 export const OPERATIONS = {
-  listSpaces: { name: 'listSpaces', leaf: 'spaces.list', safety: 'safe' },
-  listAgents: { name: 'listAgents', leaf: 'agents.list', safety: 'safe' },
-  // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
-  provisionSpace: { name: 'provisionSpace', leaf: 'spaces.provision', safety: 'once' },
-  createChatSource: { name: 'createChatSource', leaf: 'sources.setup', safety: 'idempotent' },
-  registerMessage: { name: 'registerMessage', leaf: 'messages.send', safety: 'idempotent' },
-  readHistory: { name: 'readHistory', leaf: 'messages.history', safety: 'safe' },
-  createCronJob: { name: 'createCronJob', leaf: 'cron_jobs.create', safety: 'once' },
-  listCronJobs: { name: 'listCronJobs', leaf: 'cron_jobs.list', safety: 'safe' },
-  createDocument: { name: 'createDocument', leaf: 'documents.create', safety: 'once' },
-  createFileAttachment: { name: 'createFileAttachment', leaf: 'file_attachments.create', safety: 'once' },
+  listSpaces: {
+    name: 'listSpaces',
+    leaf: 'spaces.list',
+    safety: 'safe',
+    resource: 'space',
+    scope: 'spaces.read',
+    what: 'the list of spaces',
+    read: readSpace,
+  },
+  listAgents: {
+    name: 'listAgents',
+    leaf: 'agents.list',
+    safety: 'safe',
+    resource: 'agent',
+    scope: 'agents.read',
+    what: 'the agents of a space',
+    read: readAgent,
+  },
+  provisionSpace: {
+    name: 'provisionSpace',
+    leaf: 'spaces.provision',
+    // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
+    safety: 'once',
+    resource: 'space',
+    scope: 'the one for provisioning',
+    read: readProvisionResponse,
+  },
+  createChatSource: {
+    name: 'createChatSource',
+    leaf: 'sources.setup',
+    safety: 'idempotent',
+    resource: 'source',
+    scope: 'the one for API chat setup',
+    read: readChatSource,
+  },
+  registerMessage: {
+    name: 'registerMessage',
+    leaf: 'messages.send',
+    safety: 'idempotent',
+    resource: 'message',
+    scope: 'the one for API chat runtime',
+    read: readAcknowledgement,
+  },
+  readHistory: {
+    name: 'readHistory',
+    leaf: 'messages.history',
+    safety: 'safe',
+    resource: 'message',
+    scope: 'the one for API chat runtime',
+    what: 'the history of a session',
+    read: readMessage,
+  },
+  createCronJob: {
+    name: 'createCronJob',
+    leaf: 'cron_jobs.create',
+    safety: 'once',
+    resource: 'cron_job',
+    scope: 'cron_jobs.write',
+    read: readIdOf('cron_job'),
+  },
+  listCronJobs: {
+    name: 'listCronJobs',
+    leaf: 'cron_jobs.list',
+    safety: 'safe',
+    resource: 'cron_job',
+    scope: 'the one for listing scheduled jobs',
+    what: 'the list of scheduled jobs',
+    read: readCronJob,
+  },
+  createDocument: {
+    name: 'createDocument',
+    leaf: 'documents.create',
+    safety: 'once',
+    resource: 'document',
+    scope: 'the one for uploads',
+    read: readIdOf('document'),
+  },
+  createFileAttachment: {
+    name: 'createFileAttachment',
+    leaf: 'file_attachments.create',
+    safety: 'once',
+    resource: 'file_attachment',
+    scope: 'the one for uploads',
+    read: readIdOf('file_attachment'),
+  },
 } as const satisfies Record<string, Operation>;
+
+/** The token scopes that commands need. */
+export type Scope = (typeof OPERATIONS)[keyof typeof OPERATIONS]['scope'];
+
+/** Returns the operation of a leaf. */
+export function operationOf<Leaf extends OperationLeaf>(leaf: Leaf): Operation & { readonly leaf: Leaf } {
+  const rows: readonly Operation[] = Object.values(OPERATIONS);
+  const found = rows.find((row): row is Operation & { readonly leaf: Leaf } => row.leaf === leaf);
+  if (found === undefined) throw new Error(`No operation has the leaf ${leaf}.`);
+  return found;
+}

@@ -3,8 +3,6 @@ import type { Contract } from './contract.ts';
 import { byNormalName, normalizeName } from './field-names.ts';
 import { Fields } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { OperationLeaf } from './leaves.ts';
-import { readAcknowledgement, readMessage } from './messages.ts';
 import type { UnknownShape } from './unknown-shape.ts';
 import { asId, isTextOrNumber } from './values.ts';
 
@@ -139,16 +137,10 @@ export function readProvisionResponse(body: unknown, contract: Contract): Provis
 
 export type UploadKind = 'attachment' | 'document';
 
-const UPLOADED = { attachment: 'file_attachment', document: 'document' } as const;
-
 /** Returns the name of the form field with the file itself. */
 export function fileFieldOf(kind: UploadKind, contract: Contract): string {
-  return contract.parameter(`${UPLOADED[kind]}s.create.file`)?.path[0] ?? 'file';
-}
-
-/** Returns the id of the uploaded resource (spec §4.7). @throws UnknownShape as `readCreated` */
-export function readUploadId(body: unknown, kind: UploadKind, contract: Contract): string {
-  return readCreated(body, UPLOADED[kind], contract).id;
+  const leaf = kind === 'document' ? 'documents.create.file' : 'file_attachments.create.file';
+  return contract.parameter(leaf)?.path[0] ?? 'file';
 }
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
@@ -223,22 +215,3 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
     schedule: scheduleOf(job, contract),
   };
 }
-
-/** Returns the id from the response to creating a job (spec §4.5). @throws UnknownShape as `readCreated` */
-export function readCreatedCronJob(body: unknown, contract: Contract): string {
-  return readCreated(body, 'cron_job', contract).id;
-}
-
-/** How the response of each operation is read; of a list, each item. */
-export const READERS: Readonly<Record<OperationLeaf, (body: JsonObject, contract: Contract) => unknown>> = {
-  'spaces.list': readSpace,
-  'spaces.provision': readProvisionResponse,
-  'agents.list': readAgent,
-  'sources.setup': readChatSource,
-  'messages.send': readAcknowledgement,
-  'messages.history': readMessage,
-  'documents.create': (body, contract) => readUploadId(body, 'document', contract),
-  'file_attachments.create': (body, contract) => readUploadId(body, 'attachment', contract),
-  'cron_jobs.create': readCreatedCronJob,
-  'cron_jobs.list': readCronJob,
-};

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../contract/json.ts';
 import {
   DuplicateError,
   InterruptedError,
@@ -98,10 +99,13 @@ export function unknown(subject: Subject, since: string, error?: unknown): JobOu
   const info = error instanceof PartnerctlError ? error.info : undefined;
   const earlier = `An earlier run reserved it at ${since}, and no outcome is recorded.`;
   const why = info ? (info.why ?? String(error)) : earlier;
+  const ids = isJsonObject(info?.details) && isJsonObject(info.details.ids) ? Object.entries(info.details.ids) : [];
+  const own = ids.filter(([path]) => /(?:^|\.)(?:\w*job_?)?id$/i.test(path));
+  const adopt = own.map(([, id]) => `\nIf its id is ${id}: ${adoptLine(subject, String(id))}`);
   const unsettled = new OutcomeUnknownError(`${describeJob(subject)} may have been created.`, {
     ...info,
     why: `${why}\nIts key is ${key}.`,
-    hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`,
+    hint: `Find out whether it exists: ${command(['cron', 'reconcile'])}${adopt.join('')}\nUntil then, no job of this name is created.`,
     details: { key },
     cause: error,
   });

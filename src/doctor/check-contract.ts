@@ -1,7 +1,6 @@
 import { missingIn404 } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Contract, Leaf } from '../contract/contract.ts';
-import { RESOURCE_OF } from '../contract/field-names.ts';
 import { Fields } from '../contract/fields.ts';
 import { describeFields, isJsonObject } from '../contract/json.ts';
 import { fieldsOfResource, isLeafName, type LeafName } from '../contract/leaves.ts';
@@ -54,7 +53,7 @@ export async function checkContract(http: Http, session: SessionRef | undefined)
 /** Returns what the items of a list show. */
 function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
   const { operation, items, pages, isWhole } = list;
-  const { leaf } = operation;
+  const { leaf, resource } = operation;
   const [first] = items;
   if (first === undefined) return [[leaf, { result: 'unobservable', detail: 'it has no items', isNotable: true }]];
   const confirmed = { result: 'confirmed', detail: `read ${items.length} items in ${pages} pages` } as const;
@@ -63,8 +62,8 @@ function findingsOf(list: ListRead, contract: Contract): readonly Finding[] {
     ['paths.trailing_slash', confirmed],
     [`${leaf}.items`, confirmed],
     [`${leaf}.next`, pagingFinding(list, confirmed.detail, isWhole)],
-    ...fieldsOfResource(RESOURCE_OF[leaf]).map((field): Finding => {
-      const valuesOf = (item: typeof first) => new Fields(item, RESOURCE_OF[leaf], contract).all(field);
+    ...fieldsOfResource(resource).map((field): Finding => {
+      const valuesOf = (item: typeof first) => new Fields(item, resource, contract).all(field);
       const count = items.filter((item) => valuesOf(item).some(({ value }) => value !== null)).length;
       if (count > 0) return [field, { result: 'confirmed', detail: `in ${count} of ${items.length}` }];
       const isExpected = ESSENTIAL.has(field) || contract.isChosen(field);

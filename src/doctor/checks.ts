@@ -132,7 +132,7 @@ function checkScopes(probe: Answered, { settings }: Facts): Finding {
   const missing = lists.filter(({ error }) => error?.info.status === 403);
   if (isForbidden(probe) || read.length + missing.length === 0) return SKIPPED;
   if (missing.length === 0) return ok(`may read ${joinNames(read)}`);
-  const names = missing.map(({ scope }) => scope).join(', ');
+  const names = missing.map(({ operation }) => operation.scope).join(', ');
   const use = settings.value?.token?.replaceHint ?? '';
   const hint = `Create a token with these scopes where the organization administers its tokens. ${use}`;
   return warning(`The token has no scope to read ${joinNames(missing)}: ${names}.`, hint);
@@ -151,7 +151,7 @@ function checkContract({ error: firstError, lists, session }: Answered): Finding
   const missing = lists.find(({ error }) => isMissing(error));
   if (missing?.error) {
     const { message, info } = missing.error;
-    return warning(`${missing.what} cannot be read: ${message}`, info.hint);
+    return warning(`${missing.operation.what} cannot be read: ${message}`, info.hint);
   }
   if (session === 'ignored') {
     const message =

@@ -3,22 +3,18 @@ import type { CallOptions } from '../api/call.ts';
 import { readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listOf, readItem } from '../api/list.ts';
-import { type End, type ListOperation, readPages } from '../api/pages.ts';
+import { type End, readPages } from '../api/pages.ts';
 import { probeSession, type SessionProbe } from '../api/session-check.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { SessionRef } from '../contract/messages.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { READERS, readAgent, readSpace } from '../contract/resources.ts';
-import { SCOPE, type Scope } from '../contract/scopes.ts';
+import { type ListOperation, OPERATIONS } from '../contract/operations.ts';
+import { readAgent, readSpace } from '../contract/resources.ts';
 import { InterruptedError, NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** A list that was read to check the token's scopes and the contract. */
 export interface ListRead {
   readonly operation: ListOperation;
-  /** `the list of spaces` */
-  readonly what: string;
-  readonly scope: Scope;
   readonly items: readonly JsonObject[];
   /** Without empty ones. */
   readonly pages: number;
@@ -53,13 +49,6 @@ const PROBE = { retries: 0, timeoutMs: 10_000, maxItems: 50 };
 
 /** A new space has no agents: of these, the first that has some is read. */
 const MAX_SPACES = 10;
-
-const LISTS = {
-  spaces: { operation: OPERATIONS.listSpaces, what: 'the list of spaces', scope: SCOPE.readSpaces },
-  agents: { operation: OPERATIONS.listAgents, what: 'the agents of a space', scope: SCOPE.readAgents },
-  jobs: { operation: OPERATIONS.listCronJobs, what: 'the list of scheduled jobs', scope: SCOPE.listJobs },
-  history: { operation: OPERATIONS.readHistory, what: 'the history of the session', scope: SCOPE.chat },
-} as const;
 
 /** @throws InterruptedError, and what is no PartnerctlError */
 async function errorOf(read: () => unknown): Promise<PartnerctlError | undefined> {
@@ -108,22 +97,27 @@ export async function readService(
   { maxItems, ...limits }: Pick<CallOptions, 'retries' | 'timeoutMs'> & { readonly maxItems: number },
   session?: SessionRef,
 ): Promise<ServiceRead> {
-  const list = ({ operation, ...about }: (typeof LISTS)['spaces' | 'agents' | 'jobs'], values = {}) => {
-    const pages = readPages(http, { ...listOf(http, operation, { ...limits, values }), asksShort: true });
-    return readList(http, { operation, ...about }, pages, maxItems);
-  };
-  const spaces = await list(LISTS.spaces);
+  const list = (operation: ListOperation, values = {}) =>
+    readList(
+      http,
+      operation,
+      readPages(http, { ...listOf(http, operation, { ...limits, values }), asksShort: true }),
+      maxItems,
+    );
+  const spaces = await list(OPERATIONS.listSpaces);
+  const lists = [spaces];
   let agents: ListRead | undefined;
   for (const space_id of valuesIn(spaces, (item) => readSpace(item, http.contract).space_id).slice(0, MAX_SPACES)) {
-    agents = await list(LISTS.agents, { space_id });
+    agents = await list(OPERATIONS.listAgents, { space_id });
     if (agents.error || agents.items.length > 0) break;
   }
-  const jobs = await list(LISTS.jobs);
-  const history = session && (await readList(http, LISTS.history, historyPages(http, session), maxItems));
-  const [source] = valuesIn(agents, (item) => readAgent(item, http.contract).source_id);
+  if (agents) lists.push(agents);
+  lists.push(await list(OPERATIONS.listCronJobs));
+  if (session) lists.push(await readList(http, OPERATIONS.readHistory, historyPages(http, session), maxItems));
+  const [source] = agents ? valuesIn(agents, (item) => readAgent(item, http.contract).source_id) : [];
   const source_id = session?.source_id ?? source;
   return {
-    lists: [spaces, agents, jobs, history].filter((each) => each && !(each.error instanceof NoOperationError)),
+    lists: lists.filter(({ error }) => !(error instanceof NoOperationError)),
     session: source_id === undefined ? undefined : await probeSession(http, source_id),
   };
 }
@@ -131,11 +125,10 @@ export async function readService(
 /** @param pages the last one has an end, unless the end is unknown */
 async function readList(
   http: Http,
-  about: (typeof LISTS)[keyof typeof LISTS],
+  operation: ListOperation,
   pages: AsyncIterable<{ readonly items: readonly JsonObject[]; readonly end?: End | undefined }>,
   maxItems: number,
 ): Promise<ListRead> {
-  const { operation } = about;
   const items: JsonObject[] = [];
   let count = 0;
   let isWhole: boolean | undefined;
@@ -146,9 +139,9 @@ async function readList(
       if (end !== undefined) isWhole = end !== 'not proved';
       else if (items.length >= maxItems) break;
     }
-    for (const item of items) readItem(operation, () => READERS[operation.leaf](item, http.contract));
+    for (const item of items) readItem(operation, () => operation.read(item, http.contract));
   });
-  return { ...about, items, pages: count, isWhole, error };
+  return { operation, items, pages: count, isWhole, error };
 }
 
 async function* historyPages(http: Http, session: SessionRef) {
@@ -160,8 +153,8 @@ async function* historyPages(http: Http, session: SessionRef) {
 }
 
 /** Returns the values that the items show. What cannot be decoded is the error of the list. */
-function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => string | null | undefined) {
-  return (list?.items ?? []).flatMap((item) => {
+function valuesIn({ items }: ListRead, decode: (item: JsonObject) => string | null | undefined) {
+  return items.flatMap((item) => {
     try {
       return decode(item) ?? [];
     } catch {
@@ -171,7 +164,7 @@ function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => stri
 }
 
 export function joinNames(lists: readonly ListRead[]): string {
-  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
+  return new Intl.ListFormat('en-US').format(lists.map(({ operation }) => operation.what));
 }
 
 /** Says that the end of lists cannot be proved, which stops who acts on them as soon as they are long. */

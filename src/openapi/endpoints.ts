@@ -1,7 +1,7 @@
 import { type OperationValue, parseOperation } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
-import { type Shape, shapeOf } from './schema.ts';
+import { listOf, type Shape, shapeOf } from './schema.ts';
 
 export interface QueryParameter {
   readonly name: string;
@@ -36,11 +36,12 @@ const JSON_TYPE = /^(application|text)\/([\w.+-]*\+)?json\b|^\*\/\*$|^applicatio
 const FORM_TYPE = /^multipart\//i;
 
 function queryOf(item: JsonObject, operation: JsonObject): readonly QueryParameter[] {
-  const given = [operation.parameters, item.parameters].flatMap((list) => (Array.isArray(list) ? list : []));
-  return given.filter(isJsonObject).flatMap(({ name, in: place, required, schema }) => {
-    if (typeof name !== 'string' || place !== 'query') return [];
-    return { name, isRequired: required === true, shape: shapeOf([schema]) };
-  });
+  const given = [...listOf(operation.parameters), ...listOf(item.parameters)].filter(isJsonObject);
+  return given.flatMap(({ name, in: place, required, schema }) =>
+    typeof name === 'string' && place === 'query'
+      ? { name, isRequired: required === true, shape: shapeOf([schema]) }
+      : [],
+  );
 }
 
 function schemaIn(holder: unknown, type: RegExp): unknown {
@@ -78,8 +79,8 @@ function segmentsOf(path: string): readonly string[] {
 
 /** Returns with how many segments the base path ends that precede a documented path; -1 if it ends with others. */
 function countShared(basePath: string, prefix: string, servers: unknown): number {
-  const urls = (Array.isArray(servers) ? servers : []).filter(isJsonObject).map(({ url }) => jsonText(url));
-  const paths = urls.map((url) => url.replace(/^(?:[\w+.-]+:)?\/\/[^/]*|^\{[^{}]*\}/, ''));
+  const urls = listOf(servers).filter(isJsonObject);
+  const paths = urls.map(({ url }) => jsonText(url).replace(/^(?:[\w+.-]+:)?\/\/[^/]*|^\{[^{}]*\}/, ''));
   const counts = ['', ...paths].map((path) => {
     const segments = segmentsOf(path + prefix);
     const own = segmentsOf(basePath).slice(-segments.length);
@@ -89,15 +90,8 @@ function countShared(basePath: string, prefix: string, servers: unknown): number
   return Math.max(...counts);
 }
 
-interface DocumentedOperation {
-  readonly method: string;
-  readonly path: string;
-  readonly item: JsonObject;
-  readonly operation: JsonObject;
-}
-
 /** Returns every operation of a document. */
-export function operationsIn({ paths }: JsonObject): readonly DocumentedOperation[] {
+export function operationsIn({ paths }: JsonObject) {
   return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, item]) =>
     ['GET', 'POST', 'PUT', 'PATCH'].flatMap((method) => {
       const operation = isJsonObject(item) ? item[method.toLowerCase()] : undefined;

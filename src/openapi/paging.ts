@@ -1,7 +1,7 @@
 import { normalizeName } from '../contract/field-names.ts';
 import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
 import type { Endpoint, QueryParameter } from './endpoints.ts';
-import { isTime } from './schema.ts';
+import { isTime, type Shape } from './schema.ts';
 
 /** Orders or formats a list, which stays the same. */
 const FORM = /sort|order|dir|format|fields|include|expand|view|lang|locale/i;
@@ -9,13 +9,14 @@ const FORM = /sort|order|dir|format|fields|include|expand|view|lang|locale/i;
 /** The longest page to ask for, whatever the document allows. */
 const MAX_SIZE = 1_000;
 
-/** Returns the first parameter with such a name; `page[cursor]` is also called `cursor`. */
+/** Whether a parameter has such a name, and is no time; `page[cursor]` is also called `cursor`. */
+function isCalled(name: string, shape: Shape, pattern: RegExp): boolean {
+  const names = [name, /\[(.*)\]$/.exec(name)?.[1] ?? name];
+  return !isTime(shape) && names.some((each) => pattern.test(normalizeName(each).replace('$', '')));
+}
+
 function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAMETERS): QueryParameter | undefined {
-  return query.find(({ name, shape }) =>
-    [name, /\[(.*)\]$/.exec(name)?.[1] ?? name].some(
-      (each) => !isTime(shape) && PAGE_PARAMETERS[kind].test(normalizeName(each).replace('$', '')),
-    ),
-  );
+  return query.find(({ name, shape }) => isCalled(name, shape, PAGE_PARAMETERS[kind]));
 }
 
 /** Returns the page number of a list, or else its only number that is no size: `seite`, which starts at 1. */
@@ -27,9 +28,8 @@ function pageOf(query: readonly QueryParameter[]): QueryParameter | undefined {
 }
 
 /** Whether a parameter asks for a page. */
-export function isPaging(parameter: QueryParameter): boolean {
-  const kinds = ['token', 'page', 'offset', 'size', 'after'] as const;
-  return kinds.some((kind) => called([parameter], kind) !== undefined);
+export function isPaging({ name, shape }: QueryParameter): boolean {
+  return Object.values(PAGE_PARAMETERS).some((pattern) => isCalled(name, shape, pattern));
 }
 
 /** Returns the first parameter without which a list is refused, and with which it is a part of all there is. */

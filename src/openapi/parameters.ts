@@ -61,16 +61,12 @@ function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readon
   });
 }
 
-interface Located {
-  /** As the schemas spell it. */
-  readonly path?: string;
-  /** The object that lacks a step of the path, and where it is. */
-  readonly lacking?: Shape;
-  readonly inside?: string;
-}
-
-/** Follows a path through the schema of a body. Finds nothing in what the document leaves open. */
-function locate(body: Shape | undefined, path: readonly string[]): Located {
+/**
+ * Follows a path through the schema of a body.
+ * @returns the path as the schemas spell it, or the object that lacks a step of it, and where that is; neither if the
+ *   document leaves it open
+ */
+function locate(body: Shape | undefined, path: readonly string[]) {
   let shape = body;
   let inside = '';
   for (const step of path) {

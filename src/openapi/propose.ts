@@ -10,7 +10,7 @@ import {
   mayBeNone,
   OPERATION_NAMES,
 } from '../contract/leaves.ts';
-import { READERS } from '../contract/resources.ts';
+import { type Operation, operationOf } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
@@ -65,7 +65,8 @@ class Proposer {
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
-    else if (isJsonObject(body) && !isEmptyObject(body)) this.readExample(body, READERS[leaf], `${name}, response`);
+    else if (isJsonObject(body) && !isEmptyObject(body))
+      this.readExample(body, `${name}, response`, operationOf(leaf), operationOf(leaf).read);
   }
 
   /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
@@ -96,19 +97,33 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const read = (page: unknown, contract: Contract) => readList(page, leaf, contract.items(leaf));
-    const [item] = this.readExample(body, read, `${name}, response`, (path) => this.hasItems(body, path, leaf)) ?? [];
-    if (item === undefined) return;
-    this.propose(`${leaf}.items`, pathOfList(body, leaf), `${name}, response`);
-    if (!isEmptyObject(item)) this.readExample(item, READERS[leaf], `${name}, items`);
+    const operation = operationOf(leaf);
+    const place = this.placeOf(body, operation);
+    if (place !== undefined) this.propose(`${leaf}.items`, place, `${name}, response`);
+    const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
+    const [item] = this.readExample(body, `${name}, response`, operation, read) ?? [];
+    if (item && !isEmptyObject(item)) this.readExample(item, `${name}, items`, operation, operation.read);
+  }
+
+  /** Returns where the list of a response is: of two lists, the one with items that can be read. */
+  private placeOf(body: unknown, operation: Operation & { readonly leaf: ListLeaf }): string | undefined {
+    try {
+      readList(body, operation);
+      return pathOfList(body, operation);
+    } catch (error) {
+      if (!(error instanceof UnknownShape)) throw error;
+      const { value = '', other } = error.fix ?? {};
+      const right = other === undefined ? [] : [value, other].filter((path) => this.hasItems(body, path, operation));
+      return right.length === 1 ? right[0] : undefined;
+    }
   }
 
   /** Whether the list at a path has what is listed, and not messages about the call. */
-  private hasItems(body: unknown, path: string, leaf: ListLeaf): boolean {
+  private hasItems(body: unknown, path: string, { read }: Operation): boolean {
     const list = descend(body, path);
     const [item]: readonly unknown[] = Array.isArray(list) ? list : [];
     try {
-      return isJsonObject(item) && READERS[leaf](item, this.contract()) !== undefined;
+      return isJsonObject(item) && read(item, this.contract()) !== undefined;
     } catch (error) {
       if (error instanceof UnknownShape) return false;
       throw error;
@@ -121,39 +136,31 @@ class Proposer {
     });
   }
 
-  /**
-   * Reads a response, and proposes what its refusals say.
-   * @param isRight tells two values apart that are as likely
-   * @returns undefined if it stays unreadable
-   */
+  /** Reads a response, and proposes what its refusals say. @returns undefined if it stays unreadable */
   private readExample<Body, Result>(
     body: Body,
-    read: (body: Body, contract: Contract) => Result,
     where: string,
-    isRight: (value: string) => boolean = () => false,
+    { resource }: Operation,
+    read: (body: Body, contract: Contract) => Result,
   ): Result | undefined {
     for (let count = 0; count < MAX_FIXES; count += 1) {
       try {
         return read(body, this.contract());
       } catch (error) {
         if (!(error instanceof UnknownShape)) throw error;
-        if (!this.adopt(error, where, isRight)) return undefined;
+        const { message, seen, fix = { leaf: `${resource}.id`, value: '<path>' } } = error;
+        const isOpen = fix.other !== undefined || /[<>]/.test(fix.value);
+        if (!isOpen && this.adopt(fix.leaf, fix.value, where)) continue;
+        const command = settle(fix.leaf, fix.other === undefined ? [] : [fix.value, fix.other], fix.value);
+        if (isOpen) this.questions.push(`${where}: ${message} It is ${seen}; to say where it is, ${command}`);
+        return undefined;
       }
     }
     return undefined;
   }
 
-  /** Proposes the setting of a refusal; asks if it does not know it. @returns whether there is a new proposal */
-  private adopt({ message, seen, fix }: UnknownShape, where: string, isRight: (value: string) => boolean): boolean {
-    const choices = fix?.other === undefined ? [] : [fix.value, fix.other];
-    const right = choices.filter(isRight);
-    const [found] = choices.length === 0 || right.length === 1 ? [...right, fix?.value ?? '<path>'] : ['<path>'];
-    if (fix === undefined || found === undefined || /[<>]/.test(found)) {
-      const command = fix && `; to say where it is, ${settle(fix.leaf, choices, fix.value)}`;
-      this.questions.push(`${where}: ${message} It is ${seen}${command ?? ''}`);
-      return false;
-    }
-    const { leaf } = fix;
+  /** Proposes the setting of a refusal. @returns whether it is new */
+  private adopt(leaf: LeafName, found: string, where: string): boolean {
     const known = this.proposals.get(leaf)?.value;
     // The id may have its usual name in other responses.
     const names = [found, ...(leaf.endsWith('.id') ? [known ?? DEFAULTS[leaf]] : [])];

@@ -19,7 +19,8 @@ export interface Shape {
   readonly maximum: unknown;
 }
 
-function list(value: unknown): readonly unknown[] {
+/** Returns an array; anything else is an empty one. */
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -28,7 +29,7 @@ function texts(...values: readonly unknown[]): readonly string[] {
 }
 
 function typesOf({ type, properties, items }: JsonObject): readonly string[] {
-  if (type !== undefined) return texts(type, ...list(type));
+  if (type !== undefined) return texts(type, ...listOf(type));
   return isJsonObject(properties) ? ['object'] : items === undefined ? [] : ['array'];
 }
 
@@ -47,12 +48,8 @@ function partsOf(schemas: readonly unknown[], seen = new Set<JsonObject>()): rea
   return schemas.filter(isJsonObject).flatMap((schema) => {
     if (seen.has(schema)) return [];
     seen.add(schema);
-    return [schema, ...partsOf([...list(schema.allOf), ...list(schema.oneOf), ...list(schema.anyOf)], seen)];
+    return [schema, ...partsOf([...listOf(schema.allOf), ...listOf(schema.oneOf), ...listOf(schema.anyOf)], seen)];
   });
-}
-
-function first(parts: readonly JsonObject[], keyword: string): unknown {
-  return parts.map((part) => part[keyword]).find((value) => value !== undefined);
 }
 
 /** Returns the shape of a value that all these schemas describe. */
@@ -66,10 +63,10 @@ export function shapeOf(schemas: readonly unknown[]): Shape {
     isClosed: allows.includes(false),
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
-    choices: parts.flatMap((part) => [...list(part.enum), ...(part.const === undefined ? [] : [part.const])]),
-    default: first(parts, 'default'),
-    minimum: first(parts, 'minimum'),
-    maximum: first(parts, 'maximum'),
+    choices: parts.flatMap((part) => [...listOf(part.enum), ...(part.const === undefined ? [] : [part.const])]),
+    default: parts.find((part) => part.default !== undefined)?.default,
+    minimum: parts.find((part) => part.minimum !== undefined)?.minimum,
+    maximum: parts.find((part) => part.maximum !== undefined)?.maximum,
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { startFakeService } from '../support/fake-service.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
 import * as documents from '../support/openapi-documents.ts';
 import { type Data, list, object, openApi, operation, query, text } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
@@ -93,6 +93,33 @@ describe('contract import', () => {
     expect(stored()).toEqual([]);
     expect((await importText(document, '--yes', '--accept')).code).toBe(0);
     expect(await value('cron_jobs.create.agent_id')).toBe('body:agentId (imported)');
+  });
+
+  test('has how a list is paged, and by how much: 250 spaces in three requests, and one that proves the end.', async () => {
+    const all = Array.from({ length: 250 }, (_, index) => ({
+      id: `s${index}`,
+      name: 'Space',
+      external_id: `e${index}`,
+    }));
+    const { baseUrl, requests } = await startFakeService(({ query }, response) => {
+      const [skip, limit] = [Number(query.get('skip') ?? 0), Number(query.get('limit') ?? 20)];
+      return sendJson(response, all.slice(skip, skip + limit));
+    });
+    const integer = { type: 'integer' };
+    const parameters = query(
+      { skip: { ...integer, default: 0 } },
+      { limit: { ...integer, default: 20, maximum: 100 } },
+    );
+    const get = operation(list(object('id', 'name', 'external_id')), { parameters });
+    const { env, importText } = home(baseUrl);
+    await importText(openApi({ '/automation/spaces/': { get } }), '--yes');
+    expect((await run(['spaces', 'list', '-o', 'json'], { env })).json()).toEqual(all);
+    expect(requests.map(({ path }) => path.replace(/.*\?/, ''))).toEqual([
+      'limit=100',
+      'limit=100&skip=100',
+      'limit=100&skip=200',
+      'limit=100&skip=250',
+    ]);
   });
 
   test('warns if it turns the list of jobs off, which guards against a second job, even with --quiet.', async () => {

@@ -49,15 +49,14 @@ test.each([
   expect(service.posts().length).toBe(1);
 });
 
-test.each([
-  ['a path', `${JOBS}/c7`, 'created', 'c7'],
-  ['the list', `${JOBS}/`, 'unknown', null],
-])('a job created without a body gets its id from the Location header: %s', async (_, location, status, id) => {
+test('a Location header alone is no id of a job: the outcome is unknown, and the error shows it', async () => {
   const service = await startFakeService({
     'GET *': json([]),
-    'POST *': (_request, response) => response.writeHead(201, { location }).end(),
+    'POST *': (_request, response) => response.writeHead(201, { location: `${JOBS}/c7` }).end(),
   });
   const ran = await run(CREATE_DAILY, at(service));
-  expect(ran.json()).toMatchObject({ status, cron_job_id: id });
+  expect(ran.code).toBe(9);
+  expect(ran.json()).toMatchObject({ status: 'unknown', cron_job_id: null });
+  expect(ran.error().details).toMatchObject({ why: expect.stringContaining(`${JOBS}/c7`) });
   expect(service.posts().length).toBe(1);
 });

@@ -48,6 +48,25 @@ test.each<[string, unknown[]]>([
   expect(it.posts()).toBe(1);
 });
 
+test('the id in a 202 is none of a created job: the outcome is unknown, and the error names it and the command for it', async () => {
+  const it = await open({
+    'GET /automation/partner-cron-jobs/': json([]),
+    'POST *': json({ cron_job_id: 'c1', status: 'queued' }, 202),
+  });
+  const created = await it.run(CREATE_DAILY, { clock: fasterClock(100) });
+  expect(created.code).toBe(9);
+  expect(created.json()).toMatchObject({ status: 'unknown', cron_job_id: null });
+  expect(created.error().details).toMatchObject({ why: expect.stringContaining('cron_job_id "c1"') });
+  expect(created.error().hint).toContain('partnerctl cron adopt c1 --agent a1 --name Daily');
+  expect(it.posts()).toBe(1);
+});
+
+test('a message that the service accepts with 202 is registered', async () => {
+  const it = await open({ 'POST *': json({ message_id: 'm1', created: true }, 202) });
+  const sent = await it.run(['chat', 'send', '--source', 's', '--session', 'x', 'Hello', '-o', 'json']);
+  expect(sent.json()).toMatchObject({ message_id: 'm1' });
+});
+
 test('a space that is provisioned without a body has the ids from the lists', async () => {
   const it = await open({
     'GET /automation/spaces/': listing([], [SPACE]),

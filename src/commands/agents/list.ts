@@ -1,7 +1,7 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { ListedAgent } from '../../contract/resources.ts';
-import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const COLUMNS: readonly Column<ListedAgent>[] = [
@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
 
 export const list = () =>
   leaf('list', 'List the agents of a space', {
-    scopes: [SCOPE.readAgents, SCOPE.readSpaces],
+    scopes: [OPERATIONS.listAgents.scope, OPERATIONS.listSpaces.scope],
     examples: [
       'partnerctl agents list ext:acme-001  # list the agents of the space with this external id',
       "partnerctl agents list 'name:Acme' -o json  # find the space by name; print JSON",

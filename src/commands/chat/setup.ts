@@ -2,14 +2,14 @@ import { Option } from '@commander-js/extra-typings';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { CONFIRM, SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import { UsageError } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const setup = () =>
   leaf('setup', "Create or reuse an agent's API chat source", {
     description: 'An agent has at most one API chat source. An existing one is never changed.',
-    scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
+    scopes: [OPERATIONS.createChatSource.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     exits: ['unknown'],
     examples: [
       "partnerctl chat setup ext:acme-001 'name:Support'  # the space by your own id, the agent by name",

@@ -1,12 +1,12 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { duration, SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 
 export const watch = () =>
   leaf('watch', 'Watch every conversation of this machine', {
     description:
       'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
-    scopes: [SCOPE.chat],
+    scopes: [OPERATIONS.registerMessage.scope],
     examples: [
       'partnerctl chat watch --space ext:acme-001  # the conversations in one space',
       `partnerctl chat watch --no-follow -o json --query "[?status=='unanswered']"  # those that wait for an answer, for a script`,

@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { LeafCheck } from '../../doctor/check-contract.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { listResult, type ReportLine, type Tone } from '../../output/command-result.ts';
@@ -41,7 +41,7 @@ export const check = () =>
   leaf('check', 'Compare the wire format with the service, by reads only', {
     description:
       'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     examples: [
       'partnerctl contract check  # check what the lists show',
       'partnerctl contract check --source src_1 --session s-1  # also check the history of a session',

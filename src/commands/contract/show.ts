@@ -1,6 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
 import type { Leaf, Source } from '../../contract/contract.ts';
+import { Contract } from '../../contract/contract.ts';
+import { kindOf } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const SOURCES = ['spec', 'assumed', 'imported', 'override'] satisfies Source[];
@@ -25,8 +27,6 @@ export const show = () =>
     .action(
       run(async (context, prefix = '', { source: wanted }) => {
         const { findLeaf, readContract } = await import('../../config/contract-file.ts');
-        const { Contract } = await import('../../contract/contract.ts');
-        const { kindOf } = await import('../../contract/leaves.ts');
         const hasService = (await context.baseUrl()) !== undefined;
         const stored = hasService ? await readContract(context, await context.contractKey()) : undefined;
         const leaves = new Contract(stored).leaves().filter(({ name }) => name.startsWith(prefix));

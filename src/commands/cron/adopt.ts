@@ -1,13 +1,13 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const adopt = () =>
   leaf('adopt', 'Record an existing job in the state', {
     description:
       'Records a job of the service in the state, so that it is not created again: as the job with this agent and name or with this key, or, by its id alone, with those that the service lists. Does not change the service.',
-    scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
+    scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     examples: [
       'partnerctl cron adopt cron_1 --yes  # a job that the service lists, without a prompt',
       'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4  # resolve an unknown outcome',

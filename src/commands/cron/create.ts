@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { WantedJob } from '../../cron/create.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
@@ -30,7 +30,12 @@ export const create = () =>
       ...['--agent', '--name', '--instructions'].map((option) => ({ oneOf: [option], ...UNLESS_FILE })),
       { oneOf: ['--schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
     ],
-    scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
+    scopes: [
+      OPERATIONS.createCronJob.scope,
+      OPERATIONS.listCronJobs.scope,
+      OPERATIONS.listSpaces.scope,
+      OPERATIONS.listAgents.scope,
+    ],
     exits: ['duplicate', 'unknown', 'partial'],
     examples: [
       "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin  # weekdays at 18:00",

@@ -1,13 +1,13 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import { recordResult } from '../../output/command-result.ts';
 
 export const forget = () =>
   leaf('forget', 'Remove a job from the state so that it can be created again', {
     description:
       'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     examples: [
       'partnerctl cron forget cron_2136f0a4  # forget a job that was removed from the service',
       'partnerctl cron forget --agent agt_1 --name daily --yes  # without a prompt, for a script',

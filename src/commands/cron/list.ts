@@ -1,6 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { JobRow } from '../../cron/list.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -20,7 +20,7 @@ export const list = () =>
   leaf('list', 'List scheduled jobs, and what the state knows about them', {
     description:
       'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service (`cron forget` lets one be created again), not listed yet, or with an unknown outcome (`cron reconcile` finds out whether one exists).',
-    scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
+    scopes: [OPERATIONS.listCronJobs.scope, OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope],
     examples: [
       'partnerctl cron list  # all jobs, with readable schedules',
       'partnerctl cron list --space ext:acme-001  # the jobs of one customer',

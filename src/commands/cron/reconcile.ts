@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { JobReservation } from '../../cron/job.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
 import type { CronSchedule } from '../../cron/schedule.ts';
@@ -53,7 +53,7 @@ function openOutcomesError(results: readonly Reconciled[], context: Context): Ou
 export const reconcile = () =>
   leaf('reconcile', 'Resolve jobs whose creation has an unknown outcome', {
     description: 'Looks in the list of the service. Adopts a new job if it is the only match; never guesses.',
-    scopes: [SCOPE.listJobs],
+    scopes: [OPERATIONS.listCronJobs.scope],
     exits: ['unknown'],
     examples: [
       'partnerctl cron reconcile  # find out whether jobs whose response was lost exist',

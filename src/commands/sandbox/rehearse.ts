@@ -1,6 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { collect, duration, integer } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import { PartialFailure } from '../../errors.ts';
 import { type CommandResult, type ReportLine, reportResult } from '../../output/command-result.ts';
 import type { Rehearsal, SeedResult } from '../../rehearsal/rehearse.ts';
@@ -49,7 +49,7 @@ export const rehearse = () =>
   leaf('rehearse', 'Rehearse a roll-out under faults, before it touches a customer', {
     description:
       'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut responses), and at which request provision is killed; as many seeds as there are requests kill it at each of them. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. In the end everything must be there, and nothing twice. The first seed also lets a week pass, in which every job must run.',
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
     examples: [
       'partnerctl sandbox rehearse customers/  # 100 seeds',

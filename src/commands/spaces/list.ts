@@ -1,6 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { ListedSpace } from '../../contract/resources.ts';
-import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 function formatOrgWide({ is_org_wide }: ListedSpace): string | undefined {
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<ListedSpace>[] = [
 
 export const list = () =>
   leaf('list', 'List the customer workspaces (spaces) that the token can access', {
-    scopes: [SCOPE.readSpaces],
+    scopes: [OPERATIONS.listSpaces.scope],
     examples: [
       'partnerctl spaces list  # list all spaces',
       'partnerctl spaces list --wide  # with descriptions, shortened nowhere',

@@ -1,6 +1,6 @@
 import { leaf, run } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import { SCOPE } from '../../contract/scopes.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { JobRow } from '../../cron/list.ts';
 import { type ReportLine, reportResult } from '../../output/command-result.ts';
 import type { SpaceView } from '../../provision/show-space.ts';
@@ -44,7 +44,7 @@ function toJson({ space, agents, jobs }: SpaceView): object {
 
 export const show = () =>
   leaf('show', 'Show the agents, chats, and jobs of a space', {
-    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     examples: [
       'partnerctl spaces show ext:acme-001  # everything of one customer',
       "partnerctl spaces show 'name:Acme' -o json --query 'chat[].source_id'  # its chat sources, for a script",

@@ -68,7 +68,7 @@ describe('the one file of an earlier version', () => {
   }
 
   it('is taken over once, by commands that change profiles at once: nothing is lost, and nothing comes back', async () => {
-    for (let round = 0; round < propertyRuns(500, 25); round += 1) {
+    for (let round = 0; round < propertyRuns(500, 5); round += 1) {
       const directory = tempDirectory();
       writeOld(directory);
       const changes = [

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { readList } from '../../../src/contract/body.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
-const read = (body: unknown, place?: readonly string[]) => readList(body, 'spaces.list', place);
+const read = (body: unknown, place?: readonly string[]) => readList(body, OPERATIONS.listSpaces, place);
 
 describe('the list of a response', () => {
   it.each([

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readAcknowledgement } from '../../../src/contract/messages.ts';
-import { readProvisionResponse, readUploadId } from '../../../src/contract/resources.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+import { readProvisionResponse } from '../../../src/contract/resources.ts';
 import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 /* What a write has created, in the envelopes of its responses. */
 
 const CONTRACT = new Contract();
-const attachmentIn = (body: unknown) => readUploadId(body, 'attachment', CONTRACT);
+const attachmentIn = (body: unknown) => OPERATIONS.createFileAttachment.read(body, CONTRACT);
 const provisionedIn = (body: unknown) => readProvisionResponse(body, CONTRACT);
 
 describe('the id of what was created', () => {
@@ -17,10 +18,9 @@ describe('the id of what was created', () => {
 
   it('is that of the only file of the form that LoopBack sends back, also of a document', () => {
     const body = { files: [{ fieldname: 'file', originalname: 'hours.md', id: 'd1' }], fields: {} };
-    expect(readUploadId(body, 'document', CONTRACT)).toBe('d1');
-    expect(() => readUploadId({ ...body, files: [...body.files, { id: 'd2' }] }, 'document', CONTRACT)).toThrow(
-      UnknownShape,
-    );
+    expect(OPERATIONS.createDocument.read(body, CONTRACT)).toBe('d1');
+    const two = { ...body, files: [...body.files, { id: 'd2' }] };
+    expect(() => OPERATIONS.createDocument.read(two, CONTRACT)).toThrow(UnknownShape);
   });
 
   it.each<[unknown]>([

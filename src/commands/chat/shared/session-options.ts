@@ -1,6 +1,6 @@
 import { leaf, type Meta } from '../../../cli/leaf.ts';
 import { duration, integer, SPACE_HELP } from '../../../cli/options.ts';
-import { SCOPE } from '../../../contract/scopes.ts';
+import { OPERATIONS } from '../../../contract/operations.ts';
 
 export const SESSION_HELP = 'the conversation: an id of your choice';
 
@@ -18,7 +18,7 @@ export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_
 
 /** Creates a command on sessions of a source, with the options that name the source. */
 export function sessionLeaf(name: string, summary: string, meta: Meta) {
-  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [SCOPE.chat], ...meta })
+  return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [OPERATIONS.registerMessage.scope], ...meta })
     .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
     .option('--agent <agent>', 'in place of --source, with --space: an agent_id, or name:<name>')
     .option('--space <space>', SPACE_HELP);
