@@ -64,14 +64,10 @@ export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 
 /**
  * Checks once, without retries, whether a source minds which session is requested.
- * @param known ids of messages of a session that exists
+ * @param known ids of messages of a session that exists; none if none was read
  * @throws InterruptedError
  */
-export async function probeSession(
-  http: Http,
-  source_id: string,
-  known: ReadonlySet<string> = new Set(),
-): Promise<SessionProbe> {
+export async function probeSession(http: Http, source_id: string, known: ReadonlySet<string>): Promise<SessionProbe> {
   try {
     const isMinded = await mindsSession(http, source_id, known, () => ({ retries: 0, timeoutMs: 5_000 }));
     return isMinded ? 'heeded' : 'ignored';

@@ -219,3 +219,22 @@ test('contract check contradicts a history that ignores the session, confirms on
   expect(await check('session_id', false, [404, { code: 'unknown_session' }])).toEqual([0, 'confirmed']);
   expect(await check('session_id', false, [500, {}])).toEqual([0, 'unobservable']);
 });
+
+test('contract check contradicts a history of one message that ignores the session', async () => {
+  const service = await startFakeService({
+    'POST *': json({ message_id: 'm1' }),
+    [`GET ${HISTORY}`]: json(unnamed(ENTRIES.slice(0, 1))),
+    'GET *': json([]),
+  });
+  const ran = await runWith(service, [
+    'contract',
+    'check',
+    ...ANNA,
+    '-o',
+    'json',
+    '--query',
+    "[?result=='contradicted'].leaf",
+  ]);
+  expect(ran).toMatchObject({ code: 8 });
+  expect(ran.json()).toEqual(['messages.history.session_id']);
+});
