@@ -25,6 +25,8 @@ export interface ReplyTarget extends SessionRef {
 const DEFAULT_WAIT_MS = 120_000;
 /** Among so many of the newest messages is one that no other follows. */
 const MIN_NEWEST = 20;
+/** A longer history is not searched for a message. */
+const MAX_SEARCHED_PAGES = 20;
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -132,10 +134,12 @@ async function hasMessage(follower: Follower, { source_id, session_id, after_mes
   const { http, signal } = follower;
   const limits = () => ({ retries: 0, timeoutMs: Math.max(1, follower.remainingMs()), signal });
   const position = { source_id, session_id, after_message_id: undefined, newest: MIN_NEWEST };
+  let pages = 0;
   try {
     for await (const { messages, unexplained } of readHistory(http, position, limits)) {
+      pages += 1;
       const isThere = messages.some(({ message_id }) => message_id === after_message_id);
-      if (isThere || unexplained !== undefined) return true;
+      if (isThere || unexplained !== undefined || pages === MAX_SEARCHED_PAGES) return true;
     }
     return false;
   } catch (error) {
