@@ -91,8 +91,8 @@ export class ApiResponse {
     const { safety } = this.call.operation;
     const command = fix && describeFix(fix);
     // The id of what was created may be in this message only, perhaps under the name that was refused.
-    const suspect = fix?.leaf.endsWith('.id') ? fix.value.split('.').at(-1) : undefined;
-    const ids = safety === 'safe' ? {} : findIds(value, suspect);
+    const suspects = fix?.leaf.endsWith('.id') ? fix.value.split(/[.,|] ?/) : [];
+    const ids = safety === 'safe' ? {} : findIds(value, suspects);
     const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
     const found = named.length > 0 && `Ids in the response: ${named.join(', ')}`;
     const info = this.infoOf(seen, [command, DEBUG_HINT].filter(Boolean).join('\n'));

@@ -16,7 +16,7 @@ export function isUnrecognized({ role }: Message): boolean {
 export function explainUnrecognized({ role, raw }: Message, contract: Contract, toCommand: FormatCommand) {
   const set = (leaf: string, value: string) => toCommand(['contract', 'set', leaf, value]);
   if (role === 'unknown') {
-    const field = new Fields(raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
+    const field = new Fields(raw, 'message', contract).fixOf('message.author').value;
     return {
       why: `A message came, but the tool cannot find its author: it is ${describeFields(raw)}.`,
       hint: `Name the field that tells the author with: ${set('message.author', field)}`,

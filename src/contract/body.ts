@@ -1,5 +1,5 @@
 import type { Contract } from './contract.ts';
-import { listNames, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { listNames, normalizeName, ownNames, RESOURCES, type Resource } from './field-names.ts';
 import { Fields } from './fields.ts';
 import { descend, describeFields, describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import type { ListLeaf } from './leaves.ts';
@@ -9,10 +9,13 @@ import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** Normalized keys under which services customarily put a list. */
 const LIST_ENVELOPES =
-  /^(results?|data|items|values?|contents?|records|list|entries|nodes|edges|elements|objects|rows|docs|hits|resources|members|collection|features)$/;
+  /^(results?|data|items|values?|contents?|records|list|entries|nodes|edges|elements|objects|rows|docs|hits|resources|collection|features)$/;
 
 const NO_LISTS =
   /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
+
+/** Lists of what is in a space or an agent, or of who has it, beside those that the tool reads. */
+const OTHER_LISTS = /^(members|participants|users|owners|templates|agenttemplates|tags|integrations|webhooks|tools)$/;
 
 const MAX_LIST_DEPTH = 2;
 
@@ -23,8 +26,8 @@ interface List {
 }
 
 /** @param value where the list is, or may be */
-function noList(body: unknown, { leaf, resource }: List, value: string, place = ''): UnknownShape {
-  const message = `The response contains no list of ${resource}s${place}.`;
+function noList(body: unknown, { leaf, resource }: List, value: string, where = ''): UnknownShape {
+  const message = `The response contains no list of ${resource}s${where}.`;
   return new UnknownShape(message, describeJson(body), { leaf: `${leaf}.items`, value });
 }
 
@@ -38,9 +41,16 @@ function toItems(list: readonly unknown[], { leaf, resource }: List): readonly J
 interface Candidate {
   readonly path: string;
   readonly items: readonly unknown[];
+  /** `named`: a name that this list has. `foreign`: that of another one. `unknown`: any other name of a list of objects. */
+  readonly kind: 'named' | 'unknown' | 'foreign';
 }
 
-/** Returns what may be the list: an array of objects, or an empty one, or null, under a name that lists have. */
+function kindOfList(name: string, resource: Resource): Candidate['kind'] {
+  if (LIST_ENVELOPES.test(name) || listNames(resource).includes(name)) return 'named';
+  return OTHER_LISTS.test(name) || RESOURCES.some((other) => listNames(other).includes(name)) ? 'foreign' : 'unknown';
+}
+
+/** Returns the arrays of objects in a body and, under a name that the list has, an empty one, or null. */
 function findCandidates(body: unknown, resource: Resource, prefix = '', depth = 0): readonly Candidate[] {
   return Object.entries(isJsonObject(body) ? body : {}).flatMap(([key, value]): readonly Candidate[] => {
     const [path, name] = [prefix + key, normalizeName(key)];
@@ -48,15 +58,15 @@ function findCandidates(body: unknown, resource: Resource, prefix = '', depth = 
     if (isJsonObject(value))
       return depth < MAX_LIST_DEPTH ? findCandidates(value, resource, `${path}.`, depth + 1) : [];
     const items = Array.isArray(value) ? value : [];
-    const isNamed = LIST_ENVELOPES.test(name) || listNames(resource).includes(name);
+    const kind = kindOfList(name, resource);
     const isEmpty = items.length === 0 && (value === null || Array.isArray(value));
-    return items.some(isJsonObject) || (isNamed && isEmpty) ? [{ path, items }] : [];
+    return items.some(isJsonObject) || (kind === 'named' && isEmpty) ? [{ path, items, kind }] : [];
   });
 }
 
 /** Returns where the one list of a body is, as a value of `<list>.items`. */
 export function pathOfList(body: unknown, { resource }: List): string {
-  const [only] = findCandidates(body, resource);
+  const [only] = findCandidates(body, resource).filter(({ kind }) => kind !== 'foreign');
   return only?.path ?? '$';
 }
 
@@ -67,13 +77,14 @@ function atPath(body: unknown, path: readonly string[], list: List): readonly Js
   if (Array.isArray(value)) return toItems(value, list);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const [only, other] = findCandidates(body, list.resource);
+  const [only, other] = findCandidates(body, list.resource).filter(({ kind }) => kind !== 'foreign');
   throw noList(body, list, other === undefined && only ? only.path : '<path>', ` at ${path.join('.') || '$'}`);
 }
 
 /**
- * Returns the items of the list in a response: at the place of the contract, or else the only list at most two levels down.
- * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
+ * Returns the items of the list in a response: at the place of the contract, or else the only list at most two levels down, if
+ * it has a name that such lists have.
+ * @throws UnknownShape if the body has no list, a second one, or one under another name; ErrorInBody if it reports an error
  */
 export function readList(body: unknown, list: List, place?: readonly string[]): readonly JsonObject[] {
   const { leaf, resource } = list;
@@ -83,21 +94,21 @@ export function readList(body: unknown, list: List, place?: readonly string[]): 
   if (place) return atPath(body, place, list);
   if (Array.isArray(body)) return toItems(body, list);
   if (!isJsonObject(body)) throw noList(body, list, '<path>');
-  const candidates = findCandidates(body, resource);
-  const [only, second] = candidates;
-  if (only === undefined) {
-    // HAL omits empty lists.
-    if (descend(body, 'page.totalElements') === 0) return [];
-    // What protocol buffers call a list shows only once it has items.
-    throw noList(body, list, isEmptyObject(body) ? `${resource}s` : '<path>');
-  }
-  if (second !== undefined) {
-    const places = candidates.map(({ path }) => path).join(', ');
-    const message = `The response may contain the list of ${resource}s in several places: ${places}. Only one list is read.`;
+  const all = findCandidates(body, resource);
+  const [only, second] = all.filter(({ kind }) => kind !== 'foreign');
+  if (only && second) {
+    const message = `The response may contain the list of ${resource}s in several places: ${only.path}, ${second.path}. Only one list is read.`;
     const fix = { leaf: `${leaf}.items`, value: only.path, other: second.path } as const;
     throw new UnknownShape(message, describeJson(body), fix);
   }
-  return toItems(only.items, list);
+  if (only?.kind === 'named') return toItems(only.items, list);
+  if (only) throw noList(body, list, only.path, ` under a name that such lists have, only one at ${only.path}`);
+  const [foreign] = all;
+  if (foreign) throw noList(body, list, '<path>', `, only one at ${foreign.path}`);
+  // HAL omits empty lists.
+  if (descend(body, 'page.totalElements') === 0) return [];
+  // What protocol buffers call a list shows only once it has items.
+  throw noList(body, list, isEmptyObject(body) ? `${resource}s` : '<path>');
 }
 
 /* Responses to writes. */
@@ -127,44 +138,42 @@ function isOperation(object: JsonObject): boolean {
   return kinds.some((kind) => typeof kind === 'string' && OPERATION.test(normalizeName(kind)));
 }
 
-/** Finds what has an id of its own name, or else a generic id. @throws UnknownShape for two, or that of an operation */
-function findResource(layers: readonly JsonObject[], resource: Resource, contract: Contract) {
-  const leaf = `${resource}.id` as const;
-  const read = layers.map((object) => ({ object, fields: new Fields(object, resource, contract) }));
-  const withId = (kind: 'ownId' | 'id') =>
-    read.flatMap((each) => {
-      const id = each.fields[kind](leaf);
-      return id === undefined ? [] : [{ ...each, id }];
-    });
-  const own = withId('ownId');
-  const found = own.length > 0 ? own : withId('id');
-  const last = found.at(-1);
-  const other = found.find(({ id }) => id !== last?.id);
-  if (last && other) {
-    const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
-    throw new UnknownShape(message, layers.map(describeFields).join(', with '));
-  }
-  if (last && own.length === 0 && isOperation(last.object))
-    throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
-  return last;
-}
-
 /**
- * Reads the resource in the response to a write, in any common envelope, by the first contract under which it has an id.
+ * Reads the resource in the response to a write, in any common envelope, by the first contract under which it has an id:
+ * one of its own name, or else a generic one.
  * @returns it, and the objects that may hold further parts of the response, the outermost first
  * @throws UnknownShape for no id, two different ones, or that of an operation; ErrorInBody if it reports an error
  */
 export function readCreated(body: unknown, resource: Resource, ...contracts: [Contract, ...Contract[]]) {
   const layers = layersOf(body, resource);
   rejectErrorInBody(body, layers);
-  for (const contract of contracts) {
-    const found = findResource(layers, resource, contract);
-    if (found) return { ...found, created: findCreated([...layers, ...found.fields.objects]), layers };
+  const leaf = `${resource}.id` as const;
+  const read = contracts.map((contract) =>
+    layers.map((object) => ({ object, fields: new Fields(object, resource, contract) })),
+  );
+  for (const all of read) {
+    const withId = (kind: 'ownId' | 'id') =>
+      all.flatMap((each) => {
+        const id = each.fields[kind](leaf);
+        return id === undefined ? [] : [{ ...each, id }];
+      });
+    const own = withId('ownId');
+    const found = own.length > 0 ? own : withId('id');
+    const last = found.at(-1);
+    if (last === undefined) continue;
+    const other = found.find(({ id }) => id !== last.id);
+    if (other) {
+      const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
+      throw new UnknownShape(message, layers.map(describeFields).join(', with '));
+    }
+    if (own.length === 0 && isOperation(last.object))
+      throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
+    return { ...last, created: findCreated([...layers, ...last.fields.objects]), layers };
   }
   const message = `The response contains no ${resource}_id.`;
-  const [outermost] = layers;
-  if (outermost === undefined) throw new UnknownShape(message, describeJson(body));
-  throw new Fields(outermost, resource, contracts[0]).unreadable(`${resource}.id`, message);
+  const [first = []] = read;
+  const near = first.find(({ fields }) => fields.hasSuspect(leaf)) ?? first[0];
+  throw near?.fields.unreadable(leaf, message) ?? new UnknownShape(message, describeJson(body));
 }
 
 /** Returns a reader of the id from a response to a write (spec §4.5, §4.7). It throws as `readCreated`. */
@@ -173,9 +182,8 @@ export function readIdOf(resource: Resource) {
 }
 
 /** Whether a response says that the resource is new; undefined if it does not say. */
-function findCreated(layers: readonly JsonObject[]): boolean | undefined {
-  for (const layer of layers)
-    for (const [key, value] of Object.entries(layer))
-      if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
+function findCreated(objects: readonly JsonObject[]): boolean | undefined {
+  for (const [key, value] of objects.flatMap(Object.entries))
+    if (typeof value === 'boolean' && ['created', 'iscreated', 'isnew'].includes(normalizeName(key))) return value;
   return undefined;
 }

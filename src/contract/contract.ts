@@ -1,4 +1,4 @@
-import { FieldNames, normalizeName, type Resource } from './field-names.ts';
+import { FieldNames, type FieldValue, normalizeName, type Resource } from './field-names.ts';
 import {
   type AtLeaf,
   DEFAULTS,
@@ -154,9 +154,6 @@ export type NextValue =
   | { readonly kind: 'link'; readonly source: readonly string[] }
   | { readonly kind: 'token'; readonly source: readonly string[]; readonly parameter: string }
   | { readonly kind: 'page' | 'offset' | 'after'; readonly parameter: string };
-
-/** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
-export type FieldValue = readonly (readonly (readonly string[])[])[];
 
 /** A path with an optional query; both may have `{name}` for a parameter. */
 const OPERATION =

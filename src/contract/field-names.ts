@@ -1,9 +1,19 @@
-import type { Contract } from './contract.ts';
 import type { JsonObject } from './json.ts';
-import { type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
+import { type AtLeaf, type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
-export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment';
+export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'document', 'file_attachment'] as const;
+
+export type Resource = (typeof RESOURCES)[number];
+
+/** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
+export type FieldValue = readonly (readonly (readonly string[])[])[];
+
+/** The settings that names come from: those of the contract. */
+interface Settings {
+  field(name: FieldLeaf | AtLeaf): FieldValue;
+  isChosen(name: FieldLeaf): boolean;
+}
 
 /** Returns a text that is equal for all spellings of a name: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
 export function normalizeName(name: string): string {
@@ -39,35 +49,27 @@ export function listNames(resource: Resource): readonly string[] {
 
 /* Names that probably hold a field, but are not accepted for it: what is under them is refused. */
 
-const ID = '(?:id|uuid|guid|uid|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn|sid)';
+const ID = '(?:[ugs]?id|uuid|guid|pk|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn)';
 const BEFORE_NAME = '(?:display|full|friendly|short|public)?';
 
 /** By field; `{own}` stands for the names of the resource. */
 const SUSPECTS: Readonly<Record<string, string>> = {
-  id: `(?:(?:{own})[a-z]*)?${ID}|(?:{own})`,
+  id: `(?:(?:{own})[a-z]*|document|object|sys|\\$)?${ID}|(?:{own})`,
   external_space_id: `(?:external|ext|customer|foreign)(?:{own}|customer|account)?${ID}?|partner(?:key|ref|reference|code)|reference`,
   name: `(?:{own})?${BEFORE_NAME}(?:name|title|label|caption)`,
   description: `(?:{own})?${BEFORE_NAME}(?:description|desc|about|summary)`,
   agent_id: `(?:target|assigned)?(?:agent|assistant|bot)${ID}?`,
   session_id: `(?:chat)?(?:session|conversation|thread)${ID}?`,
-  text: '(?!.*context)[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)',
+  text: '(?!.*context)[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)(?:plain)?|payload|data',
   author:
-    '(?!.*id$)[a-z]*(?:author|role|sender|direction|actor|origin|speaker|isbot|fromme|participant)[a-z]*|(?:message)?(?:source|side)',
+    '(?!.*id$)[a-z]*(?:author|role|sender|direction|actor|origin|speaker|participant|incoming|outgoing)[a-z]*|(?:message)?(?:source|side)|(?:is|from)(?:bot|agent|assistant|ai|user|customer|human|me)|(?:created|sent|written|posted)by',
   // The time of a change, or of anything else, is not that of writing.
   created_at:
-    '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|ms|written|sent|created|posted)?',
+    '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created?|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|gmt|ms|written|sent|created|posted)?',
 };
 /** Objects about something else: what is in them is not suspicious. */
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
-
-/** A field that may be at a path. An earlier rank wins; the values of one rank must agree. */
-interface Accepted {
-  readonly leaf: FieldLeaf;
-  readonly rank: number;
-  /** Such a path begins at the top, and not in any object that holds fields. */
-  readonly isChosen: boolean;
-}
 
 function normalizePath(path: readonly string[]): string {
   return path.map(normalizeName).join('.');
@@ -77,10 +79,20 @@ function parentsOf(path: string): readonly string[] {
   return [...path.matchAll(/\./g)].map(({ index }) => path.slice(0, index));
 }
 
+/** A field that is read from a path. An earlier rank wins; the values of one rank must agree. */
+interface Accepted {
+  readonly leaf: FieldLeaf;
+  readonly rank: number;
+  /** Such a path begins at the top, and not in any object that holds fields. */
+  readonly isChosen: boolean;
+}
+
+const NONE: readonly Accepted[] = [];
+
 /** The accepted names of the fields of one resource, and the suspicious ones. All paths are normalized. */
 export class FieldNames {
   readonly resource: Resource;
-  private readonly fields = new Map<string, readonly Accepted[]>();
+  private readonly accepted = new Map<string, readonly Accepted[]>();
   /** The objects that fields are in. */
   readonly parents: ReadonlySet<string>;
   /** The objects that may have every field. */
@@ -89,7 +101,7 @@ export class FieldNames {
   /** What `normalize` returned: the 100,000 objects of a list have the same few names. */
   private readonly normalized = new Map<string, string>();
 
-  constructor(resource: Resource, contract: Contract) {
+  constructor(resource: Resource, contract: Settings) {
     this.resource = resource;
     const at = `${resource}.at` as const;
     const places = isLeafName(at) ? contract.field(at).flat() : ownNames(resource).map((name) => [name]);
@@ -102,9 +114,9 @@ export class FieldNames {
       const isChosen = chosen.includes(leaf);
       for (const [rank, paths] of contract.field(leaf).entries())
         for (const path of paths.map(normalizePath).filter((each) => isChosen || !taken.has(each)))
-          this.fields.set(path, [...(this.fields.get(path) ?? []), { leaf, rank, isChosen }]);
+          this.accepted.set(path, [...this.at(path), { leaf, rank, isChosen }]);
     }
-    this.parents = new Set([...this.fields.keys(), ...this.holders].flatMap(parentsOf));
+    this.parents = new Set([...this.accepted.keys(), ...this.holders].flatMap(parentsOf));
     const own = ownNames(resource).join('|');
     const patternOf = (leaf: FieldLeaf) =>
       SUSPECTS[leaf.slice(leaf.indexOf('.') + 1)]?.replaceAll('{own}', own) ?? '(?!)';
@@ -122,15 +134,20 @@ export class FieldNames {
 
   /** Returns the fields at a path from the top, which may also be one from an object that holds fields. */
   at(top: string, held?: string): readonly Accepted[] {
-    const own = this.fields.get(top) ?? [];
-    if (held === undefined) return own;
-    return [...own, ...(this.fields.get(held) ?? []).filter(({ isChosen }) => !isChosen)];
+    const own = this.accepted.get(top) ?? NONE;
+    const inHolder = held === undefined ? undefined : this.accepted.get(held)?.filter(({ isChosen }) => !isChosen);
+    return inHolder ? [...own, ...inHolder] : own;
+  }
+
+  /** Whether a field is read under a key. */
+  accepts(leaf: FieldLeaf, key: string): boolean {
+    return this.at(this.normalize(key)).some((each) => each.leaf === leaf);
   }
 
   /** Whether a key that no field accepts probably holds this one. */
   isSuspect(leaf: FieldLeaf, key: string): boolean {
-    const name = normalizeName(key);
-    return !this.fields.has(name) && this.suspects.get(leaf)?.test(name) === true;
+    const name = this.normalize(key);
+    return !this.accepted.has(name) && this.suspects.get(leaf)?.test(name) === true;
   }
 
   /** Whether an object under a key may hold fields of the resource, and is not about something else. */

@@ -1,17 +1,19 @@
 import type { Contract } from './contract.ts';
-import { type FieldNames, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { type FieldNames, ownNames, type Resource } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import { type FieldLeaf, isLeafName } from './leaves.ts';
+import { type FieldLeaf, isLeafName, type LeafName } from './leaves.ts';
 import { type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
+/** A value that was sent under a name of a field. */
 interface Found {
   readonly leaf: FieldLeaf;
   readonly rank: number;
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-  readonly holder: JsonObject;
+  /** The object that has it. */
+  readonly object: JsonObject;
 }
 
 /** An object, by its path as the service spells it. */
@@ -25,48 +27,46 @@ function join(path: string, key: string): string {
 }
 
 /**
- * Reads the fields of a resource in one object: what is under an accepted name, at the top or in an object that holds
- * fields. Refuses two names that disagree, and a missing field while a suspicious name is there.
+ * The fields of a resource in one object, which is flattened once: what is under an accepted name, at the top or in an object
+ * that holds fields. Refuses two names of one rank that disagree, and a missing field while a suspicious name is there.
  */
 export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
   /** The object itself, and those in it that hold fields. */
-  private readonly holders: readonly Place[];
-  /** What was sent under the names of fields, the least nested first. */
+  private readonly holders: Place[];
+  /** What was sent under the names of fields. What no field is read from is left out: lists have 100,000 items. */
   private readonly found: Found[] = [];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    this.holders = this.collect();
+    const place = { path: '', object };
+    this.holders = [place];
+    this.flatten(place, '');
   }
 
-  /** Collects the values of all fields. @returns the objects that hold fields */
-  private collect(): readonly Place[] {
-    const { names, object, found } = this;
-    // A place has a name from the top and, in a holder, also one from there.
-    const places: (Place & { readonly top: string; readonly held?: string | undefined })[] = [
-      { path: '', object, top: '' },
-    ];
-    for (const place of places) {
-      for (const key of Object.keys(place.object)) {
-        const [path, name, value] = [join(place.path, key), names.normalize(key), plain(place.object[key])];
-        const top = join(place.top, name);
-        const held = place.held === undefined ? undefined : join(place.held, name);
-        for (const { leaf, rank } of names.at(top, held)) found.push({ leaf, rank, path, value, holder: place.object });
-        if (!isJsonObject(value)) continue;
-        if (names.holders.has(top)) places.push({ path, object: value, top, held: '' });
-        else if (names.parents.has(top) || names.parents.has(held ?? ''))
-          places.push({ path, object: value, top, held });
-      }
+  /** @param top its normalized path from the top @param held that from an object that holds fields, if one does */
+  private flatten({ path, object }: Place, top: string, held?: string): void {
+    const { names } = this;
+    for (const key of Object.keys(object)) {
+      const [name, value] = [names.normalize(key), plain(object[key])];
+      const ownTop = join(top, name);
+      const ownHeld = held === undefined ? undefined : join(held, name);
+      for (const { leaf, rank } of names.at(ownTop, ownHeld))
+        this.found.push({ leaf, rank, path: join(path, key), value, object });
+      if (!isJsonObject(value)) continue;
+      const inner = { path: join(path, key), object: value };
+      if (names.holders.has(ownTop)) {
+        this.holders.push(inner);
+        this.flatten(inner, ownTop, '');
+      } else if (names.parents.has(ownTop) || names.parents.has(ownHeld ?? '')) this.flatten(inner, ownTop, ownHeld);
     }
-    return places.filter(({ top, held }) => top === '' || held === '');
   }
 
-  /** The objects that hold the fields: the object itself, and those nested in it. */
+  /** The object itself, and those in it that hold fields. */
   get objects(): readonly JsonObject[] {
     return this.holders.map(({ object }) => object);
   }
@@ -74,7 +74,16 @@ export class Fields {
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Found[] {
     const found = this.found.filter((each) => each.leaf === leaf);
-    return found.length > 1 ? found.toSorted((left, right) => left.rank - right.rank) : found;
+    return found.length > 1 ? found.sort((left, right) => left.rank - right.rank) : found;
+  }
+
+  /** Returns the first value that counts. @throws UnknownShape if others of its rank differ */
+  private first(leaf: FieldLeaf, counts: (found: Found) => boolean): Found | undefined {
+    const [first, ...others] = this.all(leaf).filter(counts);
+    const other = others.find(({ rank, value }) => rank === first?.rank && !isSame(value, first.value));
+    if (first === undefined || other === undefined) return first;
+    const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
+    throw this.refusal(message, { leaf, value: this.before(leaf, first.path), other: this.before(leaf, other.path) });
   }
 
   /**
@@ -99,13 +108,14 @@ export class Fields {
   /** Returns a field as `text` does, or null if the service sent only null. @throws also as `rejectSuspect` */
   shownText(leaf: FieldLeaf): string | null | undefined {
     const text = this.text(leaf);
-    if (text === undefined) this.rejectSuspect(leaf);
-    return text ?? (this.value(leaf) === null ? null : undefined);
+    if (text !== undefined) return text;
+    this.rejectSuspect(leaf);
+    return this.value(leaf) === null ? null : undefined;
   }
 
   /** Returns the id of the resource, without values that cannot be ids. @throws UnknownShape as `value` */
   id(leaf: FieldLeaf): string | undefined {
-    return asId(this.first(leaf, ({ value }) => asId(value) !== undefined)?.value);
+    return asId(this.first(leaf, hasId)?.value);
   }
 
   /** Returns the id under a name that only this resource has, or at a path that the user set. @throws as `value` */
@@ -113,10 +123,10 @@ export class Fields {
     const isSet = this.contract.leaf(leaf).source === 'override';
     const own = ownNames(this.names.resource);
     const isOwn = ({ path }: Found) => {
-      const name = normalizeName(path.split('.').at(-1) ?? path);
+      const name = this.names.normalize(path.split('.').at(-1) ?? path);
       return isSet || own.some((each) => name.startsWith(each));
     };
-    return asId(this.first(leaf, (found) => asId(found.value) !== undefined && isOwn(found))?.value);
+    return asId(this.first(leaf, (found) => hasId(found) && isOwn(found))?.value);
   }
 
   /** Returns the id as `id` does. @throws UnknownShape if there is none, or as `value` */
@@ -129,52 +139,71 @@ export class Fields {
   /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
   rejectSuspect(leaf: FieldLeaf): void {
     if (this.contract.isChosen(leaf) || this.value(leaf) !== undefined) return;
-    const fix = this.suspect(leaf);
-    if (fix) throw this.refusal(`The response has no ${leaf}, but ${fix.value} looks like it.`, fix);
+    const suspect = this.suspect(leaf);
+    if (suspect) throw this.refusal(`The response has no ${leaf}, but ${suspect.path} looks like it.`, suspect.fix);
   }
 
   /** Returns the error for an object whose field cannot be read. Its fix has the suspicious path, if there is one. */
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
-    return this.refusal(message, this.suspect(leaf) ?? { leaf, value: '<path>' });
+    return this.refusal(message, this.fixOf(leaf));
+  }
+
+  /** Returns the setting that would make a field readable, with `<path>` if nothing looks like it. */
+  fixOf(leaf: FieldLeaf): ContractFix {
+    return this.suspect(leaf)?.fix ?? { leaf, value: this.after(leaf, '<path>') };
+  }
+
+  /** Whether something looks like a field that cannot be read. */
+  hasSuspect(leaf: FieldLeaf): boolean {
+    return this.suspect(leaf) !== undefined;
   }
 
   /**
-   * Returns the setting that would make a field readable: the path to the only text in its object (`name: {en: "Acme"}`),
-   * or to a value with a suspicious name, or the object one level below that has the field.
+   * Finds the path to the only text in a field's object (`name: {en: "Acme"}`), or to a value with a suspicious name, or the
+   * object one level below that has the field.
    */
-  suspect(leaf: FieldLeaf): ContractFix | undefined {
+  private suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
-    if (text !== undefined) return otherText === undefined ? { leaf, value: text } : undefined;
-    const accepted = (key: string) => names.at(normalizeName(key)).some((field) => field.leaf === leaf);
-    const suspected = (key: string) => names.isSuspect(leaf, key);
-    const [held, other] = holders.flatMap((holder) => pathsIn(holder, leaf, suspected));
-    if (held !== undefined) return { leaf, value: held, other };
-    const [nested] = Object.entries(this.object).flatMap(([path, object]) => {
-      const paths = isJsonObject(object) && names.mayNest(path) ? pathsIn({ path, object }, leaf, accepted) : [];
-      return paths.map((value) => ({ path, value }));
-    });
-    if (nested === undefined) return undefined;
-    const at = `${names.resource}.at`;
-    if (!isLeafName(at)) return { leaf, value: nested.value };
-    // The object probably has other fields, too. Those that were read before stay.
-    return { leaf: at, value: [...holders.slice(1), nested].map(({ path }) => path).join(', ') };
+    if (text !== undefined)
+      return otherText === undefined ? { path: text, fix: { leaf, value: this.before(leaf, text) } } : undefined;
+    const [path, other] = holders.flatMap((place) => pathsIn(place, leaf, (key) => names.isSuspect(leaf, key)));
+    if (path !== undefined)
+      return { path, fix: { leaf, value: this.after(leaf, path), other: other && this.after(leaf, other) } };
+    for (const [key, object] of Object.entries(this.object)) {
+      if (!isJsonObject(object) || !names.mayNest(key)) continue;
+      const [nested] = pathsIn({ path: key, object }, leaf, (inner) => names.accepts(leaf, inner));
+      if (nested === undefined) continue;
+      const at = `${names.resource}.at`;
+      if (!isLeafName(at)) return { path: nested, fix: { leaf, value: this.after(leaf, nested) } };
+      // The object probably has other fields, too. Those that were read before stay.
+      const used = holders.slice(1).map((holder) => holder.path);
+      const value = this.contract.isChosen(at) ? this.after(at, key) : [...used, key].join(', ');
+      return { path: key, fix: { leaf: at, value } };
+    }
+    return undefined;
+  }
+
+  /** Returns the paths that are set already, before another one: what is read now is not read from there. */
+  private after(leaf: LeafName, path: string): string {
+    return this.contract.isChosen(leaf) ? `${this.contract.leaf(leaf).value}, ${path}` : path;
+  }
+
+  /** Returns a path before those that are set already, whose values cannot be read. */
+  private before(leaf: LeafName, path: string): string {
+    return this.contract.isChosen(leaf) ? `${path}, ${this.contract.leaf(leaf).value}` : path;
   }
 
   private refusal(message: string, fix: ContractFix): UnknownShape {
     return new UnknownShape(message, describeFields(this.object), fix);
   }
-
-  /** Returns the first value that counts. @throws UnknownShape if others of its rank differ */
-  private first(leaf: FieldLeaf, counts: (found: Found) => boolean): Found | undefined {
-    const [first, ...others] = this.all(leaf).filter(counts);
-    const other = others.find(({ rank, value }) => rank === first?.rank && !isSame(value, first.value));
-    if (first === undefined || other === undefined) return first;
-    const message = `The response has two different values of ${leaf}: ${first.path} and ${other.path}.`;
-    throw this.refusal(message, { leaf, value: first.path, other: other.path });
-  }
 }
 
+function hasId({ value }: Found): boolean {
+  return asId(value) !== undefined;
+}
+
+/** Returns the paths of the texts in an object. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))

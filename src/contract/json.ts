@@ -56,21 +56,28 @@ export function describeFields(object: JsonObject): string {
 const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](?:Id|ID|Uuid|UUID)$/;
 const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
 
-/** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. @param suspect another name of one */
-export function findIds(value: unknown, suspect?: string, prefix = '', depth = 1): Readonly<Record<string, string>> {
+/** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. @param suspects other names of them */
+export function findIds(
+  value: unknown,
+  suspects: readonly string[],
+  prefix = '',
+  depth = 1,
+): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
   const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
     if (SECRET_NAME.test(key)) return [];
     const isId =
-      (key === suspect || ID_NAME.test(key)) && key.length <= MAX_TEXT && /^(string|number|bigint)$/.test(typeof inner);
+      (suspects.includes(key) || ID_NAME.test(key)) &&
+      key.length <= MAX_TEXT &&
+      /^(string|number|bigint)$/.test(typeof inner);
     if (isId && /^[\w.:/-]{1,60}$/.test(String(inner))) return [[prefix + key, String(inner)] as const];
-    return Object.entries(findIds(inner, suspect, `${prefix}${shorten(key)}.`, depth + 1));
+    return Object.entries(findIds(inner, suspects, `${prefix}${shorten(key)}.`, depth + 1));
   });
   return Object.fromEntries(found.slice(0, MAX_FIELDS));
 }
 
-/** Probably a number of 16 digits or more. Matches rarely within a string, because of what precedes it. */
-const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
+/** Probably a number of 16 digits or more, or with an exponent. Matches rarely within a string, because of what precedes it. */
+const LONG_NUMBER = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]+[eE]\+?\d\d)/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** Deeper values could exceed the stack of code that reads or prints them. */
@@ -86,7 +93,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 /**
  * Parses JSON. An integer that a number would round becomes a BigInt: a 17-digit id could become that of another
- * object.
+ * object. An id that is written with an exponent becomes its text.
  * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels
  */
 export function parseJson(text: string): unknown {
@@ -95,11 +102,14 @@ export function parseJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return plain;
   // No text of the service can begin with it.
   const mark = `exact ${Math.random()}: `;
-  const isRounded = (token: string) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+  const isRounded = (token: string) => Number.isInteger(Number(token)) && !Number.isSafeInteger(Number(token));
   const marked = text.replace(STRING_OR_NUMBER, (token) => (isRounded(token) ? `"${mark}${token}"` : token));
-  return JSON.parse(marked, (_, value: unknown) =>
-    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
-  );
+  return JSON.parse(marked, (key, value: unknown) => {
+    if (typeof value !== 'string' || !value.startsWith(mark)) return value;
+    const token = value.slice(mark.length);
+    if (/^-?\d+$/.test(token)) return BigInt(token);
+    return ID_NAME.test(key) ? token : Number(token);
+  });
 }
 
 /** Returns the value of a text that is JSON; any other text as it is. */

@@ -8,7 +8,7 @@ const OPTIONAL =
 const PARTS = 'attributes, properties, fields, node, resource, record';
 
 /** Names of ids that any resource may have: those of one rank must agree. Strapi has a `documentId` beside the id. */
-const IDS = 'id|uuid|uid|guid|pk|$id|document_id, gid, sid, object_id, sys_id, identifier';
+const IDS = 'id|uuid|uid|guid|pk|document_id, sid';
 const NAMES = 'display_name, title, label, descriptor';
 
 /** The listing of agents has integration metadata (spec §2), whose shape is not shown. */
@@ -105,12 +105,11 @@ const LEAVES = {
     'message.session_id': 'session_id, session.session_id',
     'message.source_id': 'source_id, source.source_id',
     'message.external_message_id': 'external_message_id, external_id, client_message_id',
-    'message.text':
-      'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, blocks, payload, data',
+    'message.text': 'text, plain_text, content, body, message, parts, blocks',
     'message.author':
-      'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
+      'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, user, is_bot, is_agent, is_user, incoming, type, kind',
     'message.created_at':
-      'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
+      'created_at, timestamp, sent_at, created, created_on, created_time, create_time, date_created, created_date, posted_at, published_at, inserted_at, time, date, ts',
     'cron_job.id': `cron_job_id, cron_job_uuid|cron_job_guid|cron_job_arn, ${IDS}`,
     'cron_job.agent_id':
       'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
@@ -120,7 +119,7 @@ const LEAVES = {
     'cron_job.timezone':
       'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
     'document.id': `document_id, ${IDS}`,
-    'file_attachment.id': 'file_attachment_id, attachment_id, file_id, id|uuid|uid|guid|pk, gid, sid, identifier',
+    'file_attachment.id': `file_attachment_id, attachment_id, file_id, ${IDS}`,
   },
   values: {
     'message.author.agent':

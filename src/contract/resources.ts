@@ -83,7 +83,7 @@ function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick
   const id = fields.id('agent.source_id');
   const found = fields.all('agent.source_id');
   if (id === undefined) return { source_id: found.some(({ value }) => value === null) ? null : undefined };
-  const holder = found.find(({ value }) => asId(value) === id)?.holder;
+  const holder = found.find(({ value }) => asId(value) === id)?.object;
   // The fields beside it at the top are those of the agent.
   const isOwn = holder !== undefined && holder !== agent;
   return { source_id: id, source: isOwn ? readSettings(new Fields(holder, 'source', contract)) : undefined };

@@ -160,12 +160,8 @@ class Proposer {
   }
 
   /** Proposes the setting of a refusal. @returns whether it is new */
-  private adopt(leaf: LeafName, found: string, where: string): boolean {
-    const known = this.proposals.get(leaf)?.value;
-    // The id may have its usual name in other responses.
-    const names = [found, ...(leaf.endsWith('.id') ? [known ?? DEFAULTS[leaf]] : [])];
-    const value = [...new Set(names.flatMap((each) => each.split(/, */)))].join(', ');
-    if (known === value || (known !== undefined && !/\.(?:id|at)$/.test(leaf))) return false;
+  private adopt(leaf: LeafName, value: string, where: string): boolean {
+    if (this.proposals.get(leaf)?.value === value) return false;
     this.proposals.delete(leaf);
     this.propose(leaf, value, where);
     return this.proposals.has(leaf);

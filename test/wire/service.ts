@@ -116,6 +116,12 @@ export interface Service extends ListStyle {
   readonly untold?: { readonly fact: string; readonly operations?: readonly string[] };
 }
 
+/** The uploads of a service that answers them with a 202: nothing lists them, so that nothing tells their ids. */
+export const UPLOADS_ACCEPTED = {
+  'upload attachment': 'A 202 tells no id.',
+  'upload document': 'A 202 tells no id.',
+} satisfies Service['impossible'];
+
 /** How a service sends the list of a resource. A history with a list of its own also pages on its own. */
 export function listStyle(service: Service, resource: Resource): ListStyle & { readonly size: number } {
   const { paging, size, list, headers, history = {} } = service;

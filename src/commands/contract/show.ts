@@ -1,7 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
-import type { Leaf, Source } from '../../contract/contract.ts';
-import { Contract } from '../../contract/contract.ts';
+import { Contract, type Leaf, type Source } from '../../contract/contract.ts';
 import { kindOf } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 

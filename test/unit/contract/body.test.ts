@@ -30,12 +30,28 @@ describe('the list of a response', () => {
 
   it.each([
     [{ mine: ITEMS, theirs: ITEMS }, 'mine'],
+    [{ spaces: ITEMS, archived: ITEMS }, 'spaces'],
     [{ data: { workspaces: null, archived: ITEMS } }, 'data.workspaces'],
   ])('is refused beside a second one with the names of both and the command: %j', (body, value) => {
     const fix = expect.objectContaining({ leaf: 'spaces.list.items', value });
     const refusal = expect.objectContaining({ fix, message: expect.stringContaining('several places: ') });
     expect(() => read(body)).toThrow(refusal);
     expect(read(body, value.split('.'))).toBeInstanceOf(Array);
+  });
+
+  it.each([
+    ['of another resource', { space_id: 's', agents: [{ agent_id: 'a' }] }, 'agents', '<path>'],
+    ['of another resource, beside a total of its own', { spaces_total: 2, agents: ITEMS }, 'agents', '<path>'],
+    ['of people', { data: { members: ITEMS } }, 'data.members', '<path>'],
+    ['under an unknown name', { current: ITEMS }, 'current', 'current'],
+    ['under an unknown name, beside one of people', { users: ITEMS, current: ITEMS }, 'current', 'current'],
+  ])('is not one %s, which is named', (_, body, named, value) => {
+    const message = expect.stringContaining(`only one at ${named}.`);
+    expect(() => read(body)).toThrow(expect.objectContaining({ message, fix: { leaf: 'spaces.list.items', value } }));
+  });
+
+  it('is read beside a list of another resource', () => {
+    expect(read({ spaces: ITEMS, users: [{ id: 'u' }], agents: [{ id: 'a' }] })).toEqual(ITEMS);
   });
 
   it('is read where the contract says, and nowhere else', () => {

@@ -31,10 +31,17 @@ describe('the id of what was created', () => {
     expect(() => attachmentIn(body)).toThrow(UnknownShape);
   });
 
+  it('that has a suspicious name in an envelope is named', () => {
+    const fix = { leaf: 'file_attachment.id', value: 'fileRef' };
+    expect(() => attachmentIn({ ok: true, data: { fileRef: 'x' } })).toThrow(expect.objectContaining({ fix }));
+  });
+
   it('is never that of the operation that creates it, unless the user says so', () => {
     const body = { id: 'op1', kind: 'operation', done: false };
     expect(provisionedIn({ ...body, space_id: 's1' }).space_id).toBe('s1');
     const imported = { 'space.id': 'space_ref, space_id, id' };
+    const other = new Contract({ imported: { 'space.id': 'id, space_id' } });
+    expect(readProvisionResponse({ ...body, space_id: 's1' }, other).space_id).toBe('s1');
     for (const contract of [CONTRACT, new Contract({ imported })])
       expect(() => readProvisionResponse(body, contract)).toThrow('the id of an operation');
     const override = { 'space.id': 'id' };

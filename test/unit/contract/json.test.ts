@@ -9,6 +9,16 @@ describe('JSON with numbers that JavaScript would round', () => {
   });
 });
 
+it('an id with an exponent stays the text that was written, and any other number a number', () => {
+  const text = '{"id":1.2345678901234567e+19,"price":1.5e+21,"agent_id":12345678901234567890,"space_id":1e3}';
+  expect(parseJson(text)).toEqual({
+    id: '1.2345678901234567e+19',
+    price: 1.5e21,
+    agent_id: 12_345_678_901_234_567_890n,
+    space_id: 1000,
+  });
+});
+
 it('a value is described by its keys and types, in limited length', () => {
   expect([undefined, null, [], [1, 2], {}, { a: 1, b: { c: null } }, 'x'].map(describeJson)).toEqual([
     'nothing',

@@ -42,6 +42,19 @@ describe('a message of the history', () => {
     [{ role: 'user', event: { message: 'Hi' } }, 'message.at', 'event'],
     [{ role: 'user', text: 'Hi', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
     [{ created_at: 20_260_102_030_405 }, 'message.created_at', '<path>'],
+    ...['actor', 'speaker', 'written_by', 'is_human', 'fromAssistant', 'isOutgoing'].map(
+      (name): [JsonObject, string, string] => [{ [name]: 'x' }, 'message.author', name],
+    ),
+    ...['create_at', 'created_utc', 'dateGmt'].map((name): [JsonObject, string, string] => [
+      { role: 'user', text: 'Hi', [name]: 1 },
+      'message.created_at',
+      name,
+    ]),
+    ...['msg', 'bodyPlain', 'plain_body', 'markdown', 'payload', 'data'].map((name): [JsonObject, string, string] => [
+      { role: 'user', [name]: 'Hi' },
+      'message.text',
+      name,
+    ]),
   ])('is refused where a field would be blank, or two disagree: %j', (fields, leaf, value) => {
     expect(() => read(fields)).toThrow(expect.objectContaining({ fix: expect.objectContaining({ leaf, value }) }));
   });

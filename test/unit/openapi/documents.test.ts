@@ -84,6 +84,7 @@ describe('The responses of a document are read', () => {
     const entries = list(object('id', { payload: object('text') }, 'role', 'sent_at'));
     const post = write(object('channel', 'conversation', 'after'), object({ data: object({ entries }) }));
     expect((await read({ [HISTORY]: { post } })).changes).toEqual({
+      'message.at': 'payload',
       'messages.history': `POST ${HISTORY}`,
       'messages.history.source_id': 'body:channel',
       'messages.history.session_id': 'body:conversation',

@@ -1,5 +1,5 @@
 import { numbers, objectIds, uuids } from '../facts.ts';
-import { byOffset, byPage, byToken, type Service } from '../service.ts';
+import { byOffset, byPage, byToken, type Service, UPLOADS_ACCEPTED } from '../service.ts';
 
 /* Web frameworks and the libraries that they are usually paged with, as they respond by default. */
 
@@ -253,6 +253,7 @@ const GO: readonly Service[] = [
     id: 'id',
     author: ['author.kind', 'human', 'agent'],
     created: 202,
+    impossible: UPLOADS_ACCEPTED,
     paging: byToken('cursor'),
     list: ({ items, nextValue }) => ({ data: items.length > 0 ? items : null, next_cursor: nextValue ?? '' }),
     error: ({ sentence }) => ({ err: sentence }),

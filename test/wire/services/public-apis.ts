@@ -1,5 +1,5 @@
 import { digits, numbers, objectIds, snowflakes, uuids } from '../facts.ts';
-import { byLastId, byOffset, byPage, byToken, type Service } from '../service.ts';
+import { byLastId, byOffset, byPage, byToken, type Service, UPLOADS_ACCEPTED } from '../service.ts';
 
 /* Well-known public APIs and style guides, whose habits a partner may have taken over. */
 
@@ -211,7 +211,7 @@ const BACK_OFFICES: readonly Service[] = [
     one: (fields, resource) => (resource === 'cron_job' ? { operation_id: 'op-17', status: 'pending' } : fields),
     paging: byPage(),
     list: ({ items, number, pages }) => ({ items, page: number, pages }),
-    impossible: { 'cron create': 'The id of the new job is not known yet.' },
+    impossible: { 'cron create': 'The id of the new job is not known yet.', ...UPLOADS_ACCEPTED },
   },
   {
     name: 'no-list-of-jobs',
