@@ -42,8 +42,6 @@ export class Http {
   /** The path of the base URL, usually `/v1`. */
   readonly basePath: string;
   readonly contract: Contract;
-  /** By source: the ids of the messages that it has for a session that does not exist. See `history.ts`. */
-  readonly ofNoSession = new Map<string, Promise<ReadonlySet<string>>>();
   private readonly options: HttpOptions;
   private pausedUntil = 0;
   private readonly warned = new Set<string>();

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
-import { type HistoryPage, missingIn404, readHistory } from '../api/history.ts';
+import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
+import { SessionCheck } from '../api/session-check.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -57,6 +58,7 @@ const MIN_FULL_PAGE = 10;
 /** Follows the sessions of a command, which share the health of the connection. */
 export class Follower {
   readonly health: Health;
+  readonly sessionCheck: SessionCheck;
   readonly limit = pLimit(MAX_CONCURRENT_POLLS);
   readonly paces: Pace[] = [];
   readonly context: ChatContext;
@@ -73,6 +75,7 @@ export class Follower {
     this.http = http;
     this.options = options;
     this.health = new Health(context.clock, maxOutageMs);
+    this.sessionCheck = new SessionCheck(http);
     this.startedAt = context.clock.now();
     this.signal = AbortSignal.any([context.signals.interrupt, this.stopping.signal]);
     this.signal.addEventListener('abort', () => this.wake(), { once: true });
@@ -169,17 +172,19 @@ class FollowedSession {
 
   /** @returns how many messages are new */
   private async readPages({ cursor }: Poll): Promise<number> {
-    const { http, limit, health, signal, options } = this.follower;
+    const { http, limit, health, signal, options, sessionCheck } = this.follower;
     const { ref, clock, wanted } = this;
     const isBacklog = !this.isCaughtUp;
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: wanted }) };
     const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
-    const pages = readHistory(http, position, () => ({ retries: 0, timeoutMs: timeoutMs(), signal }));
+    const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
+    const pages = readHistory(http, position, limits);
     let fresh = 0;
     for (let hasMore = true; hasMore; ) {
       const { value: page } = await limit(() => pages.next());
       if (!page) break;
       hasMore = page.hasMore;
+      await sessionCheck.check(ref, page.messages, limits);
       this.wasRead = true;
       const holdsUnfinished = !options.once && !hasMore;
       const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished });
@@ -211,8 +216,9 @@ class FollowedSession {
     if (!(error instanceof PartnerctlError)) throw error;
     const { follower, ref, clock } = this;
     this.isDraining = true;
-    if (error instanceof NotFoundError && !error.info.fromGateway && !this.wasRead) {
-      if (poll.cursor === undefined) return await this.treatAsEmpty(poll, error);
+    const isNotFound = error instanceof NotFoundError && !error.info.fromGateway;
+    if ((isNotFound || error instanceof MissingMessage) && !this.wasRead) {
+      if (isNotFound && poll.cursor === undefined) return await this.treatAsEmpty(poll, error);
       if (clock.now() < follower.startedAt + REGISTRATION_LAG_MS) return await this.pause();
     }
     // A service may refuse a cursor that is not the newest message.

@@ -1,3 +1,4 @@
+import { isForeign } from '../api/session-check.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -85,9 +86,12 @@ export class Health {
   }
 }
 
-/** Whether polling on is pointless: for a token or a balance always, for most answers only before a first page. */
+/**
+ * Whether polling on is pointless: for a token, a balance, and messages of other sessions always, for most answers only
+ * before a first page.
+ */
 export function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
-  if (error instanceof CredentialsError || error instanceof BalanceError) return true;
+  if (error instanceof CredentialsError || error instanceof BalanceError || isForeign(error)) return true;
   const isPassing = error instanceof RateLimitError || error instanceof NotJsonError || error.info.fromGateway;
   if (wasRead || isPassing) return false;
   return !(error instanceof ServiceError) || error.info.permanent === true;

@@ -1,10 +1,11 @@
-import { showsMessage } from '../api/history.ts';
+import { MissingMessage, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { Follower, type SessionEvent } from './follow.ts';
 import type { ChatContext } from './session.ts';
+import type { FormatCommand } from './source.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 /** Which replies to wait for: --replies and --settle. Without both, the first one. */
@@ -22,8 +23,10 @@ export interface ReplyTarget extends SessionRef {
 }
 
 const DEFAULT_WAIT_MS = 120_000;
-/** When to look for the message itself, if no reply came by then; earlier if the time limit is short. */
-const LOOK_MS = 10_000;
+/** Among so many of the newest messages is one that no other follows. */
+const MIN_NEWEST = 20;
+/** A longer history is not searched for a message. */
+const MAX_SEARCHED_PAGES = 20;
 
 /** The flags of the criteria, to type them again. */
 export function criteriaFlags({ replies, settle }: ReplyCriteria): readonly string[] {
@@ -58,8 +61,8 @@ interface Received {
   /** The first message that may be a reply, but whose author is not recognized. */
   unrecognized: Message | undefined;
   changedAt: number;
-  /** Whether the history shows the message that replies are awaited to; undefined while that was not looked for. */
-  isShown: boolean | undefined;
+  /** Whether any message came. */
+  isEmpty: boolean;
 }
 
 /** Adds an event. @returns whether all replies came @throws ShapeError if waiting does not make the history readable */
@@ -69,6 +72,7 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
   if (event.kind === 'outage' && isUnexpectedShape(event.error)) throw event.error;
   if (event.kind === 'message') {
     received.changedAt = now;
+    received.isEmpty = false;
     if (event.message.isReply) replies.push(event.message);
     else if (isUnrecognized(event.message)) received.unrecognized ??= event.message;
     return replies.length >= wanted;
@@ -82,22 +86,27 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
 function noReplyError(
   { flags, command }: ChatContext,
   { contract }: Http,
-  { unrecognized, isShown }: Received,
-  { lastError, target }: { readonly lastError: PartnerctlError | undefined; readonly target: ReplyTarget },
+  { unrecognized }: Received,
+  lastError: PartnerctlError | undefined,
 ): NoReplyError {
-  if (isShown === false && !unrecognized) {
-    const { source_id, session_id, after_message_id } = target;
-    const check = command(['contract', 'check', '--source', source_id, '--session', session_id]);
-    return new NoReplyError(`The message ${after_message_id} does not show in the history of session ${session_id}.`, {
-      why: `No reply came within ${limitOf(flags)}, and none can be seen: the history is probably read in a way that the service does not know.`,
-      hint: `Check messages.history.source_id and messages.history.session_id: ${check}\nWhat is set: ${command(['contract', 'show', 'messages.history'])}`,
-      cause: lastError,
-    });
-  }
   const { why, hint } = unrecognized
     ? explainUnrecognized(unrecognized, contract, command)
     : { why: lastError?.message, hint: lastError?.info.hint };
   return new NoReplyError(`No reply came within ${limitOf(flags)}.`, { why, hint, cause: lastError });
+}
+
+function missingMessageError(
+  { command, flags }: ChatContext,
+  target: ReplyTarget,
+  cause?: MissingMessage,
+): NoReplyError {
+  const { message, hint } = explainMissing(command, target, target.after_message_id);
+  const hints = [hint, cause?.info.hint].filter((each) => each !== undefined).join('\n');
+  return new NoReplyError(message, {
+    why: cause ? undefined : `No reply came within ${limitOf(flags)}.`,
+    hint: hints,
+    cause,
+  });
 }
 
 function fewRepliesError({ flags }: ChatContext, count: number, { replies, settle = 0 }: ReplyCriteria): NoReplyError {
@@ -108,6 +117,35 @@ function fewRepliesError({ flags }: ChatContext, count: number, { replies, settl
       ? `${came} within ${limit}, but it was never quiet for ${formatDuration(settle)}.`
       : `Only ${came} of ${replies} within ${limit}.`,
   );
+}
+
+/** Says that a message that was registered is not in its history, and which commands show why. */
+export function explainMissing(toCommand: FormatCommand, { source_id, session_id }: SessionRef, message_id: string) {
+  const check = toCommand(['contract', 'check', '--source', source_id, '--session', session_id]);
+  return {
+    message: `The message ${message_id} does not show in the history of session ${session_id}.`,
+    hint: `The service may take the session under another name. To compare messages.history.* with it, run: ${check}
+To see what is set, run: ${toCommand(['contract', 'show', 'messages.history'])}`,
+  };
+}
+
+/** Whether the history has the message that is waited for: read after it, it would not show. True if nothing tells. */
+async function hasMessage(follower: Follower, { source_id, session_id, after_message_id }: ReplyTarget) {
+  const { http, signal } = follower;
+  const limits = () => ({ retries: 0, timeoutMs: Math.max(1, follower.remainingMs()), signal });
+  const position = { source_id, session_id, after_message_id: undefined, newest: MIN_NEWEST };
+  let pages = 0;
+  try {
+    for await (const { messages, unexplained } of readHistory(http, position, limits)) {
+      pages += 1;
+      const isThere = messages.some(({ message_id }) => message_id === after_message_id);
+      if (isThere || unexplained !== undefined || pages === MAX_SEARCHED_PAGES) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof PartnerctlError) return true;
+    throw error;
+  }
 }
 
 /**
@@ -124,11 +162,12 @@ export async function awaitReplies(
   const { clock, signals, progress } = context;
   const { source_id, session_id, after_message_id: message_id, criteria } = target;
   const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
-  const started = clock.now();
-  const lookAt = started + Math.min(LOOK_MS, follower.remainingMs() / 2);
-  const received: Received = { replies: [], unrecognized: undefined, changedAt: started, isShown: undefined };
+  const received: Received = { replies: [], unrecognized: undefined, changedAt: clock.now(), isEmpty: true };
   const { replies } = received;
   progress.start('Waiting for the reply', follower.remainingMs());
+  const halfMs = follower.remainingMs() / 2;
+  let isMissing = false;
+  let isShown = false;
   const events = follower.events<SessionEvent>((emit) =>
     follower.follow({ source_id, session_id }, { from: 'after', message_id }, emit),
   );
@@ -136,16 +175,20 @@ export async function awaitReplies(
     for await (const event of events) {
       if (receive(received, event, criteria, clock.now())) return { replies };
       await onNotice(event);
-      const isTime = event.kind === 'polled' && replies.length === 0 && clock.now() >= lookAt;
-      if (isTime) received.isShown ??= await showsMessage(http, { source_id, session_id }, message_id);
+      // An agent that is only slow costs no request.
+      if (event.kind !== 'polled' || !received.isEmpty || isShown || follower.remainingMs() > halfMs) continue;
+      isShown = await hasMessage(follower, target);
+      isMissing = !isShown;
     }
     signals.interrupt.throwIfAborted();
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
+    if (isMissing && received.isEmpty) throw missingMessageError(context, target);
     if (replies.length > 0) throw fewRepliesError(context, replies.length, criteria);
-    throw noReplyError(context, http, received, { lastError, target });
+    throw noReplyError(context, http, received, lastError);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    return { replies, failure: withContinuation(error, context, target, replies) };
+    const failure = error instanceof MissingMessage ? missingMessageError(context, target, error) : error;
+    return { replies, failure: withContinuation(failure, context, target, replies) };
   }
 }

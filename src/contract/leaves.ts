@@ -102,8 +102,8 @@ const LEAVES = {
     'source.reply_capable': 'reply_capable',
     'source.routing_mode': 'routing_mode, api_chat_routing_mode',
     'message.id': `message_id, message_uuid|message_guid|message_arn, ${IDS}`,
-    'message.session_id': 'session_id',
-    'message.source_id': 'source_id',
+    'message.session_id': 'session_id, session.session_id',
+    'message.source_id': 'source_id, source.source_id',
     'message.external_message_id': 'external_message_id, external_id, client_message_id',
     'message.text': 'text, plain_text, content, body, message, parts, blocks',
     'message.author':

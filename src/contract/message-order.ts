@@ -31,20 +31,27 @@ function orderOf(messages: readonly MessageRef[]): Compare | undefined {
   return signs.has(1) && signs.has(-1) ? undefined : byNumber;
 }
 
+type Direction = 'oldest first' | 'newest first';
+
 /** Whether messages lead from the oldest to the newest, or back; undefined if neither times nor ids tell. */
-export function directionOf(messages: readonly MessageRef[]): 'oldest first' | 'newest first' | undefined {
+export function directionOf(messages: readonly MessageRef[]): Direction | undefined {
   const difference = orderOf(messages)?.(0, messages.length - 1) ?? 0;
   if (difference === 0) return undefined;
   return difference < 0 ? 'oldest first' : 'newest first';
 }
 
-/** Sorts messages oldest first, if their times or ids tell, else not at all. */
-export function sortOldestFirst<Message extends MessageRef>(messages: readonly Message[]): readonly Message[] {
-  const compare = orderOf(messages);
-  if (!compare) return messages;
+/**
+ * Sorts messages oldest first, if their times or ids tell.
+ * @param sent in which direction the service sends them; undefined if that is not known
+ */
+export function sortOldestFirst<Message extends MessageRef>(
+  messages: readonly Message[],
+  sent = directionOf(messages),
+): readonly Message[] {
   // Newest first, the later of two messages that nothing else orders is the older one.
-  const tie = compare(0, messages.length - 1) > 0 ? -1 : 1;
-  const indexes = messages.map((_, index) => index);
-  const sorted = indexes.toSorted((left, right) => compare(left, right) || tie * (left - right));
-  return sorted.flatMap((index) => messages[index] ?? []);
+  const oldestFirst = sent === 'newest first' ? messages.toReversed() : messages;
+  const compare = orderOf(oldestFirst);
+  if (!compare) return oldestFirst;
+  const indexes = oldestFirst.map((_, index) => index);
+  return indexes.toSorted(compare).flatMap((index) => oldestFirst[index] ?? []);
 }

@@ -17,6 +17,8 @@ export interface Message {
   /** Usually ISO 8601. A string from the service is kept unchanged, even if it is not a date. */
   readonly created_at: string | null;
   readonly external_message_id: string | null;
+  /** Null if the entry does not name its session. */
+  readonly session_id: string | null;
   /** The object as the service sent it. */
   readonly raw: JsonObject;
 }
@@ -142,6 +144,7 @@ export function readMessage(entry: JsonObject, contract: Contract): Message {
     text,
     created_at: timeOf(fields),
     external_message_id: fields.text('message.external_message_id') ?? null,
+    session_id: nameOf(fields, 'session_id') ?? null,
     raw: entry,
   };
 }
@@ -158,44 +161,43 @@ export interface SessionRef {
   readonly session_id: string;
 }
 
+/** Returns the session or the source that an entry names. */
+function nameOf(fields: Fields, field: keyof SessionRef): string | undefined {
+  const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
+  return found && canonicalId(String(found.value));
+}
+
 /**
  * Returns the entries of a history page that belong to the session: all of them, unless the history has no parameter
- * for it (`none`), and whether one does not name its session: only the service knows whose it is then.
+ * for it (`none`). An entry that names neither session nor source counts as one of the session.
  * @throws UnknownShape if an entry names another session or source, or none in a history of all sessions
  */
-export function entriesOfSession(entries: readonly JsonObject[], requested: SessionRef, contract: Contract) {
+export function entriesOfSession(
+  entries: readonly JsonObject[],
+  requested: SessionRef,
+  contract: Contract,
+): readonly JsonObject[] {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
-  let hasUnnamed = false;
-  const own = entries.filter((entry) => {
+  return entries.filter((entry) => {
     const fields = new Fields(entry, 'message', contract);
-    const isOther = (field: keyof SessionRef) => {
-      const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
-      return found !== undefined && canonicalId(String(found.value)) !== canonicalId(requested[field]);
-    };
-    const isOfOther = isOther('session_id');
-    if (isOfOther && isFiltered) throw foreignEntry('session_id');
-    if (!isOfOther && isOther('source_id')) throw foreignEntry('source_id');
-    const isNamed = fields.all('message.session_id').length > 0;
-    hasUnnamed ||= !isNamed;
-    if (isFiltered || isNamed) return !isOfOther;
-    const message = 'The history has the messages of all sessions, and one of them does not name its session.';
-    throw fields.unreadable('message.session_id', message);
+    const session = nameOf(fields, 'session_id');
+    const isOwn = (session ?? canonicalId(requested.session_id)) === canonicalId(requested.session_id);
+    if (!isOwn && isFiltered) throw foreignEntry('session_id');
+    if (isOwn && (nameOf(fields, 'source_id') ?? canonicalId(requested.source_id)) !== canonicalId(requested.source_id))
+      throw foreignEntry('source_id');
+    if (session === undefined && !isFiltered) throw unnamedSession(entry, contract);
+    return isOwn;
   });
-  return { entries: own, hasUnnamed };
 }
 
-/** The error for a history that has the same messages for a session that does not exist. */
-export function sessionIgnored(): UnknownShape {
-  return foreignEntry(
-    'session_id',
-    'The service has messages for a session that does not exist: it ignores which one is requested.',
-  );
-}
-
-function foreignEntry(
-  field: keyof SessionRef,
-  message = 'The history contains messages of a session other than the requested one.',
-): UnknownShape {
+function foreignEntry(field: keyof SessionRef): UnknownShape {
+  const message = 'The history contains messages of a session other than the requested one.';
   const fix = { leaf: `messages.history.${field}`, value: 'query:<name>', other: 'none' } as const;
   return new UnknownShape(message, `messages whose ${field} differs`, fix);
+}
+
+/** The error for an entry that does not name its session, in a history of all sessions. Its fix says where it may. */
+export function unnamedSession(entry: JsonObject, contract: Contract): UnknownShape {
+  const message = 'The history has the messages of all sessions, and one of them does not name its session.';
+  return new Fields(entry, 'message', contract).unreadable('message.session_id', message);
 }

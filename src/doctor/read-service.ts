@@ -1,11 +1,12 @@
 import type { ApiResponse } from '../api/api-response.ts';
 import type { CallOptions } from '../api/call.ts';
-import { probeSession, readHistory, type SessionProbe } from '../api/history.ts';
+import { readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listOf, readItem } from '../api/list.ts';
 import { type End, readPages } from '../api/pages.ts';
+import { probeSession, type SessionProbe } from '../api/session-check.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { SessionRef } from '../contract/messages.ts';
+import { readMessage, type SessionRef } from '../contract/messages.ts';
 import { type ListOperation, OPERATIONS } from '../contract/operations.ts';
 import { readAgent, readSpace } from '../contract/resources.ts';
 import { InterruptedError, NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
@@ -112,12 +113,14 @@ export async function readService(
   }
   if (agents) lists.push(agents);
   lists.push(await list(OPERATIONS.listCronJobs));
-  if (session) lists.push(await readList(http, OPERATIONS.readHistory, historyPages(http, session), maxItems));
-  const [source] = agents ? valuesIn(agents, (item) => readAgent(item, http.contract).source_id) : [];
+  const history = session && (await readList(http, OPERATIONS.readHistory, historyPages(http, session), maxItems));
+  if (history) lists.push(history);
+  const [source] = valuesIn(agents, (item) => readAgent(item, http.contract).source_id);
   const source_id = session?.source_id ?? source;
+  const known = new Set(valuesIn(history, (entry) => readMessage(entry, http.contract).message_id));
   return {
     lists: lists.filter(({ error }) => !(error instanceof NoOperationError)),
-    session: source_id === undefined ? undefined : await probeSession(http, source_id),
+    session: source_id === undefined ? undefined : await probeSession(http, source_id, known),
   };
 }
 
@@ -152,8 +155,8 @@ async function* historyPages(http: Http, session: SessionRef) {
 }
 
 /** Returns the values that the items show. What cannot be decoded is the error of the list. */
-function valuesIn({ items }: ListRead, decode: (item: JsonObject) => string | null | undefined) {
-  return items.flatMap((item) => {
+function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => string | null | undefined) {
+  return (list?.items ?? []).flatMap((item) => {
     try {
       return decode(item) ?? [];
     } catch {

@@ -1,126 +1,240 @@
-import { describe, expect, it, test } from 'vitest';
-import { HISTORY } from '../support/chat.ts';
-import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { describe, expect, test } from 'vitest';
+import { HISTORY, MESSAGE } from '../support/chat.ts';
+import { type FakeRequest, type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+
+/* Histories that ignore which session is requested: what Ben is told never passes for a message of Anna. */
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const say = (number: number, session_id: string, role: string, text: string) => {
+  return { id: `m${number}`, session_id, role, text, created_at: `2026-01-01T00:00:0${number}Z` };
+};
 
 const ENTRIES = [
-  { id: 'm1', session_id: 't-1', role: 'user', text: 'Hello', created_at: '2026-01-01T00:00:01Z' },
-  { id: 'm2', session_id: 't-2', role: 'user', text: 'CONFIDENTIAL', created_at: '2026-01-01T00:00:02Z' },
-  { id: 'm3', session_id: 't-1', role: 'assistant', text: 'Hi', created_at: '2026-01-01T00:00:03Z' },
+  say(1, 'anna', 'user', 'Hello'),
+  say(2, 'ben', 'assistant', 'Your PIN is 4711.'),
+  say(3, 'anna', 'assistant', 'Hi Anna'),
+  say(4, 'ben', 'assistant', 'Once more: 4711'),
 ];
 
-const ROUTE = `GET ${HISTORY}`;
+const ANNA = ['--source', 'src', '--session', 'anna'];
+const TAIL = ['chat', 'tail', ...ANNA, '--no-follow', '--from-start', '-o', 'json'];
 
-/** A history that filters by one query parameter, ignores any other, and does not name the session of a message. */
-function historyBy(parameter: string, ofUnknown: Handler = json({ results: [] })): Script {
-  return {
-    [ROUTE]: (request, response, count) => {
-      const wanted = request.query.get(parameter);
-      if (wanted?.startsWith('partnerctl-check-')) return ofUnknown(request, response, count);
-      const own = ENTRIES.filter(({ session_id }) => wanted === null || wanted === session_id);
-      return sendJson(response, { results: own.map(({ session_id, ...entry }) => entry) });
+const unnamed = (entries: readonly Entry[]): Entry[] => entries.map(({ session_id: _, ...entry }) => entry);
+
+const sessionIn = ({ query }: FakeRequest): string => query.get('session_id') ?? '';
+/** Whether the command asks for a session that does not exist. */
+const isInvented = (request: FakeRequest): boolean => !['anna', 'ben'].includes(sessionIn(request));
+const ofSession = (request: FakeRequest) => ENTRIES.filter(({ session_id }) => session_id === sessionIn(request));
+const afterCursor = ({ query }: FakeRequest): Entry[] =>
+  ENTRIES.slice(ENTRIES.findIndex(({ id }) => id === query.get('after_message_id')) + 1);
+
+interface Answer {
+  readonly status?: number;
+  readonly body?: unknown;
+  /** In place of JSON. */
+  readonly page?: string;
+}
+
+function serve(history: (request: FakeRequest, count: number) => Answer): Promise<FakeService> {
+  return startFakeService({
+    [`POST ${MESSAGE}`]: json({ message_id: 'm1', created: true }, 201),
+    [`GET ${HISTORY}`]: (request, response, count) => {
+      const { status = 200, body, page } = history(request, count);
+      if (page !== undefined) response.writeHead(status, { 'content-type': 'text/html' }).end(page);
+      else if (body === undefined) response.writeHead(status).end();
+      else sendJson(response, body, status);
     },
-    'POST *': json({ message_id: 'm1', created: true }),
+  });
+}
+
+/** Runs a command on a machine that has sent a message to Anna. */
+async function runWith({ baseUrl }: FakeService, argv: readonly string[]): Promise<Ran> {
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
+  const options = { env, clock: fastClock(), random: tinyRandom };
+  expect(await run(['chat', 'send', ...ANNA, 'Hello'], options)).toMatchObject({ code: 0 });
+  return run(argv, options);
+}
+
+/** The requests for a session that does not exist. */
+const questions = ({ requests }: FakeService) =>
+  requests.filter((request) => request.method === 'GET' && isInvented(request));
+
+function pageOf(entries: readonly Entry[], size: number, { query }: FakeRequest): Answer {
+  const from = Number(query.get('cursor') ?? 0);
+  const next_cursor = from + size < entries.length ? String(from + size) : null;
+  return { body: { results: entries.slice(from, from + size), next_cursor } };
+}
+
+const IGNORING: readonly [string, (request: FakeRequest) => Answer][] = [
+  ['in one page', (request) => ({ body: unnamed(afterCursor(request)) })],
+  ['in pages of two', (request) => pageOf(unnamed(afterCursor(request)), 2, request)],
+  ['in pages of one', (request) => pageOf(unnamed(afterCursor(request)), 1, request)],
+  ['newest first', (request) => ({ body: unnamed(afterCursor(request)).reverse() })],
+  ['newest first, in pages of one', (request) => pageOf(unnamed(afterCursor(request)).reverse(), 1, request)],
+  ['and has no cursors', () => ({ body: unnamed(ENTRIES) })],
+  [
+    'and has no times',
+    (request) => ({ body: unnamed(afterCursor(request)).map(({ created_at: _, ...each }) => each) }),
+  ],
+  ['and has one message', () => ({ body: unnamed(ENTRIES.slice(1, 2)) })],
+  [
+    'and names it only where it is the requested one',
+    (request) => ({
+      body: afterCursor(request).flatMap((each) => (each.session_id === 'anna' ? each : unnamed([each]))),
+    }),
+  ],
+];
+
+describe.each(IGNORING)('A service that ignores the session, %s, is refused', (_, history) => {
+  test.each([
+    ['chat tail --no-follow', TAIL],
+    ['chat tail', ['chat', 'tail', ...ANNA, '--timeout', '2h']],
+    ['chat wait', ['chat', 'wait', ...ANNA, '--after', 'm1']],
+    ['chat send --wait', ['chat', 'send', ...ANNA, '--wait', 'Hello']],
+  ])('by %s, before a message is shown', async (_name, argv) => {
+    const service = await serve(history);
+    const ran = await runWith(service, argv);
+    expect(ran.code, ran.stderr).toBe(8);
+    expect(ran.stdout + ran.stderr).not.toContain('4711');
+    expect(ran.stderr).toContain("partnerctl contract set messages.history.session_id 'query:<name>'");
+    expect(new Set(questions(service).map(sessionIn)).size).toBe(1);
+  });
+
+  test('by chat watch', async () => {
+    const ran = await runWith(await serve(history), ['chat', 'watch', '--no-follow', '-o', 'json']);
+    expect(ran.json()).toMatchObject([{ session_id: 'anna', status: 'cannot_be_read', last_message: null }]);
+    expect(ran.stderr).toContain('cannot be read: The service ignores which session is requested');
+  });
+});
+
+test('A history that was empty at first is checked once it has messages', async () => {
+  const service = await serve((_, count) => ({ body: count < 4 ? [] : unnamed(ENTRIES) }));
+  const ran = await runWith(service, ['chat', 'tail', ...ANNA, '--timeout', '2h']);
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
+  expect(questions(service)).toHaveLength(1);
+});
+
+test.each<[string, Answer]>([
+  ['no messages', { body: [] }],
+  ['a greeting', { body: [{ id: 'welcome-7', role: 'assistant', text: 'Hi!' }] }],
+  ['404', { status: 404, body: { detail: 'Not found.' } }],
+  ['400', { status: 400, body: { detail: 'Not a session.' } }],
+  ['422', { status: 422, body: {} }],
+  ['403', { status: 403, body: {} }],
+  ['204', { status: 204 }],
+  ['an error in a 200', { body: { error: { code: 'session_not_found' } } }],
+])('A service that has %s for a session that does not exist minds it, and is asked once', async (_, answer) => {
+  const service = await serve((request) => (isInvented(request) ? answer : { body: unnamed(ofSession(request)) }));
+  const ran = await runWith(service, [...TAIL, '--session', 'ben']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stdout.trim().split('\n')).toHaveLength(4);
+  expect(questions(service)).toHaveLength(1);
+});
+
+test.each<[string, Answer]>([
+  ['500', { status: 500, body: {} }],
+  ['503', { status: 503, body: {} }],
+  ['429', { status: 429, body: {} }],
+  ["a gateway's 404", { status: 404, page: '<html>' }],
+  ['a page in a 200', { page: '<html>' }],
+])(
+  '%s for a session that does not exist is no answer: it is asked for again, and nothing is shown without one',
+  async (_, failure) => {
+    let failures = 2;
+    const service = await serve((request) => {
+      if (!isInvented(request)) return { body: unnamed(ofSession(request)) };
+      failures -= 1;
+      return failures < 0 ? { body: [] } : failure;
+    });
+    expect((await runWith(service, TAIL)).stdout).toMatch(/Hello.*\n.*Hi Anna/);
+    failures = Number.POSITIVE_INFINITY;
+    const failed = await runWith(service, TAIL);
+    expect(failed).toMatchObject({ code: failure.status === 429 ? 7 : 8, stdout: '' });
+  },
+);
+
+test('An error in a 200 that is not about the session is no answer, either', async () => {
+  const error = { code: 'internal' };
+  const service = await serve((request) => ({ body: isInvented(request) ? { error } : unnamed(ofSession(request)) }));
+  expect(await runWith(service, TAIL)).toMatchObject({ code: 8, stdout: '' });
+});
+
+test.each<[string, (entry: Entry) => Entry]>([
+  ['session_id', (entry) => entry],
+  ['sessionId', ({ session_id: sessionId, ...entry }) => ({ ...entry, sessionId })],
+  ['session-id', ({ session_id, ...entry }) => ({ ...entry, 'session-id': session_id })],
+  ['attributes.session_id', ({ id, ...attributes }) => ({ id, attributes })],
+  ['session.session_id', ({ session_id, ...entry }) => ({ ...entry, session: { session_id } })],
+])(
+  'A history whose entries name their session as %s is not asked, and the messages of another one are refused',
+  async (_, shape) => {
+    const heeding = await serve((request) => ({ body: ofSession(request).map(shape) }));
+    expect(await runWith(heeding, TAIL)).toMatchObject({ code: 0, stderr: '' });
+    expect(questions(heeding)).toEqual([]);
+    const ignoring = await runWith(await serve(() => ({ body: ENTRIES.map(shape) })), TAIL);
+    expect(ignoring).toMatchObject({ code: 8, stdout: '' });
+    expect(ignoring.stderr).toContain('partnerctl contract set messages.history.session_id none');
+  },
+);
+
+test('A message of another session that comes later ends a tail', async () => {
+  const service = await serve((_, count) => ({ body: ENTRIES.slice(0, count < 4 ? 1 : 2) }));
+  const ran = await runWith(service, ['chat', 'tail', ...ANNA, '--timeout', '2h', '-o', 'json']);
+  expect(ran.code).toBe(8);
+  expect(ran.stdout).not.toContain('4711');
+});
+
+test('The refusal names what may be the session of an entry', async () => {
+  const shape = ({ session_id: conversation_id, ...entry }: Entry) => ({ ...entry, conversation_id });
+  const ran = await runWith(await serve(() => ({ body: ENTRIES.map(shape) })), TAIL);
+  expect(ran.stderr).toContain('partnerctl contract set message.session_id conversation_id');
+});
+
+/**
+ * Checks the contract with a history that filters by one query parameter, and ignores any other.
+ * @returns the exit code, and what is said of the session
+ */
+async function check(parameter: string, isNamed = false, unknown: [number, object?] = [200]) {
+  const service = await startFakeService({
+    [`GET ${HISTORY}`]: ({ query }, response) => {
+      const wanted = query.get(parameter);
+      const own = ENTRIES.filter(({ session_id }) => wanted === null || wanted === session_id);
+      const results = isNamed ? own : unnamed(own);
+      const [status, body = { results }] = wanted === null || wanted === 'anna' ? [200] : unknown;
+      sendJson(response, body, status);
+    },
     'GET *': json([]),
-  };
-}
-
-async function runAt(script: Script, argv: readonly string[]) {
-  const service = await startFakeService(script);
+  });
   const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
-  const ran = await run([...argv, '-o', 'json'], { env, clock: fastClock(), random: tinyRandom });
-  return { ...ran, requests: service.requests };
+  const ran = await run(['contract', 'check', '--source', 'src', '--session', 'anna', '-o', 'json'], { env });
+  const checks = ran.json<{ leaf: string; result: string }[]>();
+  return [ran.code, checks.find(({ leaf }) => leaf === 'messages.history.session_id')?.result];
 }
 
-const OF_SESSION = ['--source', 'src', '--session', 't-1'];
-const TAIL = ['chat', 'tail', ...OF_SESSION, '--from-start', '--no-follow'];
-const SET = "partnerctl contract set messages.history.session_id 'query:<name>'";
-
-describe('a history that ignores which session is requested', () => {
-  it.each([
-    ['chat tail', TAIL],
-    ['chat wait', ['chat', 'wait', ...OF_SESSION, '--after', 'm1', '--timeout', '20s']],
-    ['chat send --wait', ['chat', 'send', 'Hello', ...OF_SESSION, '--wait', '--timeout', '20s']],
-  ])('is refused before a message of another session is shown: %s', async (_, argv) => {
-    const ran = await runAt(historyBy('sess'), argv);
-    expect(ran.code).toBe(8);
-    expect(ran.stdout + ran.stderr).not.toContain('CONFIDENTIAL');
-    expect(ran.stderr).toContain(SET);
-  });
-
-  it.each<[string, Handler]>([
-    [
-      'one a page',
-      ({ query }, response) =>
-        sendJson(response, query.has('page') ? { results: [ENTRIES[2]] } : { results: [ENTRIES[1]], next: '?page=2' }),
-    ],
-    ['the newest first', json({ results: ENTRIES.toReversed() })],
-    ['by the messages of this session', json({ results: [ENTRIES[0]] })],
-  ])('is refused by what it has for a session that does not exist: %s', async (_, ofUnknown) => {
-    const ran = await runAt(historyBy('session_id', ofUnknown), TAIL);
-    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 8, stdout: '' });
-  });
+test('contract check contradicts a history that ignores the session, confirms one that heeds it, and does not know of one that fails', async () => {
+  expect(await check('sess')).toEqual([8, 'contradicted']);
+  expect(await check('sess', true)).toEqual([8, 'contradicted']);
+  expect(await check('session_id', false, [404, { code: 'unknown_session' }])).toEqual([0, 'confirmed']);
+  expect(await check('session_id', false, [500, {}])).toEqual([0, 'unobservable']);
 });
 
-describe('a history whose messages do not name their session', () => {
-  it.each<[string, Handler]>([
-    ['an empty list', json({ results: [] })],
-    ['a 404', json({ code: 'unknown_session' }, 404)],
-    ['a 400', json({ message: 'No such session.' }, 400)],
-    ['an error in a 200', json({ ok: false, error: 'session_not_found' })],
-    ['a greeting', json({ results: [{ id: 'g1', role: 'assistant', text: 'Welcome!', created_at: '2026-01-01' }] })],
-  ])('is shown if the service minds the session, as by %s', async (_, ofUnknown) => {
-    const ran = await runAt(historyBy('session_id', ofUnknown), TAIL);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.stdout.match(/"message_id":"m\d"/g)).toEqual(['"message_id":"m1"', '"message_id":"m3"']);
-    expect(ran.requests.filter(({ query }) => query.get('session_id') !== 't-1')).toHaveLength(1);
+test('contract check contradicts a history of one message that ignores the session', async () => {
+  const service = await startFakeService({
+    'POST *': json({ message_id: 'm1' }),
+    [`GET ${HISTORY}`]: json(unnamed(ENTRIES.slice(0, 1))),
+    'GET *': json([]),
   });
-
-  it('is not shown while the service does not answer the question: a 503, or the page of a gateway', async () => {
-    const page: Handler = (_request, response) =>
-      response.writeHead(404, { 'content-type': 'text/html' }).end('<html>');
-    for (const ofUnknown of [json({}, 503), page]) {
-      const ran = await runAt(historyBy('session_id', ofUnknown), TAIL);
-      expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 8, stdout: '' });
-    }
-  });
-
-  it('is asked once for all sessions of a source, and not if each message names its session', async () => {
-    const two = await runAt(historyBy('session_id'), [...TAIL, '--session', 't-2']);
-    expect(two.requests.filter(({ query }) => query.get('session_id')?.startsWith('partnerctl-check-'))).toHaveLength(
-      1,
-    );
-    const results = ENTRIES.filter(({ session_id }) => session_id === 't-1');
-    const named = await runAt({ [ROUTE]: json({ results }) }, TAIL);
-    expect(named.requests.every(({ query }) => query.get('session_id') === 't-1')).toBe(true);
-    const partly = await runAt(
-      { [ROUTE]: json({ results: [results[0], { ...results[1], session_id: undefined }] }) },
-      TAIL,
-    );
-    expect(partly.code).toBe(8);
-  });
-});
-
-test('contract check contradicts a history that ignores the session, and confirms one that heeds it', async () => {
-  const check = async (script: Script) => {
-    const { code, json: parsed } = await runAt(script, ['contract', 'check', ...OF_SESSION]);
-    const checks = parsed<{ leaf: string; result: string }[]>();
-    return [code, checks.find(({ leaf }) => leaf === 'messages.history.session_id')?.result];
-  };
-  expect(await check(historyBy('sess'))).toEqual([8, 'contradicted']);
-  expect(await check({ [ROUTE]: json({ results: ENTRIES }), 'GET *': json([]) })).toEqual([8, 'contradicted']);
-  expect(await check(historyBy('session_id', json({ code: 'unknown_session' }, 404)))).toEqual([0, 'confirmed']);
-  const failed = await runAt(historyBy('session_id', json({}, 500)), ['contract', 'check', ...OF_SESSION]);
-  expect(failed.code).toBe(8);
-});
-
-test.each([
-  ['says so, and names the settings of histories', [], 'The message m1 does not show in the history of session t-1.'],
-  ['is no reply if its message shows', [ENTRIES[0]], 'No reply came within 20s.'],
-])('chat send --wait without a reply %s', async (_, results, message) => {
-  const script = { [ROUTE]: json({ results }), 'POST *': json({ message_id: 'm1', created: true }) };
-  const ran = await runAt(script, ['chat', 'send', 'Hello', ...OF_SESSION, '--wait', '--timeout', '20s']);
-  expect(ran.code).toBe(11);
-  expect(ran.error().message).toBe(message);
-  expect(ran.error().hint?.includes('messages.history.session_id')).toBe(results.length === 0);
+  const ran = await runWith(service, [
+    'contract',
+    'check',
+    ...ANNA,
+    '-o',
+    'json',
+    '--query',
+    "[?result=='contradicted'].leaf",
+  ]);
+  expect(ran).toMatchObject({ code: 8 });
+  expect(ran.json()).toEqual(['messages.history.session_id']);
 });

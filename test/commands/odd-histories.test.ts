@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type HistoryServer, historyServer, idsFrom, readAll } from '../support/history-server.ts';
+import { HISTORY, MESSAGE } from '../support/chat.ts';
+import { type FakeRequest, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type HistoryServer, historyServer, idsFrom, nextPath, readAll, tailUntil } from '../support/history-server.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 const WHOLE = '--from-start';
 
@@ -53,11 +56,127 @@ test('the newest messages, the oldest of them first, are not taken for all if ot
   await expectWhole(server, 5, 7, '--after', 's-4');
 });
 
-test('a history whose times and ids tell nothing of its order is shown as it is, with one warning', async () => {
+test('a newest-first history in which a message lacks its time is shown oldest first', async () => {
   const server = await historyServer();
-  const results = ['b', 'c', 'a'].map((message_id) => ({ message_id, role: 'user', text: message_id }));
-  server.behave(({ json, after }) => json(200, { results: after === undefined ? results : [], next: null }));
-  const { ids, stderr } = await readAll(server, WHOLE);
-  expect(ids).toEqual(['b', 'c', 'a']);
-  expect(stderr).toMatch(/^warning: The order of the messages is not known.*\n$/);
+  server.add('s', 4);
+  const entries = (server.sessions.get('s') ?? []).toReversed().map((entry, index) => {
+    const { created_at: _, ...timeless } = { ...entry, message_id: `s-${'caxb'.charAt(index)}` };
+    return index === 3 ? timeless : { ...timeless, created_at: entry.created_at };
+  });
+  server.behave(({ json: send, url, after }) => {
+    const isFirst = url.searchParams.get('at') === null;
+    if (after !== undefined) send(200, []);
+    else
+      send(200, {
+        results: isFirst ? entries.slice(0, 2) : entries.slice(2),
+        next: isFirst ? nextPath(url, 'at', 2) : null,
+      });
+  });
+  expect((await readAll(server, WHOLE)).ids).toEqual(['s-b', 's-x', 's-a', 's-c']);
+});
+
+describe('a history whose times and ids tell nothing of its order', () => {
+  const RESULTS = ['b', 'c', 'a'].map((message_id) => ({ message_id, role: 'assistant', text: message_id }));
+  const WARNING = /^warning: The order of the messages is not known.*\n$/;
+
+  /** @param size how many messages are on a page; each page links to the next one */
+  async function unordered(size: number): Promise<HistoryServer> {
+    const server = await historyServer();
+    server.behave(({ json: send, url, after }) => {
+      const from = Number(url.searchParams.get('at') ?? 0);
+      const [results, to] = [after === undefined ? RESULTS : [], from + size];
+      const next = to < results.length ? nextPath(url, 'at', to) : null;
+      send(200, { results: results.slice(from, to), next });
+    });
+    return server;
+  }
+
+  test.each([1, 2, 3])('is shown as it is, with one warning, in pages of %d', async (size) => {
+    const { ids, stderr } = await readAll(await unordered(size), WHOLE);
+    expect(ids).toEqual(['b', 'c', 'a']);
+    expect(stderr).toMatch(WARNING);
+  });
+
+  test('is warned of once by a tail of two sessions, also when it is read again and again', async () => {
+    const server = await unordered(1);
+    const { stderr } = await tailUntil(server, [WHOLE, '--session', 'b', '--timeout', '2m'], () => false);
+    expect(stderr).toMatch(WARNING);
+  });
+
+  test('is warned of by chat wait, and by chat watch', async () => {
+    const server = await historyServer();
+    const results = [{ message_id: 'x', role: 'user', text: 'x' }, ...RESULTS];
+    server.behave(({ json: send }) => send(200, { results, next: null }));
+    const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
+    const options = { env, clock: fastClock(), random: tinyRandom };
+    const waited = await run(
+      ['chat', 'wait', '--source', 'src', '--session', 's', '--after', 'x', '--replies', '3'],
+      options,
+    );
+    expect(waited).toMatchObject({ code: 0, stdout: 'b\nc\na\n', stderr: expect.stringMatching(WARNING) });
+    await run(['chat', 'tail', '--source', 'src', '--session', 's', '--no-follow'], options);
+    const watched = await run(['chat', 'watch', '--no-follow', '-o', 'json'], options);
+    expect(watched).toMatchObject({ code: 0, stderr: expect.stringMatching(WARNING) });
+  });
+});
+
+describe('a message that was sent', () => {
+  const OWN = { message_id: 'm1', session_id: 'anna', role: 'user', text: 'Hi', created_at: '2026-01-01T00:00:00Z' };
+  const SEND = ['chat', 'send', '--source', 'src', '--session', 'anna', '--wait', 'Hi'];
+
+  async function send(history: (request: FakeRequest) => unknown, ...set: readonly string[]) {
+    const service = await startFakeService({
+      [`POST ${MESSAGE}`]: json({ message_id: 'm1' }, 201),
+      [`GET ${HISTORY}`]: (request, response) => sendJson(response, history(request)),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
+    const options = { env, clock: fastClock(), random: tinyRandom };
+    if (set.length > 0) await run(['contract', 'set', ...set], options);
+    return { ran: await run([...SEND, '-o', 'json'], options), service };
+  }
+
+  function expectMissing({ code, error, json: body }: Ran) {
+    expect(code).toBe(11);
+    expect(body()).toMatchObject({ message_id: 'm1', reply: null });
+    const { message, hint } = error();
+    expect(message).toBe('The message m1 does not show in the history of session anna.');
+    expect(hint).toContain('messages.history.*');
+    expect(hint).toContain('partnerctl contract check --source src --session anna');
+    expect(hint).toContain('partnerctl chat wait');
+  }
+
+  test.each<[string, (request: FakeRequest) => unknown, ...string[]]>([
+    ['that is empty', () => []],
+    [
+      'that has only older messages',
+      ({ query }) => (query.get('after_message_id') ? [] : [{ ...OWN, message_id: 'm0' }]),
+    ],
+    ['without cursors', () => [{ ...OWN, message_id: 'm0' }], 'messages.history.after_message_id', 'none'],
+  ])('and never shows in a history %s is said not to show', async (_, history, ...set) => {
+    expectMissing((await send(history, ...set)).ran);
+  });
+
+  test('and shows, without a reply, has none; it is looked up once', async () => {
+    const { ran, service } = await send(({ query }) => (query.get('after_message_id') ? [] : [OWN]));
+    expect(ran.code).toBe(11);
+    expect(ran.error().message).toBe('No reply came within 2m.');
+    expect(
+      service.requests.filter(({ method, query }) => method === 'GET' && !query.has('after_message_id')),
+    ).toHaveLength(1);
+  });
+
+  test('and shows late in a history without cursors is waited for', async () => {
+    let polls = 0;
+    const reply = { ...OWN, message_id: 'm2', role: 'assistant', text: 'Hello!' };
+    const { ran } = await send(
+      () => {
+        polls += 1;
+        return polls < 4 ? [] : [OWN, reply];
+      },
+      'messages.history.after_message_id',
+      'none',
+    );
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.json()).toMatchObject({ reply: { text: 'Hello!' } });
+  });
 });

@@ -94,6 +94,7 @@ function item(number: number): Record<string, unknown> {
     name: `Item ${number}`,
     external_space_id: `e${number}`,
     agent_id: `agt-${number}`,
+    session_id: 's',
     text: `Text ${number}`,
     role: 'user',
     created_at: `2026-01-01T00:00:0${number}Z`,

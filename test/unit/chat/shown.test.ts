@@ -6,7 +6,15 @@ const LIVE = { isBacklog: false, holdsUnfinished: true };
 const BACKLOG = { ...LIVE, isBacklog: true };
 
 function message(id: string, more: Partial<Message> = {}): Message {
-  const common = { role: 'assistant', isReply: true, text: id, created_at: null, external_message_id: null, raw: {} };
+  const common = {
+    role: 'assistant',
+    isReply: true,
+    text: id,
+    created_at: null,
+    external_message_id: null,
+    session_id: null,
+    raw: {},
+  };
   return { message_id: id, ...common, ...more };
 }
 
