@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Contract, type ContractLayers, type LeafValues, problemOf } from '../contract/contract.ts';
+import { Contract, type ContractLayers, type LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { problemOf } from '../contract/leaf-values.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/text.ts';

@@ -1,5 +1,5 @@
-import { type OperationValue, parseOperation } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
+import { type OperationValue, parseOperation } from '../contract/leaf-values.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
 import { listOf, type Shape, shapeOf } from './schema.ts';
 

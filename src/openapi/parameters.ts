@@ -1,5 +1,5 @@
-import { parseParameter } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
+import { parseParameter } from '../contract/leaf-values.ts';
 import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { Endpoint } from './endpoints.ts';
 import { isPaging } from './paging.ts';

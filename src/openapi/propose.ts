@@ -1,6 +1,7 @@
 import { pathOfList, readList } from '../contract/body.ts';
-import { Contract, problemOf } from '../contract/contract.ts';
+import { Contract } from '../contract/contract.ts';
 import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
+import { problemOf } from '../contract/leaf-values.ts';
 import {
   DEFAULTS,
   isListLeaf,
