@@ -3,9 +3,6 @@ import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-
 import type { Endpoint, QueryParameter } from './endpoints.ts';
 import { isTime, type Shape } from './schema.ts';
 
-/** Orders or formats a list, which stays the same. */
-const FORM = /sort|order|dir|format|fields|include|expand|view|lang|locale/i;
-
 /** The longest page to ask for, whatever the document allows. */
 const MAX_SIZE = 1_000;
 
@@ -34,11 +31,7 @@ export function isPaging({ name, shape }: QueryParameter): boolean {
 
 /** Returns the first parameter without which a list is refused, and with which it is a part of all there is. */
 export function filterOf(query: readonly QueryParameter[]): QueryParameter | undefined {
-  return query.find((each) => {
-    const { name, isRequired, shape } = each;
-    const isForm = FORM.test(name) && shape.choices.length > 0;
-    return isRequired && shape.default === undefined && !isForm && !isPaging(each);
-  });
+  return query.find((each) => each.isRequired && each.shape.default === undefined && !isPaging(each));
 }
 
 /** Finds how long pages are requested, as a value of `<list>.size`; undefined if the document states no maximum. */
