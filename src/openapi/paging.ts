@@ -1,7 +1,7 @@
 import { normalizeName } from '../contract/field-names.ts';
 import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
 import type { Endpoint, QueryParameter } from './endpoints.ts';
-import { isTime, type Shape } from './schema.ts';
+import type { Shape } from './schema.ts';
 
 /** The longest page to ask for, whatever the document allows. */
 const MAX_SIZE = 1_000;
@@ -9,7 +9,7 @@ const MAX_SIZE = 1_000;
 /** Whether a parameter has such a name, and is no time; `page[cursor]` is also called `cursor`. */
 function isCalled(name: string, shape: Shape, pattern: RegExp): boolean {
   const names = [name, /\[(.*)\]$/.exec(name)?.[1] ?? name];
-  return !isTime(shape) && names.some((each) => pattern.test(normalizeName(each).replace('$', '')));
+  return !shape.isTime && names.some((each) => pattern.test(normalizeName(each).replace('$', '')));
 }
 
 function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAMETERS): QueryParameter | undefined {
