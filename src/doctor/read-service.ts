@@ -106,14 +106,15 @@ export async function readService(
   const spaces = await list(OPERATIONS.listSpaces);
   const lists = [spaces];
   let agents: ListRead | undefined;
-  for (const space_id of valuesIn(spaces, (item) => readSpace(item, http.contract).space_id).slice(0, MAX_SPACES)) {
-    agents = await list(OPERATIONS.listAgents, { space_id });
+  for (const item of spaces.error ? [] : spaces.items.slice(0, MAX_SPACES)) {
+    agents = await list(OPERATIONS.listAgents, { space_id: readSpace(item, http.contract).space_id });
     if (agents.error || agents.items.length > 0) break;
   }
   if (agents) lists.push(agents);
   lists.push(await list(OPERATIONS.listCronJobs));
   if (session) lists.push(await readList(http, OPERATIONS.readHistory, historyPages(http, session), maxItems));
-  const [source] = agents ? valuesIn(agents, (item) => readAgent(item, http.contract).source_id) : [];
+  const readable = agents && !agents.error ? agents.items : [];
+  const [source] = readable.flatMap((item) => readAgent(item, http.contract).source_id ?? []);
   const source_id = session?.source_id ?? source;
   return {
     lists: lists.filter(({ error }) => !(error instanceof NoOperationError)),
@@ -149,17 +150,6 @@ async function* historyPages(http: Http, session: SessionRef) {
     const end = hasMore || unexplained ? undefined : ('stated' as const);
     yield { items: messages.map(({ raw }) => raw), end };
   }
-}
-
-/** Returns the values that the items show. What cannot be decoded is the error of the list. */
-function valuesIn({ items }: ListRead, decode: (item: JsonObject) => string | null | undefined) {
-  return items.flatMap((item) => {
-    try {
-      return decode(item) ?? [];
-    } catch {
-      return [];
-    }
-  });
 }
 
 export function joinNames(lists: readonly ListRead[]): string {
