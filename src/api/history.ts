@@ -169,16 +169,16 @@ const MAX_GREETINGS = 1;
 async function readOfNoSession(http: Http, source_id: string, limits: PageLimits): Promise<ReadonlySet<string>> {
   const values = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
   const idOf = (entry: JsonObject) => new Fields(entry, 'message', http.contract).readId('message.id');
-  const options = () => ({ ...limits, values });
-  const list = {
+  const pages = readPages(http, {
     operation: OPERATIONS.readHistory,
     extent: 'session',
-    options,
-    read: (items: readonly JsonObject[]) => items.map(idOf),
-  } as const;
+    options: () => ({ ...limits, values }),
+    read: (items) => items.map(idOf),
+    idOf: (id) => id,
+  });
   try {
     const ids = new Set<string>();
-    for await (const { items } of readPages(http, { ...list, idOf: (id) => id })) {
+    for await (const { items } of pages) {
       for (const id of items) ids.add(id);
       if (ids.size > MAX_GREETINGS) break;
     }

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../api/api-response.ts';
 import type { CallOptions } from '../api/call.ts';
-import { probeSession, readHistory, type SessionProbe } from '../api/history.ts';
+import { probeSession, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listOf, readItem } from '../api/list.ts';
 import { type End, readPages } from '../api/pages.ts';
@@ -23,25 +23,8 @@ export interface ListRead {
   readonly error: PartnerctlError | undefined;
 }
 
-/** What was read of a service. */
-interface ServiceRead {
-  /** Without those that the service does not have. */
-  readonly lists: readonly ListRead[];
-  /** Whether the history depends on the session; undefined if no source is known. */
-  readonly session: SessionProbe | undefined;
-}
-
 /** What the service answered: to a first call, and to those after it. */
-export interface Probe extends ServiceRead {
-  /** The HTTP status; undefined if there was no response. */
-  readonly status: number | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly error: PartnerctlError | undefined;
-  /** The local time when the response arrived, in milliseconds since the epoch. */
-  readonly at: number;
-  /** How long the response took, in milliseconds. */
-  readonly ms: number;
-}
+export type Probe = Awaited<ReturnType<typeof probeService>>;
 
 /** A check reports the current state. Few items show their shape and, usually, that of the second page. */
 const PROBE = { retries: 0, timeoutMs: 10_000, maxItems: 50 };
@@ -63,9 +46,10 @@ async function errorOf(read: () => unknown): Promise<PartnerctlError | undefined
 /**
  * Requests the first page of a list that the service has, to see whether and how it responds, then reads the service,
  * unless that failed for a reason that applies to every call.
+ * @returns the first response, when it arrived, in how many milliseconds, and what was read; no status without a response
  * @throws as `readService`
  */
-export async function probeService(http: Http, clock: Clock): Promise<Probe> {
+export async function probeService(http: Http, clock: Clock) {
   const { contract } = http;
   const hasSpaces =
     contract.operation('spaces.list') !== undefined || contract.operation('cron_jobs.list') === undefined;
@@ -89,13 +73,14 @@ export async function probeService(http: Http, clock: Clock): Promise<Probe> {
  * jobs, and the history of a session if one is given. If a source is known, also asks for the history of a session that
  * does not exist. Sends only reads.
  * @param limits of each call, and of each list
+ * @returns the lists that the service has; whether the history depends on the session, undefined if no source is known
  * @throws InterruptedError
  */
 export async function readService(
   http: Http,
   { maxItems, ...limits }: Pick<CallOptions, 'retries' | 'timeoutMs'> & { readonly maxItems: number },
   session?: SessionRef,
-): Promise<ServiceRead> {
+) {
   const list = (operation: ListOperation, values = {}) =>
     readList(
       http,
