@@ -113,8 +113,8 @@ class Proposer {
   private placeOf(body: unknown, operation: Operation & { readonly leaf: ListLeaf }): string | undefined {
     const found = attempt(() => readList(body, operation));
     if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
-    const { value = '', other = value } = found.fix ?? {};
-    const [right, another] = [value, other].filter((path) => {
+    const { value = '', other } = found.fix ?? {};
+    const [right, another] = (other === undefined ? [] : [value, other]).filter((path) => {
       const [item] = listOf(descend(body, path));
       return isJsonObject(item) && !(attempt(() => operation.read(item, this.contract())) instanceof UnknownShape);
     });
