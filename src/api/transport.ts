@@ -104,7 +104,7 @@ export class Transport {
     try {
       if (signal.aborted) cancel();
       else dispatcher.dispatch(options, reader);
-      return { kind: 'response', ...(await readResponse(reader, method)) };
+      return { kind: 'response', ...(await readResponse(reader)) };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
       const left = reader.hasLeft ? (stream?.sent ?? 'all') : 'nothing';
@@ -188,11 +188,11 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 }
 
 /** Waits for the whole response. Of an unsuccessful one, the status is enough. @throws what ended the exchange */
-async function readResponse(reader: ResponseReader, method: HttpMethod): Promise<Omit<HttpResponse, 'kind'>> {
+async function readResponse(reader: ResponseReader): Promise<Omit<HttpResponse, 'kind'>> {
   try {
     const body = await reader.body;
     if (!reader.head) throw new Error('A response ended before it began.');
-    const bytes = await decodeBody({ ...reader.head, bytes: body }, method);
+    const bytes = await decodeBody(body, reader.head.headers['content-encoding']);
     return { ...reader.head, bytes, body: UTF_8.decode(bytes) };
   } catch (error) {
     const { head } = reader;

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Contract, type ContractLayers, type LeafValues, problemOf } from '../contract/contract.ts';
+import { Contract, type ContractLayers, type LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { problemOf } from '../contract/leaf-values.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
 import { suggest } from '../platform/text.ts';
-import { JsonDirectory } from './json-directory.ts';
-import { damagedFile } from './json-file.ts';
+import { damagedFile, JsonDirectory } from './json-directory.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
 export interface ContractKey {
@@ -39,22 +39,15 @@ function splitContract({ overrides, imported, ...key }: JsonObject): ReadonlyMap
   return new Map(values.map(([name, value]) => [name, { ...key, value }]));
 }
 
-/** A leaf, its value, and the file that says so. */
-type StoredLeaf = readonly [name: string, value: unknown, path: string];
-
-/** @param onUnknown called for a leaf that this version does not have @throws InputError for a value that one cannot have */
-function readValues(leaves: readonly StoredLeaf[], onUnknown: (name: string) => void): LeafValues {
-  const values = new Map<LeafName, string>();
-  for (const [name, value, path] of leaves) {
-    if (!isLeafName(name)) {
-      onUnknown(name);
-      continue;
-    }
-    const problem = typeof value === 'string' ? problemOf(name, value) : 'has no value';
-    if (problem !== undefined) throw damagedFile(path, `${name} ${problem}.`);
-    values.set(name, String(value));
-  }
-  return Object.fromEntries(values);
+/** Returns the leaves of an entry with their values. @throws InputError for a value that a leaf of this version cannot have */
+function leavesIn(entries: JsonDirectory, entry: string): readonly (readonly [name: string, value: string])[] {
+  // Another command may just have removed it.
+  const { value } = entries.read(entry) ?? { value: {} };
+  return (isJsonObject(value) ? Object.entries(value) : [[entry, value] as const]).map(([name, text]) => {
+    const problem = isLeafName(name) && (typeof text === 'string' ? problemOf(name, text) : 'has no value');
+    if (problem) throw damagedFile(entries.pathOf(entry), `${name} ${problem}.`);
+    return [name, String(text)];
+  });
 }
 
 /**
@@ -69,26 +62,12 @@ export async function readContract(
   // Most users have set nothing, and loading the hash for the path takes long.
   if (!existsSync(join(directory, 'contracts'))) return { override: {}, imported: {} };
   const entries = await openContract(directory, key);
-  const overrides = entries.names().flatMap((name): StoredLeaf[] => {
-    const content = name === IMPORTED ? undefined : entries.read(name);
-    // Another command may just have removed it.
-    return content ? [[name, content.value, entries.pathOf(name)]] : [];
-  });
-  const { value: imported } = entries.read(IMPORTED) ?? {};
-  const leaves = Object.entries(isJsonObject(imported) ? imported : {});
-  const path = entries.pathOf(IMPORTED);
-  const unknown: string[] = [];
-  const onUnknown = (name: string): void => void unknown.push(name);
-  const contract = {
-    override: readValues(overrides, onUnknown),
-    imported: readValues(
-      leaves.map(([name, value]) => [name, value, path]),
-      onUnknown,
-    ),
-  };
+  const imported = leavesIn(entries, IMPORTED);
+  const override = entries.names().flatMap((entry) => (entry === IMPORTED ? [] : leavesIn(entries, entry)));
+  const unknown = [...override, ...imported].flatMap(([name]) => (isLeafName(name) ? [] : [name]));
   if (unknown.length > 0)
     await warn(`The contract has no ${unknown.join(', ')}, which ${entries.pathOf()} sets: ignored.`);
-  return contract;
+  return { override: Object.fromEntries(override), imported: Object.fromEntries(imported) };
 }
 
 /** Replaces all that a profile has imported for a service. @throws as `JsonDirectory.change` */
@@ -132,16 +111,10 @@ export async function setLeaves(context: ContractContext, settings: ReadonlyMap<
   const about = { profile: key.profile, base_url: key.baseUrl };
   const before = await readContract(context, key);
   const entries = await openContract(context.config.directory, key);
-  const override = { ...before.override };
-  for (const [leaf, value] of settings) {
-    delete override[leaf];
-    if (value === undefined) await entries.remove(leaf);
-    else {
-      await entries.change(leaf, () => ({ ...about, value }));
-      override[leaf] = value;
-    }
-  }
-  const [old, current] = [new Contract(before), new Contract({ ...before, override })];
+  for (const [leaf, value] of settings)
+    await entries.change(leaf, () => (value === undefined ? undefined : { ...about, value }));
+  const after = await readContract({ ...context, warn: async () => undefined }, key);
+  const [old, current] = [new Contract(before), new Contract(after)];
   return [...settings.keys()].map((leaf) => {
     const { value, source } = current.leaf(leaf);
     return { leaf, value, previous: old.leaf(leaf).value, source, ...about };

@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
+import { NotFoundError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { JsonDirectory, type OldFile } from './json-directory.ts';
-import { damagedFile } from './json-file.ts';
+import { damagedFile, JsonDirectory, type OldFile } from './json-directory.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -18,13 +17,13 @@ export interface Profile {
   readonly protected?: true | undefined;
 }
 
-/** The profiles. Each function throws as `readJson`. */
+/** The profiles. Each function throws as `JsonDirectory.read`. */
 export interface Profiles {
   /** The name of the profile to use if no setting names one. */
   current(): string;
   /** The names of all, sorted. */
   names(): readonly string[];
-  /** Reads a profile, if there is one of this name. @throws UsageError for a name that no profile can have */
+  /** Reads a profile, if there is one of this name. */
   find(name: string): Profile | undefined;
 }
 
@@ -46,25 +45,20 @@ export function configDirectory(env: Environment, platform: NodeJS.Platform, hom
 /** Not the entry of any profile. */
 const CURRENT = '.current';
 
-/** A file name has at most 255 bytes. */
-const MAX_ENTRY_LENGTH = 200;
-
 /**
  * Returns the entry of a profile: its name, with all but a-z, 0-9, `_`, and `-` as `%2e`, because no path may come from
  * a name, and disks may not tell `Acme` from `acme`.
  */
 function entryOf(name: string): string {
   const bytes = Buffer.from(name).toString('latin1');
-  const entry = bytes.replace(/[^a-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
-  if (entry.length <= MAX_ENTRY_LENGTH) return entry;
-  throw new UsageError(`The name of the profile is too long: ${name.slice(0, 40)}…`, { hint: 'Use a shorter name.' });
+  return bytes.replace(/[^a-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /** The profile of an entry; none for what somebody else put there. */
 function nameOf(entry: string): readonly string[] {
   const bytes = entry.replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   const name = Buffer.from(bytes, 'latin1').toString();
-  return entry.length <= MAX_ENTRY_LENGTH && entryOf(name) === entry ? [name] : [];
+  return entryOf(name) === entry ? [name] : [];
 }
 
 /** The one file of all profiles that earlier versions wrote. */
@@ -145,9 +139,9 @@ export class ProfileStore implements Profiles {
     this.chosen = name;
   }
 
-  /** Removes a profile. If it is the current one, that is the default again. @throws as `JsonDirectory.remove` */
+  /** Removes a profile. If it is the current one, that is the default again. @throws as `store` */
   async remove(name: string): Promise<void> {
-    await this.entries.remove(entryOf(name));
+    await this.entries.change(entryOf(name), () => undefined);
     this.known.delete(name);
     if (this.current() === name) await this.use(DEFAULT_PROFILE);
   }

@@ -2,20 +2,12 @@ import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { isLoopback } from './base-url.ts';
 
-export interface ProxySettings {
-  readonly url: string;
-  /** The hosts to connect to without the proxy, in the format of NO_PROXY. */
-  readonly noProxy: string;
-  /** The environment variable that names the proxy. */
-  readonly from: string;
-}
-
 /**
- * Returns the proxy for an https service. Pure.
+ * Returns the proxy for an https service, the hosts to connect to without it, and the environment variable that names it.
  * @returns undefined if no proxy is configured, and for plain http or a service on this machine
  * @throws UsageError for an invalid proxy URL; the message omits the URL, which may contain a password
  */
-export function proxyFor(baseUrl: string, env: Environment): ProxySettings | undefined {
+export function proxyFor(baseUrl: string, env: Environment) {
   const name = env.HTTPS_PROXY ? 'HTTPS_PROXY' : 'https_proxy';
   const address = env[name];
   if (!address || !baseUrl.startsWith('https:') || isLoopback(new URL(baseUrl))) return undefined;

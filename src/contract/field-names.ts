@@ -1,13 +1,11 @@
 import type { JsonObject } from './json.ts';
+import type { FieldValue } from './leaf-values.ts';
 import { type AtLeaf, type FieldLeaf, fieldsOfResource, isLeafName } from './leaves.ts';
 
 /** The resources whose fields the tool reads (spec §2). */
 export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'document', 'file_attachment'] as const;
 
 export type Resource = (typeof RESOURCES)[number];
-
-/** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
-export type FieldValue = readonly (readonly (readonly string[])[])[];
 
 /** The settings that names come from: those of the contract. */
 interface Settings {

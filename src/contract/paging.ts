@@ -1,4 +1,4 @@
-import type { NextValue } from './contract.ts';
+import type { NextValue } from './leaf-values.ts';
 import { isNext, type PageResponse, type Sign, valueAt } from './page-signs.ts';
 import { isTextOrNumber } from './values.ts';
 

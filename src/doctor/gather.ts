@@ -1,14 +1,14 @@
 import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { ProfileStore } from '../config/profiles.ts';
-import { type ProxySettings, proxyFor } from '../config/proxy.ts';
-import { resolveService, type ServiceSettings } from '../config/settings.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import { type Probe, probeService } from './read-service.ts';
+import { probeService } from './read-service.ts';
 
 /** What the checks need of a command. */
 export interface DoctorContext {
@@ -34,23 +34,7 @@ type Result<Value> =
   | { readonly value?: undefined; readonly error: PartnerctlError };
 
 /** The input of the checks. A field is undefined if an earlier failure, or --timeout, prevented finding it. */
-export interface Facts {
-  readonly version: string;
-  readonly nodeVersion: string;
-  readonly isCi: boolean;
-  readonly profilesPath: string;
-  /** Whether other users can read the profiles. */
-  readonly isExposed: boolean;
-  /** Their names. */
-  readonly profiles: Result<readonly string[]>;
-  readonly settings: Result<ServiceSettings>;
-  readonly proxy: Result<ProxySettings | undefined> | undefined;
-  /** Undefined if there is a token. */
-  readonly tokenError: PartnerctlError | undefined;
-  readonly probe: Probe | undefined;
-  /** Where the state is, and how many records it has. */
-  readonly state: Result<{ readonly location: StateLocation; readonly records: number }> | undefined;
-}
+export type Facts = Awaited<ReturnType<typeof gatherFacts>>;
 
 /** Runs a step. @throws the reason of an interruption, and any error that is not a PartnerctlError */
 async function attempt<Value>(
@@ -69,13 +53,15 @@ async function attempt<Value>(
   }
 }
 
+const NOT_TRIED = { proxy: undefined, tokenError: undefined, probe: undefined };
+
 async function gatherService(context: DoctorContext, url: string) {
   const proxy = await attempt(context, 'the proxy', () => proxyFor(url, context.env));
-  if (proxy.error) return { proxy };
+  if (proxy.error) return { ...NOT_TRIED, proxy };
   const http = await attempt(context, 'the token', () => context.http());
-  if (http.error) return { proxy, tokenError: http.error };
+  if (http.error) return { ...NOT_TRIED, proxy, tokenError: http.error };
   const probe = await attempt(context, `the connection to ${url}`, () => probeService(http.value, context.clock));
-  return { proxy, probe: probe.value };
+  return { ...NOT_TRIED, proxy, probe: probe.value };
 }
 
 async function inspectState(context: DoctorContext) {
@@ -86,15 +72,15 @@ async function inspectState(context: DoctorContext) {
 }
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
-export async function gatherFacts(context: DoctorContext): Promise<Facts> {
+export async function gatherFacts(context: DoctorContext) {
   const { version, nodeVersion, platform, env, config, flags, abortSignal } = context;
   const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
   const settings = profiles.error
     ? profiles
     : await attempt(context, 'the settings', () => resolveService(flags, env, config));
-  const service = settings.error ? {} : await gatherService(context, settings.value.baseUrl.value);
+  const service = settings.error ? NOT_TRIED : await gatherService(context, settings.value.baseUrl.value);
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
   const isExposed = profiles.error === undefined && config.isReadableByOthers(platform);
   const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf(), isExposed };
-  return { ...own, profiles, settings, proxy: undefined, tokenError: undefined, probe: undefined, ...service, state };
+  return { ...own, ...service, profiles, settings, state };
 }

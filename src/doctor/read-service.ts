@@ -24,25 +24,8 @@ export interface ListRead {
   readonly error: PartnerctlError | undefined;
 }
 
-/** What was read of a service. */
-interface ServiceRead {
-  /** Without those that the service does not have. */
-  readonly lists: readonly ListRead[];
-  /** Whether the history depends on the session; undefined if no source is known. */
-  readonly session: SessionProbe | undefined;
-}
-
 /** What the service answered: to a first call, and to those after it. */
-export interface Probe extends ServiceRead {
-  /** The HTTP status; undefined if there was no response. */
-  readonly status: number | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly error: PartnerctlError | undefined;
-  /** The local time when the response arrived, in milliseconds since the epoch. */
-  readonly at: number;
-  /** How long the response took, in milliseconds. */
-  readonly ms: number;
-}
+export type Probe = Awaited<ReturnType<typeof probeService>>;
 
 /** A check reports the current state. Few items show their shape and, usually, that of the second page. */
 const PROBE = { retries: 0, timeoutMs: 10_000, maxItems: 50 };
@@ -64,9 +47,10 @@ async function errorOf(read: () => unknown): Promise<PartnerctlError | undefined
 /**
  * Requests the first page of a list that the service has, to see whether and how it responds, then reads the service,
  * unless that failed for a reason that applies to every call.
+ * @returns the first response, when it arrived, in how many milliseconds, and what was read; no status without a response
  * @throws as `readService`
  */
-export async function probeService(http: Http, clock: Clock): Promise<Probe> {
+export async function probeService(http: Http, clock: Clock) {
   const { contract } = http;
   const hasSpaces =
     contract.operation('spaces.list') !== undefined || contract.operation('cron_jobs.list') === undefined;
@@ -90,13 +74,14 @@ export async function probeService(http: Http, clock: Clock): Promise<Probe> {
  * jobs, and the history of a session if one is given. If a source is known, also asks for the history of a session that
  * does not exist. Sends only reads.
  * @param limits of each call, and of each list
+ * @returns the lists that the service has; whether the history depends on the session, undefined if no source is known
  * @throws InterruptedError
  */
 export async function readService(
   http: Http,
   { maxItems, ...limits }: Pick<CallOptions, 'retries' | 'timeoutMs'> & { readonly maxItems: number },
   session?: SessionRef,
-): Promise<ServiceRead> {
+) {
   const list = (operation: ListOperation, values = {}) =>
     readList(
       http,
@@ -107,17 +92,19 @@ export async function readService(
   const spaces = await list(OPERATIONS.listSpaces);
   const lists = [spaces];
   let agents: ListRead | undefined;
-  for (const space_id of valuesIn(spaces, (item) => readSpace(item, http.contract).space_id).slice(0, MAX_SPACES)) {
-    agents = await list(OPERATIONS.listAgents, { space_id });
+  for (const item of spaces.error ? [] : spaces.items.slice(0, MAX_SPACES)) {
+    agents = await list(OPERATIONS.listAgents, { space_id: readSpace(item, http.contract).space_id });
     if (agents.error || agents.items.length > 0) break;
   }
   if (agents) lists.push(agents);
   lists.push(await list(OPERATIONS.listCronJobs));
   const history = session && (await readList(http, OPERATIONS.readHistory, historyPages(http, session), maxItems));
   if (history) lists.push(history);
-  const [source] = valuesIn(agents, (item) => readAgent(item, http.contract).source_id);
+  const readable = agents && !agents.error ? agents.items : [];
+  const [source] = readable.flatMap((item) => readAgent(item, http.contract).source_id ?? []);
   const source_id = session?.source_id ?? source;
-  const known = new Set(valuesIn(history, (entry) => readMessage(entry, http.contract).message_id));
+  const entries = history && !history.error ? history.items : [];
+  const known = new Set(entries.map((entry) => readMessage(entry, http.contract).message_id));
   return {
     lists: lists.filter(({ error }) => !(error instanceof NoOperationError)),
     session: source_id === undefined ? undefined : await probeSession(http, source_id, known),
@@ -152,17 +139,6 @@ async function* historyPages(http: Http, session: SessionRef) {
     const end = hasMore || unexplained ? undefined : ('stated' as const);
     yield { items: messages.map(({ raw }) => raw), end };
   }
-}
-
-/** Returns the values that the items show. What cannot be decoded is the error of the list. */
-function valuesIn(list: ListRead | undefined, decode: (item: JsonObject) => string | null | undefined) {
-  return (list?.items ?? []).flatMap((item) => {
-    try {
-      return decode(item) ?? [];
-    } catch {
-      return [];
-    }
-  });
 }
 
 export function joinNames(lists: readonly ListRead[]): string {

@@ -1,5 +1,5 @@
-import { type OperationValue, parseOperation } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
+import { type OperationValue, parseOperation } from '../contract/leaf-values.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
 import { listOf, type Shape, shapeOf } from './schema.ts';
 
@@ -13,8 +13,6 @@ export interface QueryParameter {
 export interface Endpoint {
   readonly leaf: OperationLeaf;
   readonly method: OperationValue['method'];
-  /** As the document writes it. */
-  readonly place: string;
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
   readonly query: readonly QueryParameter[];
@@ -103,35 +101,34 @@ export function operationsIn({ paths }: JsonObject) {
 /**
  * Finds an operation of the tool in a document by its path in the spec (§4): below the base URL, or else behind the
  * shortest prefix.
- * @returns its places if it is in several ones that are as likely; none if it is in none
+ * @returns the places where it is; no endpoint if several are as likely
  */
-export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl: string): Endpoint | readonly string[] {
-  const spec = parseOperation(DEFAULTS[leaf]);
-  if (spec === undefined) return [];
+export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl: string) {
+  const { method: usual = 'GET', path: own = '' } = parseOperation(DEFAULTS[leaf]) ?? {};
   const { pathname } = new URL(baseUrl);
-  const pattern = patternOf(spec.path);
+  const pattern = patternOf(own);
   const matching = operationsIn(document).flatMap((each) => {
     const prefix = pattern.exec(each.path)?.[1];
     if (prefix === undefined) return [];
     const servers = each.operation.servers ?? each.item.servers ?? document.servers;
     return [{ ...each, shared: countShared(pathname, prefix, servers), depth: segmentsOf(prefix).length }];
   });
-  for (const method of OPEN_METHODS[leaf] ?? [spec.method]) {
-    const found = matching.filter((each) => each.method === method);
-    const [best, other] = found.sort((one, next) => next.shared - one.shared || one.depth - next.depth);
-    if (best === undefined) continue;
-    const { path, shared, depth, item, operation } = best;
-    if (shared === other?.shared && depth === other.depth) return found.map((each) => `${method} ${each.path}`);
-    return {
-      leaf,
-      method,
-      place: `${method} ${path}`,
-      path: path.endsWith('/') ? spec.path : spec.path.replace(/\/$/, ''),
-      query: queryOf(item, operation),
-      json: shapeIn(operation.requestBody, JSON_TYPE),
-      form: shapeIn(operation.requestBody, FORM_TYPE),
-      ...responseIn(operation),
-    };
-  }
-  return [];
+  const methods = OPEN_METHODS[leaf] ?? [usual];
+  const method = methods.find((known) => matching.some((each) => each.method === known)) ?? usual;
+  const found = matching.filter((each) => each.method === method);
+  const [best, other] = found.sort((one, next) => next.shared - one.shared || one.depth - next.depth);
+  if (best === undefined) return { places: [] };
+  const { path, shared, depth, item, operation } = best;
+  if (shared === other?.shared && depth === other.depth)
+    return { places: found.map((each) => `${method} ${each.path}`) };
+  const endpoint: Endpoint = {
+    leaf,
+    method,
+    path: path.endsWith('/') ? own : own.replace(/\/$/, ''),
+    query: queryOf(item, operation),
+    json: shapeIn(operation.requestBody, JSON_TYPE),
+    form: shapeIn(operation.requestBody, FORM_TYPE),
+    ...responseIn(operation),
+  };
+  return { places: [`${method} ${path}`], endpoint };
 }

@@ -1,10 +1,7 @@
 import { normalizeName } from '../contract/field-names.ts';
 import { isNext, PAGE_PARAMETERS, readSigns, type Sign } from '../contract/page-signs.ts';
 import type { Endpoint, QueryParameter } from './endpoints.ts';
-import { isTime, type Shape } from './schema.ts';
-
-/** Orders or formats a list, which stays the same. */
-const FORM = /sort|order|dir|format|fields|include|expand|view|lang|locale/i;
+import type { Shape } from './schema.ts';
 
 /** The longest page to ask for, whatever the document allows. */
 const MAX_SIZE = 1_000;
@@ -12,7 +9,7 @@ const MAX_SIZE = 1_000;
 /** Whether a parameter has such a name, and is no time; `page[cursor]` is also called `cursor`. */
 function isCalled(name: string, shape: Shape, pattern: RegExp): boolean {
   const names = [name, /\[(.*)\]$/.exec(name)?.[1] ?? name];
-  return !isTime(shape) && names.some((each) => pattern.test(normalizeName(each).replace('$', '')));
+  return !shape.isTime && names.some((each) => pattern.test(normalizeName(each).replace('$', '')));
 }
 
 function called(query: readonly QueryParameter[], kind: keyof typeof PAGE_PARAMETERS): QueryParameter | undefined {
@@ -34,11 +31,7 @@ export function isPaging({ name, shape }: QueryParameter): boolean {
 
 /** Returns the first parameter without which a list is refused, and with which it is a part of all there is. */
 export function filterOf(query: readonly QueryParameter[]): QueryParameter | undefined {
-  return query.find((each) => {
-    const { name, isRequired, shape } = each;
-    const isForm = FORM.test(name) && shape.choices.length > 0;
-    return isRequired && shape.default === undefined && !isForm && !isPaging(each);
-  });
+  return query.find((each) => each.isRequired && each.shape.default === undefined && !isPaging(each));
 }
 
 /** Finds how long pages are requested, as a value of `<list>.size`; undefined if the document states no maximum. */

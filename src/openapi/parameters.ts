@@ -1,9 +1,9 @@
-import { parseParameter } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
+import { parseParameter } from '../contract/leaf-values.ts';
 import { DEFAULTS, mayBeNone, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { Endpoint } from './endpoints.ts';
 import { isPaging } from './paging.ts';
-import { isOpen, isTime, type Shape, shapeOf } from './schema.ts';
+import { type Shape, shapeOf } from './schema.ts';
 
 /** Where a document has a parameter: the value of its leaf, or those that it may have, none of which is likely. */
 export interface ParameterMatch {
@@ -35,11 +35,11 @@ function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoin
   ];
   const matches = leaves.map((leaf) => {
     const named = (HISTORY_NAMES[leaf] ?? []).map((name) =>
-      places.find((each) => normalizeName(each.name) === name && !isTime(each.shape)),
+      places.find((each) => normalizeName(each.name) === name && !each.shape.isTime),
     );
     return { leaf, found: named.find((each) => each !== undefined) };
   });
-  const isSilent = query.length + inBody.length === 0 || (json !== undefined && isOpen(json));
+  const isSilent = query.length + inBody.length === 0 || json?.isOpen;
   const others = places.filter((each) => matches.every(({ found }) => found !== each));
   return matches.flatMap(({ leaf, found }): readonly ParameterMatch[] => {
     if (found) return [{ leaf, value: `${found.place}:${found.name}` }];
@@ -70,7 +70,7 @@ function locate(body: Shape | undefined, path: readonly string[]) {
   let shape = body;
   let inside = '';
   for (const step of path) {
-    if (shape === undefined || isOpen(shape)) return {};
+    if (shape === undefined || shape.isOpen) return {};
     const wanted = normalizeName(step.replace('[]', ''));
     const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
     if (name === undefined) return { lacking: shape, inside };
@@ -84,7 +84,7 @@ function locate(body: Shape | undefined, path: readonly string[]) {
 
 /** The file is the only binary field of the form, or its only field, or has the usual name. */
 function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
-  if (form === undefined || (form.properties.size === 0 && isOpen(form))) return [];
+  if (form === undefined || (form.properties.size === 0 && form.isOpen)) return [];
   const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));
   const names = (binary.length > 0 ? binary : [...form.properties]).map(([name]) => `form:${name}`);
   const [only = DEFAULTS[leaf], other] = names;

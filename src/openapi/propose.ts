@@ -1,6 +1,7 @@
 import { pathOfList, readList } from '../contract/body.ts';
-import { Contract, problemOf } from '../contract/contract.ts';
+import { Contract } from '../contract/contract.ts';
 import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
+import { problemOf } from '../contract/leaf-values.ts';
 import {
   DEFAULTS,
   isListLeaf,
@@ -17,6 +18,7 @@ import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
 import { exampleOf } from './example.ts';
 import { filterOf, matchNextPage, matchPageSize } from './paging.ts';
 import { matchParameters } from './parameters.ts';
+import { listOf } from './schema.ts';
 
 /** A value for a leaf that a document states. */
 export interface Proposal {
@@ -32,11 +34,18 @@ const MAX_CHOICES = 12;
 
 /** Returns the command that settles a question. Its value is to be chosen from what the document has. */
 function settle(leaf: LeafName, choices: readonly string[], otherwise: string): string {
-  const [, place = ''] = /^(\w+:)/.exec(choices[0] ?? '') ?? [];
-  const common = choices.every((each) => each.startsWith(place)) ? place : '';
-  const names = choices.slice(0, MAX_CHOICES).map((each) => each.slice(common.length));
-  const value = names.length === 0 ? otherwise : `${common}<one of: ${names.join(', ')}>`;
+  const value = choices.length === 0 ? otherwise : `<one of: ${choices.slice(0, MAX_CHOICES).join(', ')}>`;
   return `run: partnerctl contract set ${leaf} ${shellQuote(value)}`;
+}
+
+/** Reads what a document describes. @returns the refusal if it cannot be read */
+function attempt<Result>(read: () => Result): Result | UnknownShape {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnknownShape) return error;
+    throw error;
+  }
 }
 
 /**
@@ -80,13 +89,8 @@ class Proposer {
   }
 
   private propose(leaf: LeafName, value: string, evidence: string): void {
-    if (this.proposals.has(leaf)) return;
-    const problem = problemOf(leaf, value);
-    if (problem === undefined) this.proposals.set(leaf, { leaf, value, evidence });
-    else {
-      const command = settle(leaf, [], DEFAULTS[leaf]);
-      this.questions.push(`${evidence} says ${JSON.stringify(value)}, but the value ${problem}; to set it, ${command}`);
-    }
+    const isNew = !this.proposals.has(leaf) && problemOf(leaf, value) === undefined;
+    if (isNew) this.proposals.set(leaf, { leaf, value, evidence });
   }
 
   private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
@@ -105,29 +109,16 @@ class Proposer {
     if (item && !isEmptyObject(item)) this.readExample(item, `${name}, items`, operation, operation.read);
   }
 
-  /** Returns where the list of a response is: of two lists, the one with items that can be read. */
+  /** Returns where the list of a response is: of two lists, the one with items that can be read, and not messages about the call. */
   private placeOf(body: unknown, operation: Operation & { readonly leaf: ListLeaf }): string | undefined {
-    try {
-      readList(body, operation);
-      return pathOfList(body, operation);
-    } catch (error) {
-      if (!(error instanceof UnknownShape)) throw error;
-      const { value = '', other } = error.fix ?? {};
-      const right = other === undefined ? [] : [value, other].filter((path) => this.hasItems(body, path, operation));
-      return right.length === 1 ? right[0] : undefined;
-    }
-  }
-
-  /** Whether the list at a path has what is listed, and not messages about the call. */
-  private hasItems(body: unknown, path: string, { read }: Operation): boolean {
-    const list = descend(body, path);
-    const [item]: readonly unknown[] = Array.isArray(list) ? list : [];
-    try {
-      return isJsonObject(item) && read(item, this.contract()) !== undefined;
-    } catch (error) {
-      if (error instanceof UnknownShape) return false;
-      throw error;
-    }
+    const found = attempt(() => readList(body, operation));
+    if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
+    const { value = '', other } = found.fix ?? {};
+    const [right, another] = (other === undefined ? [] : [value, other]).filter((path) => {
+      const [item] = listOf(descend(body, path));
+      return isJsonObject(item) && !(attempt(() => operation.read(item, this.contract())) instanceof UnknownShape);
+    });
+    return another === undefined ? right : undefined;
   }
 
   private contract(): Contract {
@@ -144,17 +135,14 @@ class Proposer {
     read: (body: Body, contract: Contract) => Result,
   ): Result | undefined {
     for (let count = 0; count < MAX_FIXES; count += 1) {
-      try {
-        return read(body, this.contract());
-      } catch (error) {
-        if (!(error instanceof UnknownShape)) throw error;
-        const { message, seen, fix = { leaf: `${resource}.id`, value: '<path>' } } = error;
-        const isOpen = fix.other !== undefined || /[<>]/.test(fix.value);
-        if (!isOpen && this.adopt(fix.leaf, fix.value, where)) continue;
-        const command = settle(fix.leaf, fix.other === undefined ? [] : [fix.value, fix.other], fix.value);
-        if (isOpen) this.questions.push(`${where}: ${message} It is ${seen}; to say where it is, ${command}`);
-        return undefined;
-      }
+      const found = attempt(() => read(body, this.contract()));
+      if (!(found instanceof UnknownShape)) return found;
+      const { message, seen, fix = { leaf: `${resource}.id`, value: '<path>' } } = found;
+      const isOpen = fix.other !== undefined || /[<>]/.test(fix.value);
+      if (!isOpen && this.adopt(fix.leaf, fix.value, where)) continue;
+      const command = settle(fix.leaf, fix.other === undefined ? [] : [fix.value, fix.other], fix.value);
+      if (isOpen) this.questions.push(`${where}: ${message} It is ${seen}; to say where it is, ${command}`);
+      return undefined;
     }
     return undefined;
   }
@@ -177,24 +165,21 @@ class Proposer {
 export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
   const { proposals, questions, warnings } = proposer;
-  const found = OPERATION_NAMES.map((leaf) => ({ leaf, endpoint: findEndpoint(document, leaf, baseUrl) }));
-  const used = found.flatMap(({ endpoint }) => ('place' in endpoint ? endpoint.place : endpoint));
-  const missing: LeafName[] = [];
-  for (const { leaf, endpoint } of found) {
-    if ('place' in endpoint) proposer.addEndpoint(endpoint);
-    else if (endpoint.length === 0) missing.push(leaf);
-    else
-      questions.push(
-        `the document has ${leaf} in several places; to choose one, ${settle(leaf, endpoint, DEFAULTS[leaf])}`,
-      );
-  }
+  const free = new Set(operationsIn(document).map(({ method, path }) => `${method} ${path}`));
+  const missing = OPERATION_NAMES.filter((leaf) => {
+    const { places, endpoint } = findEndpoint(document, leaf, baseUrl);
+    for (const place of places) free.delete(place);
+    if (endpoint) proposer.addEndpoint(endpoint);
+    else if (places.length > 0) {
+      const command = settle(leaf, places, DEFAULTS[leaf]);
+      questions.push(`the document has ${leaf} in several places; to choose one, ${command}`);
+    }
+    return places.length === 0;
+  });
   const [first] = missing;
   if (first !== undefined) {
-    const others = operationsIn(document).map(({ method, path }) => `${method} ${path}`);
-    const free = others.filter((each) => !used.includes(each));
-    questions.push(
-      `the document does not describe ${missing.join(', ')}; if one is under another path, ${settle(first, free, '<METHOD> <path>')}`,
-    );
+    const command = settle(first, [...free], '<METHOD> <path>');
+    questions.push(`the document does not describe ${missing.join(', ')}; if one is under another path, ${command}`);
   }
   return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
 }

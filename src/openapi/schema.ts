@@ -8,10 +8,12 @@ export interface Shape {
   readonly items: readonly unknown[];
   /** Whether properties beside these are forbidden. */
   readonly isClosed: boolean;
-  /** Whether properties beside these are expressly allowed. */
-  readonly isExtensible: boolean;
+  /** Whether an object may have others: none is described, or others are expressly allowed. */
+  readonly isOpen: boolean;
   /** `format`, and in OpenAPI 3.1 the media type of the content. */
   readonly formats: readonly string[];
+  /** Whether it is a moment, and so no id. */
+  readonly isTime: boolean;
   /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
   readonly default: unknown;
@@ -55,28 +57,23 @@ function partsOf(schemas: readonly unknown[], seen = new Set<JsonObject>()): rea
 /** Returns the shape of a value that all these schemas describe. */
 export function shapeOf(schemas: readonly unknown[]): Shape {
   const parts = partsOf(schemas);
-  const allows = parts.flatMap((part) => [part.additionalProperties, part.unevaluatedProperties]);
+  const others = parts.flatMap((part) => [part.additionalProperties, part.unevaluatedProperties]);
+  const [types, properties] = [new Set(parts.flatMap(typesOf)), propertiesIn(parts)];
+  const isClosed = others.includes(false);
+  const isExtensible = properties.size === 0 || others.some((other) => other === true || isJsonObject(other));
+  const formats = parts.flatMap((part) => texts(part.format, part.contentMediaType));
+  const first = (key: string): unknown => parts.find((part) => part[key] !== undefined)?.[key];
   return {
-    types: new Set(parts.flatMap(typesOf)),
-    properties: propertiesIn(parts),
+    types,
+    properties,
     items: parts.flatMap(({ items }) => (items === undefined ? [] : [items])),
-    isClosed: allows.includes(false),
-    isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
-    formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
+    isClosed,
+    isOpen: (types.size === 0 || types.has('object')) && !isClosed && isExtensible,
+    formats,
+    isTime: formats.some((format) => /^(?:date|time)/.test(format)),
     choices: parts.flatMap((part) => [...listOf(part.enum), ...(part.const === undefined ? [] : [part.const])]),
-    default: parts.find((part) => part.default !== undefined)?.default,
-    minimum: parts.find((part) => part.minimum !== undefined)?.minimum,
-    maximum: parts.find((part) => part.maximum !== undefined)?.maximum,
+    default: first('default'),
+    minimum: first('minimum'),
+    maximum: first('maximum'),
   };
-}
-
-/** Whether a value is a moment, and so no id. */
-export function isTime({ formats }: Shape): boolean {
-  return formats.some((format) => /^(?:date|time)/.test(format));
-}
-
-/** Whether the schema of an object says nothing, or not everything, about its properties. */
-export function isOpen({ types, properties, isClosed, isExtensible }: Shape): boolean {
-  const canBeObject = types.size === 0 || types.has('object');
-  return canBeObject && !isClosed && (properties.size === 0 || isExtensible);
 }

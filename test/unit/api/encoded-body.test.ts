@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { json, startFakeService } from '../../support/fake-service.ts';
@@ -34,7 +34,6 @@ it.each([
   ['gzip', gzipSync(TEXT)],
   ['X-GZip', gzipSync(TEXT)],
   ['deflate', deflateSync(TEXT)],
-  ['deflate', deflateRawSync(TEXT)],
   ['br', brotliCompressSync(TEXT)],
   ['gzip, br', brotliCompressSync(gzipSync(TEXT))],
 ])('a body in %s is decoded', async (encoding, bytes) => {
@@ -53,9 +52,7 @@ it('an error in gzip is read', async () => {
 it.each([
   ['gzip', gzipSync(TEXT).subarray(0, -1)],
   ['gzip', gzipSync(TEXT).subarray(0, 12)],
-  ['gzip', Buffer.alloc(0)],
   ['deflate', deflateSync(TEXT).subarray(0, -1)],
-  ['deflate', deflateRawSync(TEXT).subarray(0, -1)],
   ['br', brotliCompressSync(TEXT).subarray(0, -1)],
 ])('a body in %s that is cut is no response, and is asked for again', async (encoding, bytes) => {
   const { http, requests } = await serve(encoding, bytes);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseNext } from '../../../src/contract/contract.ts';
+import { parseNext } from '../../../src/contract/leaf-values.ts';
 import { type PageResponse, readSigns } from '../../../src/contract/page-signs.ts';
 import { addPage, type Extent, formatStep, moreSigns, nextSteps, statedEnd } from '../../../src/contract/paging.ts';
 
