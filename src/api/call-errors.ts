@@ -88,14 +88,9 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
         `The ${token} is not allowed to do this (403).`,
         hinted("Check the token's scopes, and that allowed_ip_cidrs includes this machine's public address."),
       );
-    case 404: {
+    case 404:
       // A code that says what is unknown also says that the path exists.
-      const more = /[a-z]_not_found$/.test(said.code ?? '') ? undefined : contractHint(call, status);
-      const isOfSpace = operation.leaf === 'agents.list' || operation.leaf === 'sources.setup';
-      const check = `Check the id and the base URL ${baseUrl}.${isOfSpace ? ' Write your own id of a space as ext:<id>.' : ''}`;
-      const hint = [check, more].filter(Boolean).join('\n');
-      return new NotFoundError('The service does not know this resource (404).', hinted(hint));
-    }
+      return unknownPath(call, info, /[a-z]_not_found$/.test(said.code ?? '') ? undefined : contractHint(call, status));
     case 429: {
       // A `once` call is not retried after a 429, however much time there is.
       const more =
@@ -106,8 +101,19 @@ export function responseError(response: HttpResponse, call: Call, end: CallEnd):
       );
     }
     default:
+      // FastAPI refuses an id in the path that cannot be one.
+      if (said.fields.length > 0 && said.fields.every(({ path }) => path.startsWith('path.')))
+        return unknownPath(call, info, undefined);
       return new RefusedError(`The service refused the call (${status}).`, hinted(refusalHint(call, said, status)));
   }
+}
+
+/** The error for a path, and so for an id in it, that the service does not know. */
+function unknownPath({ name, operation, baseUrl }: Call, info: ErrorInfo, more: string | undefined): NotFoundError {
+  const isOfSpace = operation.leaf === 'agents.list' || operation.leaf === 'sources.setup';
+  const check = `Check the id and the base URL ${baseUrl}.${isOfSpace ? ' Write your own id of a space as ext:<id>.' : ''}`;
+  const hint = [check, more].filter(Boolean).join('\n');
+  return new NotFoundError(`The service does not know ${name} (${info.status}).`, { ...info, hint });
 }
 
 /** What in the contract may be wrong; nothing if the service complains only about values that it was sent. */
@@ -190,7 +196,10 @@ function renamedParameter({ operation, contract }: Call, { fields, message = '' 
     const known = contract.parameter(leaf)?.path.at(-1) ?? '';
     const isMeant = (name: string) => leaves.length === 1 || normalizeName(name) === normalizeName(known);
     const name = named.find((each) => each !== known && isMeant(each));
-    if (name !== undefined) return { leaf, value: contract.leaf(leaf).value.replace(/[^:.]*$/, name) };
+    const value = contract.leaf(leaf).value.replace(/[^:.]*$/, name ?? '');
+    // Rails names what `require` asked for, which may be the object around the file.
+    if (name !== undefined && name === missing) return { leaf, value: `${value}[${known}]`, other: value };
+    if (name !== undefined) return { leaf, value };
   }
   return undefined;
 }

@@ -19,7 +19,8 @@ export function pagingFixes(list: ListLeaf, next = 'page:<parameter>'): string {
     return `The contract says that the first page is all. To follow what the service announces, run: partnerctl contract set ${list}.next auto`;
   return `If you know how the next page is requested, run:
 partnerctl contract set ${list}.next '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
-If what was read is all, run: partnerctl contract set ${list}.next none`;
+If what was read is all, run: partnerctl contract set ${list}.next none
+If the service publishes an OpenAPI document, it says so: partnerctl contract import <address>`;
 }
 
 /** Returns the error for a list that changed on two readings. */

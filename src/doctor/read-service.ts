@@ -4,7 +4,7 @@ import { readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { listOf, readItem } from '../api/list.ts';
 import { type End, readPages } from '../api/pages.ts';
-import { probeSession, type SessionProbe } from '../api/session-check.ts';
+import { probeSession } from '../api/session-check.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readMessage, type SessionRef } from '../contract/messages.ts';
 import { type ListOperation, OPERATIONS } from '../contract/operations.ts';
