@@ -1,25 +1,27 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
+import { canonicalId } from '../contract/values.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
-import type { Path, YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
-import { choice, identifier, mapping, nonBlankText } from '../yaml/schema.ts';
+import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
+import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
 import { type AgentInput, findAgent } from './job-flags.ts';
 import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
 
-function parsedAs<Value extends string | number, Parsed>(parse: (text: string) => Parsed) {
+function parsedAs<Value extends string | number, Parsed>(key: string, parse: (text: string) => Parsed) {
   return v.rawTransform<Value, Parsed>(({ dataset, addIssue, NEVER }) => {
     try {
       return parse(String(dataset.value));
     } catch (error) {
       if (!(error instanceof ScheduleError)) throw error;
-      addIssue({ message: error.message });
+      addIssue({ message: `${key}: ${error.message}`, expected: error.hint });
       return NEVER;
     }
   });
@@ -27,17 +29,17 @@ function parsedAs<Value extends string | number, Parsed>(parse: (text: string) =
 
 function cronField(field: keyof CronFields, values: string) {
   return v.pipe(
-    choice([v.string(), v.number()], (value) => (typeof value === 'number' ? v.number() : v.string())),
+    v.union([v.string(), v.number()]),
     // Before the parser: JSON Schema shows what is read, not what it becomes.
     v.description(`${values}: *, lists, ranges, and steps.`),
-    parsedAs((text) => parseField(field, text)),
+    parsedAs('schedule', (text) => parseField(field, text)),
   );
 }
 
 const timezone = v.pipe(
   v.string(),
   v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
-  parsedAs(parseTimezone),
+  parsedAs('timezone', parseTimezone),
 );
 
 const expression = v.pipe(
@@ -45,7 +47,7 @@ const expression = v.pipe(
   v.description(
     'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
   ),
-  parsedAs(parseExpression),
+  parsedAs('schedule', parseExpression),
 );
 
 const byFields = v.pipe(
@@ -67,10 +69,7 @@ const jobEntries = {
     nonBlankText('What the agent does on each run.'),
     v.check((text) => !/^@\S+$/.test(text.trim()), 'must be the text itself: only the flag --instructions reads @file'),
   ),
-  schedule: v.pipe(
-    choice([expression, byFields], (value) => (typeof value === 'object' && value !== null ? byFields : expression)),
-    v.description('When the job runs.'),
-  ),
+  schedule: v.pipe(v.union([expression, byFields]), v.description('When the job runs.')),
   timezone: v.exactOptional(timezone),
 };
 
@@ -101,7 +100,7 @@ const group = v.pipe(
 );
 
 const jobsSchema = v.pipe(
-  choice([jobList, group], (value) => (Array.isArray(value) ? jobList : group)),
+  v.union([jobList, group]),
   v.description('Scheduled jobs of agents. ${NAME} and ${NAME:-default} insert environment variables.'),
 );
 
@@ -111,15 +110,20 @@ type Group = v.InferOutput<typeof group>;
 /** A job from a file. Its agent still has to be looked up. */
 interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly source: string;
+  /** Of its name. */
+  readonly place: Place;
 }
 
-/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by agent and name */
-export function checkUniqueName(document: YamlDocument, path: Path, agent: string, places: Map<string, string>): void {
-  const at = [...path, 'name'];
-  const key = JSON.stringify([toNfc(agent), toNfc(String(document.get(at)))]);
-  const first = places.get(key);
-  if (first === undefined) places.set(key, document.fileAndLine(at));
-  else document.report(at, `this agent already has a job of this name at ${first}`);
+/** The places of jobs by agent and name, in any Unicode form. Reports a second job of an agent and name. */
+export class UniqueNames {
+  private readonly places = new Map<string, Place>();
+
+  check(agent: string, name: string, place: Place, hint?: string): void {
+    const key = JSON.stringify([toNfc(agent), toNfc(name)]);
+    const first = this.places.get(key);
+    if (first === undefined) this.places.set(key, place);
+    else place.problems.add(place.range, `this agent already has a job of this name at ${fileAndLine(first)}`, hint);
+  }
 }
 
 /** Reads the agent of a job, which is set in the job or beside the list of jobs. @returns undefined after a problem */
@@ -149,7 +153,7 @@ export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
 ): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
-  const names = new Map<string, string>();
+  const names = new UniqueNames();
   const jobs: FileJob[] = [];
   const review = (document: YamlDocument, value: Job[] | Group): void => {
     const [listed, defaults, at] = Array.isArray(value) ? [value, {}, []] : [value.jobs, value, ['jobs']];
@@ -157,10 +161,11 @@ export function parseJobFiles(
       const path = [...at, index];
       const agent = readAgent(document, job, path, defaults);
       if (!agent) continue;
-      checkUniqueName(document, path, JSON.stringify(agent), names);
+      const place = document.place([...path, 'name']);
+      names.check(JSON.stringify(agent), job.name, place);
       const { name, instructions, timezone: zone = defaults.timezone ?? 'UTC' } = job;
       const schedule = { ...job.schedule, timezone: zone };
-      jobs.push({ source: document.fileAndLine(path), ...agent, name, instructions, schedule });
+      jobs.push({ source: document.fileAndLine(path), place, ...agent, name, instructions, schedule });
     }
   };
   const { problems } = readYaml(sources, { schema: jobsSchema, lookup, other: MANIFEST, review });
@@ -172,18 +177,23 @@ export function cronJobsJsonSchema(): object {
   return jsonSchema(jobsSchema);
 }
 
-/** Reads jobs, and checks all before anything is sent. @throws InputError that shows every mistake; as `findAgent` */
+/**
+ * Reads jobs, and checks all before anything is sent. An agent that is given by name is looked up.
+ * @throws InputError that shows every mistake, also one job that is given by its agent's id and by its name; as `findAgent`
+ */
 export async function readJobFiles(context: CronContext, files: readonly string[]): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const agents = new Map<string, string>();
+  const names = new UniqueNames();
   const wanted: WantedJob[] = [];
-  for (const [index, { source, agent, space, ...job }] of jobs.entries()) {
+  for (const [index, { source, place, agent, space, ...job }] of jobs.entries()) {
     const named = JSON.stringify([agent, space]);
     try {
       const agent_id = agents.get(named) ?? (await findAgent(context, { agent, space }));
       agents.set(named, agent_id);
+      names.check(canonicalId(agent_id), job.name, place, `the id of the agent is ${quoted(agent_id)} in both`);
       wanted.push({ index, source, job: { ...job, agent_id } });
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
@@ -191,5 +201,7 @@ export async function readJobFiles(context: CronContext, files: readonly string[
       throw withHint(error, { hint, details: { source } });
     }
   }
+  const repeated = [...new Set(jobs.map(({ place }) => place.problems))].flatMap((list) => list.sorted());
+  if (repeated.length > 0) throw problemsError(repeated);
   return wanted;
 }

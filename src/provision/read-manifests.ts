@@ -1,5 +1,5 @@
 import { isNotShown, toNfc } from '../cron/job.ts';
-import { checkUniqueName } from '../cron/job-file.ts';
+import { UniqueNames } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
@@ -29,8 +29,9 @@ function checkAgents(document: YamlDocument, { agents }: Manifest): void {
     if (first === undefined) places.set(key, path);
     else
       document.report(path, `this agent has the same template and name as the one at ${document.fileAndLine(first)}`);
-    const names = new Map<string, string>();
-    for (const number of cron.keys()) checkUniqueName(document, ['agents', index, 'cron', number], '', names);
+    const names = new UniqueNames();
+    for (const [number, job] of cron.entries())
+      names.check('', job.name, document.place(['agents', index, 'cron', number, 'name']));
   }
 }
 
