@@ -114,16 +114,17 @@ interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly place: Place;
 }
 
-/** The places of jobs by agent and name, in any Unicode form. Reports a second job of an agent and name. */
-export class UniqueNames {
-  private readonly places = new Map<string, Place>();
-
-  check(agent: string, name: string, place: Place, hint?: string): void {
-    const key = JSON.stringify([toNfc(agent), toNfc(name)]);
-    const first = this.places.get(key);
-    if (first === undefined) this.places.set(key, place);
-    else place.problems.add(place.range, `this agent already has a job of this name at ${fileAndLine(first)}`, hint);
-  }
+/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones */
+export function checkUnique(
+  places: Map<string, Place>,
+  job: readonly [agent: string, name: string],
+  place: Place,
+  hint?: string,
+): void {
+  const key = JSON.stringify(job.map(toNfc));
+  const first = places.get(key);
+  if (first === undefined) places.set(key, place);
+  else place.problems.add(place.range, `this agent already has a job of this name at ${fileAndLine(first)}`, hint);
 }
 
 /** Reads the agent of a job, which is set in the job or beside the list of jobs. @returns undefined after a problem */
@@ -153,7 +154,7 @@ export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
 ): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
-  const names = new UniqueNames();
+  const places = new Map<string, Place>();
   const jobs: FileJob[] = [];
   const review = (document: YamlDocument, value: Job[] | Group): void => {
     const [listed, defaults, at] = Array.isArray(value) ? [value, {}, []] : [value.jobs, value, ['jobs']];
@@ -162,10 +163,10 @@ export function parseJobFiles(
       const agent = readAgent(document, job, path, defaults);
       if (!agent) continue;
       const place = document.place([...path, 'name']);
-      names.check(JSON.stringify(agent), job.name, place);
+      checkUnique(places, [JSON.stringify(agent), job.name], place);
       const { name, instructions, timezone: zone = defaults.timezone ?? 'UTC' } = job;
       const schedule = { ...job.schedule, timezone: zone };
-      jobs.push({ source: document.fileAndLine(path), place, ...agent, name, instructions, schedule });
+      jobs.push({ source: fileAndLine(document.place(path)), place, ...agent, name, instructions, schedule });
     }
   };
   const { problems } = readYaml(sources, { schema: jobsSchema, lookup, other: MANIFEST, review });
@@ -186,14 +187,19 @@ export async function readJobFiles(context: CronContext, files: readonly string[
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const agents = new Map<string, string>();
-  const names = new UniqueNames();
+  const places = new Map<string, Place>();
   const wanted: WantedJob[] = [];
   for (const [index, { source, place, agent, space, ...job }] of jobs.entries()) {
     const named = JSON.stringify([agent, space]);
     try {
       const agent_id = agents.get(named) ?? (await findAgent(context, { agent, space }));
       agents.set(named, agent_id);
-      names.check(canonicalId(agent_id), job.name, place, `the id of the agent is ${quoted(agent_id)} in both`);
+      checkUnique(
+        places,
+        [canonicalId(agent_id), job.name],
+        place,
+        `the id of the agent is ${quoted(agent_id)} in both`,
+      );
       wanted.push({ index, source, job: { ...job, agent_id } });
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;

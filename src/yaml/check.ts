@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { suggest } from '../platform/text.ts';
-import type { Path, YamlDocument } from './document.ts';
+import { fileAndLine, type Path, type YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
 import { loadDocuments } from './load.ts';
 import { type Problem, ProblemList, type YamlSource } from './problem.ts';
@@ -29,10 +29,8 @@ function describeValue(value: unknown): string {
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 
-/** A value that the schema refuses, and what leads to it from the top of the document. */
-interface Mistake {
-  readonly issue: Issue;
-  readonly trail: readonly v.IssuePathItem[];
+function pathOf({ path }: Issue): Path {
+  return (path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
 }
 
 /** Whether an issue is about the content of a value, and not only that it has another form. */
@@ -42,12 +40,13 @@ function isOfForm({ kind, type, path }: Issue): boolean {
 }
 
 /** Of a value that may have several forms, only the mistakes in the form that it is written in count. */
-function findMistakes(issues: readonly Issue[], around: Mistake['trail'] = []): Mistake[] {
-  return issues.flatMap((issue) => {
-    const trail = [...around, ...(issue.path ?? [])];
+function* findMistakes(issues: readonly Issue[]): Generator<Issue, void, void> {
+  for (const issue of issues) {
     const inForm = issue.type === 'union' ? (issue.issues ?? []).filter(isOfForm) : [];
-    return inForm.length > 0 ? findMistakes(inForm, trail) : [{ issue, trail }];
-  });
+    if (inForm.length === 0) yield issue;
+    for (const each of findMistakes(inForm))
+      yield { ...each, path: issue.path && each.path ? [...issue.path, ...each.path] : (issue.path ?? each.path) };
+  }
 }
 
 /** What would do, in the terms of YAML: `text or a number`. */
@@ -55,11 +54,6 @@ function describeExpected(issue: Issue): string {
   if (issue.type === 'union') return [...new Set(issue.issues?.map(describeExpected))].join(' or ');
   // The choices of a picklist are in it as `("a" | "b")`.
   return EXPECTED[issue.type] ?? issue.expected?.replace(/[()"]/g, '').replaceAll('|', 'or') ?? 'something else';
-}
-
-function hintFor({ type }: Issue, value: unknown): string | undefined {
-  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return 'put quotes around it';
-  return type === 'boolean' && (value === 'true' || value === 'false') ? 'remove the quotes' : undefined;
 }
 
 /** Reports a value in the terms of YAML: `"agents" must be a list, not "hi"`. */
@@ -70,7 +64,9 @@ function reportValue(issue: Issue, path: Path, document: YamlDocument): void {
   // What a variable holds may be a secret, so only the variable is named.
   const actual = variables === '' ? describeValue(value) : `the value of ${variables}`;
   if (issue.kind === 'schema') {
-    const hint = variables === '' ? hintFor(issue, value) : undefined;
+    const isUnquoted = issue.type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+    const isQuoted = issue.type === 'boolean' && (actual === '"true"' || actual === '"false"');
+    const hint = isUnquoted ? 'put quotes around it' : isQuoted ? 'remove the quotes' : undefined;
     document.report(path, `${subject} must be ${describeExpected(issue)}, not ${actual}`, hint);
   } else if (issue.type !== 'raw_transform') document.report(path, `${subject} ${issue.message}`);
   // The message of a parser quotes the value.
@@ -90,23 +86,24 @@ function reportUnknownKeys(input: object, known: readonly string[], path: Path, 
   });
 }
 
-function reportMistakes(mistakes: readonly Mistake[], document: YamlDocument): void {
-  const places = mistakes.map(({ issue, trail }) => {
-    const path = trail.map(({ key }) => (typeof key === 'number' ? key : String(key)));
-    return { issue, path, mapping: path.slice(0, -1), last: trail.at(-1) };
-  });
+function reportIssues(issues: readonly Issue[], document: YamlDocument): void {
   const misspelled = new Map<unknown, readonly string[]>();
-  for (const { issue, mapping, last } of places) {
-    if (last?.type === 'object' && issue.expected === 'never' && !Array.isArray(last.input))
-      misspelled.set(last.input, reportUnknownKeys(last.input, issue.message.split(' '), mapping, document));
+  for (const issue of issues) {
+    const { input } = issue.path?.at(-1) ?? {};
+    const mapping = pathOf(issue).slice(0, -1);
+    if (issue.expected !== 'never' || typeof input !== 'object' || input === null) continue;
+    if (!Array.isArray(input))
+      misspelled.set(input, reportUnknownKeys(input, issue.message.split(' '), mapping, document));
   }
-  for (const { issue, path, mapping, last } of places) {
-    if (last?.origin !== 'key') reportValue(issue, path, document);
-    else if (Array.isArray(last.input))
-      document.report(mapping, `${describePath(mapping)} must be a mapping, not a list`);
-    else if (issue.expected !== 'never' && !misspelled.get(last.input)?.includes(String(last.key))) {
+  for (const issue of issues) {
+    const path = pathOf(issue);
+    const mapping = path.slice(0, -1);
+    const { origin, input, key } = issue.path?.at(-1) ?? {};
+    if (origin !== 'key') reportValue(issue, path, document);
+    else if (Array.isArray(input)) document.report(mapping, `${describePath(mapping)} must be a mapping, not a list`);
+    else if (issue.expected !== 'never' && !misspelled.get(input)?.includes(String(key))) {
       const where = mapping.length > 0 ? ` in ${describePath(mapping)}` : '';
-      document.report(mapping, `the key ${quoted(String(last.key))} is missing${where}`);
+      document.report(mapping, `the key ${quoted(String(key))} is missing${where}`);
     }
   }
 }
@@ -148,8 +145,8 @@ export function readYaml<S extends v.GenericSchema>(
       const before = found.size;
       const { success, output, issues } = v.safeParse(schema, document.value, { abortPipeEarly: true });
       if (success) review(document, output);
-      else reportMistakes(findMistakes(issues), document);
-      if (success && found.size === before) documents.push({ source: document.fileAndLine([]), value: output });
+      else reportIssues([...findMistakes(issues)], document);
+      if (success && found.size === before) documents.push({ source: fileAndLine(document.place([])), value: output });
     }
     return found.sorted();
   });

@@ -21,6 +21,7 @@ export interface Place {
   readonly range: Range;
 }
 
+/** `acme.yaml:3`. */
 export function fileAndLine({ problems, range }: Place): string {
   return `${problems.name}:${problems.positionAt(range[0]).line}`;
 }
@@ -54,11 +55,6 @@ export class YamlDocument {
     const [start, end] = rangeOf(this.nodeAt(path));
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);
     return { problems: this.content.problems, range: [start, isHolder ? start : end] };
-  }
-
-  /** File and line of a value, as `acme.yaml:3`. */
-  fileAndLine(path: Path): string {
-    return fileAndLine(this.place(path));
   }
 
   /** Reports a problem with a value. */
