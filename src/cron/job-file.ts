@@ -13,7 +13,14 @@ import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
 import { type AgentInput, findAgent } from './job-flags.ts';
-import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
+import {
+  type CronFields,
+  FIELD_VALUES,
+  parseExpression,
+  parseField,
+  parseTimezone,
+  ScheduleError,
+} from './schedule.ts';
 
 function parsedAs<Value extends string | number, Parsed>(key: string, parse: (text: string) => Parsed) {
   return v.rawTransform<Value, Parsed>(({ dataset, addIssue, NEVER }) => {
@@ -27,11 +34,11 @@ function parsedAs<Value extends string | number, Parsed>(key: string, parse: (te
   });
 }
 
-function cronField(field: keyof CronFields, values: string) {
+function cronField(field: keyof CronFields) {
   return v.pipe(
     v.union([v.string(), v.number()]),
     // Before the parser: JSON Schema shows what is read, not what it becomes.
-    v.description(`${values}: *, lists, ranges, and steps.`),
+    v.description(`* or ${FIELD_VALUES[field]}; or lists, ranges, and steps of these.`),
     parsedAs('schedule', (text) => parseField(field, text)),
   );
 }
@@ -52,12 +59,9 @@ const expression = v.pipe(
 
 const byFields = v.pipe(
   mapping({
-    minute: cronField('minute', 'Minutes of the hour, 0 to 59'),
-    hour: cronField('hour', 'Hours of the day, 0 to 23'),
-    day_of_week: v.exactOptional(
-      cronField('day_of_week', 'Days, 0 to 7 (0 and 7 are Sunday) or sun to sat. Default: every day'),
-      '*',
-    ),
+    minute: cronField('minute'),
+    hour: cronField('hour'),
+    day_of_week: v.exactOptional(cronField('day_of_week'), '*'),
   }),
   v.description('The fields one by one.'),
 );
@@ -114,13 +118,8 @@ interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly place: Place;
 }
 
-/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones */
-export function checkUnique(
-  places: Map<string, Place>,
-  job: readonly [agent: string, name: string],
-  place: Place,
-  hint?: string,
-): void {
+/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by these */
+export function checkUnique(places: Map<string, Place>, job: readonly string[], place: Place, hint?: string): void {
   const key = JSON.stringify(job.map(toNfc));
   const first = places.get(key);
   if (first === undefined) places.set(key, place);

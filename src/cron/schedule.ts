@@ -40,6 +40,8 @@ const SHORT_FORMS = new Map([
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
+/** What a field may hold, in words. */
+export const FIELD_VALUES = { minute: '0 to 59', hour: '0 to 23', day_of_week: '0 to 7, or sun to sat' } as const;
 /** The highest number of each field, and the number of different ones: 7 is Sunday, as 0. */
 const HIGHEST = { minute: 59, hour: 23, day_of_week: 7 } as const;
 const SIZE = { minute: 60, hour: 24, day_of_week: 7 } as const;
@@ -68,20 +70,16 @@ function toNumbers(field: FieldName, typed: string): string {
 
 /** The values that an item of a list selects. @throws ScheduleError that says why there are none */
 function valuesOf(field: FieldName, typed: string): readonly number[] {
-  const highest = HIGHEST[field];
-  const numbers = field === 'day_of_week' ? '0 to 7, or sun to sat' : `0 to ${highest}`;
+  const [highest, values] = [HIGHEST[field], FIELD_VALUES[field]];
   const fail = (why: string, hint: string) => new ScheduleError(`${field} ${why}`, hint);
   const item = toNumbers(field, typed);
   const [matched, first, last = first, step = '1'] = RANGE.exec(item) ?? [];
   if (matched === undefined) {
     const why = UNSUPPORTED.test(item) ? 'is not supported by the service' : 'is not valid';
-    throw fail(
-      `${quoted(typed)} ${why}`,
-      `Write * or ${numbers}; or lists, ranges, and steps of these: 1,3 or 1-5 or */2.`,
-    );
+    throw fail(`${quoted(typed)} ${why}`, `Write * or ${values}; or lists, ranges, and steps: 1,3 or 1-5 or */2.`);
   }
   const [from, to, by] = [Number(first ?? 0), Number(last ?? highest), Number(step)];
-  if (from > highest || to > highest) throw fail(`${typed} is out of range (0-${highest})`, `Write ${numbers}.`);
+  if (from > highest || to > highest) throw fail(`${typed} is out of range (0-${highest})`, `Write ${values}.`);
   if (from > to) throw fail(`${typed} runs backwards`, `Write ${from}-${SIZE[field] - 1},0-${to}.`);
   if (by === 0) throw fail(`${typed} has the step 0`, 'Write a step of 1 or more.');
   if (/^\d+\//.test(item)) throw fail(`${typed} has a step without a range`, `Write ${from}-${SIZE[field] - 1}/${by}.`);

@@ -29,8 +29,8 @@ function describeValue(value: unknown): string {
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 
-function pathOf({ path }: Issue): Path {
-  return (path ?? []).map(({ key }) => (typeof key === 'number' ? key : String(key)));
+function pathOf(path: readonly v.IssuePathItem[]): Path {
+  return path.map(({ key }) => (typeof key === 'number' ? key : String(key)));
 }
 
 /** Whether an issue is about the content of a value, and not only that it has another form. */
@@ -88,15 +88,13 @@ function reportUnknownKeys(input: object, known: readonly string[], path: Path, 
 
 function reportIssues(issues: readonly Issue[], document: YamlDocument): void {
   const misspelled = new Map<unknown, readonly string[]>();
-  for (const issue of issues) {
-    const { input } = issue.path?.at(-1) ?? {};
-    const mapping = pathOf(issue).slice(0, -1);
-    if (issue.expected !== 'never' || typeof input !== 'object' || input === null) continue;
-    if (!Array.isArray(input))
-      misspelled.set(input, reportUnknownKeys(input, issue.message.split(' '), mapping, document));
+  for (const { expected, message, path = [] } of issues) {
+    const input = path.at(-1)?.input;
+    if (expected !== 'never' || typeof input !== 'object' || input === null || Array.isArray(input)) continue;
+    misspelled.set(input, reportUnknownKeys(input, message.split(' '), pathOf(path).slice(0, -1), document));
   }
   for (const issue of issues) {
-    const path = pathOf(issue);
+    const path = pathOf(issue.path ?? []);
     const mapping = path.slice(0, -1);
     const { origin, input, key } = issue.path?.at(-1) ?? {};
     if (origin !== 'key') reportValue(issue, path, document);
