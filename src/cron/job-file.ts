@@ -1,43 +1,52 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
+import { canonicalId } from '../contract/values.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
-import type { Path, YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
-import { choice, identifier, mapping, nonBlankText } from '../yaml/schema.ts';
+import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
+import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
 import { type AgentInput, findAgent } from './job-flags.ts';
-import { type CronFields, parseExpression, parseField, parseTimezone, ScheduleError } from './schedule.ts';
+import {
+  type CronFields,
+  FIELD_VALUES,
+  parseExpression,
+  parseField,
+  parseTimezone,
+  ScheduleError,
+} from './schedule.ts';
 
-function parsedAs<Value extends string | number, Parsed>(parse: (text: string) => Parsed) {
+function parsedAs<Value extends string | number, Parsed>(key: string, parse: (text: string) => Parsed) {
   return v.rawTransform<Value, Parsed>(({ dataset, addIssue, NEVER }) => {
     try {
       return parse(String(dataset.value));
     } catch (error) {
       if (!(error instanceof ScheduleError)) throw error;
-      addIssue({ message: error.message });
+      addIssue({ message: `${key}: ${error.message}`, expected: error.hint });
       return NEVER;
     }
   });
 }
 
-function cronField(field: keyof CronFields, values: string) {
+function cronField(field: keyof CronFields) {
   return v.pipe(
-    choice([v.string(), v.number()], (value) => (typeof value === 'number' ? v.number() : v.string())),
+    v.union([v.string(), v.number()]),
     // Before the parser: JSON Schema shows what is read, not what it becomes.
-    v.description(`${values}: *, lists, ranges, and steps.`),
-    parsedAs((text) => parseField(field, text)),
+    v.description(`* or ${FIELD_VALUES[field]}; or lists, ranges, and steps of these.`),
+    parsedAs('schedule', (text) => parseField(field, text)),
   );
 }
 
 const timezone = v.pipe(
   v.string(),
   v.description('The IANA name of the time zone of the schedule. Default: UTC.'),
-  parsedAs(parseTimezone),
+  parsedAs('timezone', parseTimezone),
 );
 
 const expression = v.pipe(
@@ -45,17 +54,14 @@ const expression = v.pipe(
   v.description(
     'Five fields: minute, hour, day of the month, month, day of the week. The day of the month and the month must be *.',
   ),
-  parsedAs(parseExpression),
+  parsedAs('schedule', parseExpression),
 );
 
 const byFields = v.pipe(
   mapping({
-    minute: cronField('minute', 'Minutes of the hour, 0 to 59'),
-    hour: cronField('hour', 'Hours of the day, 0 to 23'),
-    day_of_week: v.exactOptional(
-      cronField('day_of_week', 'Days, 0 to 7 (0 and 7 are Sunday) or sun to sat. Default: every day'),
-      '*',
-    ),
+    minute: cronField('minute'),
+    hour: cronField('hour'),
+    day_of_week: v.exactOptional(cronField('day_of_week'), '*'),
   }),
   v.description('The fields one by one.'),
 );
@@ -67,10 +73,7 @@ const jobEntries = {
     nonBlankText('What the agent does on each run.'),
     v.check((text) => !/^@\S+$/.test(text.trim()), 'must be the text itself: only the flag --instructions reads @file'),
   ),
-  schedule: v.pipe(
-    choice([expression, byFields], (value) => (typeof value === 'object' && value !== null ? byFields : expression)),
-    v.description('When the job runs.'),
-  ),
+  schedule: v.pipe(v.union([expression, byFields]), v.description('When the job runs.')),
   timezone: v.exactOptional(timezone),
 };
 
@@ -101,7 +104,7 @@ const group = v.pipe(
 );
 
 const jobsSchema = v.pipe(
-  choice([jobList, group], (value) => (Array.isArray(value) ? jobList : group)),
+  v.union([jobList, group]),
   v.description('Scheduled jobs of agents. ${NAME} and ${NAME:-default} insert environment variables.'),
 );
 
@@ -111,15 +114,16 @@ type Group = v.InferOutput<typeof group>;
 /** A job from a file. Its agent still has to be looked up. */
 interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly source: string;
+  /** Of its name. */
+  readonly place: Place;
 }
 
-/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by agent and name */
-export function checkUniqueName(document: YamlDocument, path: Path, agent: string, places: Map<string, string>): void {
-  const at = [...path, 'name'];
-  const key = JSON.stringify([toNfc(agent), toNfc(String(document.get(at)))]);
+/** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by these */
+export function checkUnique(places: Map<string, Place>, job: readonly string[], place: Place, hint?: string): void {
+  const key = JSON.stringify(job.map(toNfc));
   const first = places.get(key);
-  if (first === undefined) places.set(key, document.fileAndLine(at));
-  else document.report(at, `this agent already has a job of this name at ${first}`);
+  if (first === undefined) places.set(key, place);
+  else place.problems.add(place.range, `this agent already has a job of this name at ${fileAndLine(first)}`, hint);
 }
 
 /** Reads the agent of a job, which is set in the job or beside the list of jobs. @returns undefined after a problem */
@@ -149,7 +153,7 @@ export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
 ): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
-  const names = new Map<string, string>();
+  const places = new Map<string, Place>();
   const jobs: FileJob[] = [];
   const review = (document: YamlDocument, value: Job[] | Group): void => {
     const [listed, defaults, at] = Array.isArray(value) ? [value, {}, []] : [value.jobs, value, ['jobs']];
@@ -157,10 +161,11 @@ export function parseJobFiles(
       const path = [...at, index];
       const agent = readAgent(document, job, path, defaults);
       if (!agent) continue;
-      checkUniqueName(document, path, JSON.stringify(agent), names);
+      const place = document.place([...path, 'name']);
+      checkUnique(places, [JSON.stringify(agent), job.name], place);
       const { name, instructions, timezone: zone = defaults.timezone ?? 'UTC' } = job;
       const schedule = { ...job.schedule, timezone: zone };
-      jobs.push({ source: document.fileAndLine(path), ...agent, name, instructions, schedule });
+      jobs.push({ source: fileAndLine(document.place(path)), place, ...agent, name, instructions, schedule });
     }
   };
   const { problems } = readYaml(sources, { schema: jobsSchema, lookup, other: MANIFEST, review });
@@ -172,18 +177,28 @@ export function cronJobsJsonSchema(): object {
   return jsonSchema(jobsSchema);
 }
 
-/** Reads jobs, and checks all before anything is sent. @throws InputError that shows every mistake; as `findAgent` */
+/**
+ * Reads jobs, and checks all before anything is sent. An agent that is given by name is looked up.
+ * @throws InputError that shows every mistake, also one job that is given by its agent's id and by its name; as `findAgent`
+ */
 export async function readJobFiles(context: CronContext, files: readonly string[]): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const agents = new Map<string, string>();
+  const places = new Map<string, Place>();
   const wanted: WantedJob[] = [];
-  for (const [index, { source, agent, space, ...job }] of jobs.entries()) {
+  for (const [index, { source, place, agent, space, ...job }] of jobs.entries()) {
     const named = JSON.stringify([agent, space]);
     try {
       const agent_id = agents.get(named) ?? (await findAgent(context, { agent, space }));
       agents.set(named, agent_id);
+      checkUnique(
+        places,
+        [canonicalId(agent_id), job.name],
+        place,
+        `the id of the agent is ${quoted(agent_id)} in both`,
+      );
       wanted.push({ index, source, job: { ...job, agent_id } });
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
@@ -191,5 +206,7 @@ export async function readJobFiles(context: CronContext, files: readonly string[
       throw withHint(error, { hint, details: { source } });
     }
   }
+  const repeated = [...new Set(jobs.map(({ place }) => place.problems))].flatMap((list) => list.sorted());
+  if (repeated.length > 0) throw problemsError(repeated);
   return wanted;
 }

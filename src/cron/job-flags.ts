@@ -52,7 +52,7 @@ function parseOption<Value>(option: string, parse: (text: string) => Value, text
     return parse(text);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    throw new UsageError(`${option} ${error.message}.`, { hint: error.hint, cause: error });
+    throw new UsageError(`${option}: ${error.message}.`, { hint: error.hint, cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { WireSchedule } from '../contract/resources.ts';
 import type { Clock } from '../platform/clock.ts';
+import { suggest } from '../platform/text.ts';
 import { quoted } from '../yaml/text.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */
@@ -18,7 +19,7 @@ export type ScheduleParts = { readonly [Part in SchedulePart]?: string | undefin
 
 export const SCHEDULE_PARTS = ['minute', 'hour', 'day_of_week', 'timezone'] as const;
 
-/** A schedule that is invalid or not supported by the service. The message follows the name of the value. */
+/** A schedule that is invalid or not supported by the service. The message names the field, and the hint the way out. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
   readonly hint: string;
@@ -30,8 +31,8 @@ export class ScheduleError extends Error {
 }
 
 const SHAPE =
-  'Write minute, hour, day of month, month, and day of week, such as "0 9 * * mon-fri" or "*/30 8-18 * * *"; or @hourly, @daily, or @weekly.';
-const ZONE_HINT = 'Use a place, such as Europe/Berlin, or UTC.';
+  'Write minute, hour, day of month, month, and day_of_week, such as "0 9 * * mon-fri" or "*/30 8-18 * * *"; or @hourly, @daily, or @weekly.';
+const EXPRESSION = ['minute', 'hour', 'day of month', 'month', 'day_of_week'];
 
 const SHORT_FORMS = new Map([
   ['@hourly', '0 * * * *'],
@@ -39,10 +40,14 @@ const SHORT_FORMS = new Map([
   ['@midnight', '0 0 * * *'],
   ['@weekly', '0 0 * * 0'],
 ]);
+/** What a field may hold, in words. */
+export const FIELD_VALUES = { minute: '0 to 59', hour: '0 to 23', day_of_week: '0 to 7, or sun to sat' } as const;
 /** The highest number of each field, and the number of different ones: 7 is Sunday, as 0. */
 const HIGHEST = { minute: 59, hour: 23, day_of_week: 7 } as const;
 const SIZE = { minute: 60, hour: 24, day_of_week: 7 } as const;
-const RANGE = /^(?:\*|(\d+)-(\d+))(?:\/([1-9]\d*))?$/;
+const RANGE = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/;
+/** Of Quartz and other schedulers: no particular day, the last one, the nearest weekday, and the n-th one. */
+const UNSUPPORTED = /^(\?|\d*l|\d*w|lw|\d+#\d+)$/;
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const SHOWN_RUNS = 3;
 
@@ -51,51 +56,55 @@ export function formatExpression({ minute, hour, day_of_week }: CronFields): str
   return `${minute} ${hour} * * ${day_of_week}`;
 }
 
-/** Replaces the names of days, of which Sunday is 0, and 7 at the end of a range; and removes leading zeros. */
-function toNumbers(text: string): string {
-  return text
+/** Replaces names of days: Sunday is 0, and 7 at the end of a range. Removes leading zeros. */
+function toNumbers(field: FieldName, typed: string): string {
+  const text = typed
     .trim()
     .toLowerCase()
-    .replace(/-sun\b/g, '-7')
-    .replace(/\b[a-z]+\b/g, (name) => (DAYS.includes(name) ? String(DAYS.indexOf(name)) : name))
     .replace(/\b0+(?=\d)/g, '');
+  if (field !== 'day_of_week') return text;
+  return text
+    .replace(/-sun\b/g, '-7')
+    .replace(/\b[a-z]+\b/g, (name) => (DAYS.includes(name) ? String(DAYS.indexOf(name)) : name));
 }
 
-/** The values that an item of a list selects; none if it is not valid. */
-function valuesOf(item: string, highest: number): readonly number[] {
-  const range = RANGE.exec(/^\d+$/.test(item) ? `${item}-${item}` : item);
-  if (!range) return [];
-  const [, first = 0, last = highest, step = 1] = range;
-  const values: number[] = [];
-  if (Number(last) > highest) return values;
-  for (let value = Number(first); value <= Number(last); value += Number(step)) values.push(value);
-  return values;
-}
-
-/** The values that a field selects, ascending. @param text with numbers for names @throws ScheduleError */
-function selectValues(field: FieldName, text: string): readonly number[] {
-  const highest = HIGHEST[field];
-  const items = text.split(',').map((item) => valuesOf(item, highest));
-  if (items.some(({ length }) => length === 0)) {
-    const name = field.replaceAll('_', ' ');
-    const allowed = `*, or numbers from 0 to ${highest} in lists, ranges, and steps`;
-    throw new ScheduleError(`is not valid: ${name} must be ${allowed}, not ${quoted(text)}`, SHAPE);
+/** The values that an item of a list selects. @throws ScheduleError that says why there are none */
+function valuesOf(field: FieldName, typed: string): readonly number[] {
+  const [highest, values] = [HIGHEST[field], FIELD_VALUES[field]];
+  const fail = (why: string, hint: string) => new ScheduleError(`${field} ${why}`, hint);
+  const item = toNumbers(field, typed);
+  const [matched, first, last = first, step = '1'] = RANGE.exec(item) ?? [];
+  if (matched === undefined) {
+    const why = UNSUPPORTED.test(item) ? 'is not supported by the service' : 'is not valid';
+    throw fail(`${quoted(typed)} ${why}`, `Write * or ${values}; or lists, ranges, and steps: 1,3 or 1-5 or */2.`);
   }
-  // Sunday is 0, and 7.
-  const values = items.flat().map((value) => (field === 'day_of_week' ? value % 7 : value));
-  return [...new Set(values)].sort((one, other) => one - other);
+  const [from, to, by] = [Number(first ?? 0), Number(last ?? highest), Number(step)];
+  if (from > highest || to > highest) throw fail(`${typed} is out of range (0-${highest})`, `Write ${values}.`);
+  if (from > to) throw fail(`${typed} runs backwards`, `Write ${from}-${SIZE[field] - 1},0-${to}.`);
+  if (by === 0) throw fail(`${typed} has the step 0`, 'Write a step of 1 or more.');
+  if (/^\d+\//.test(item)) throw fail(`${typed} has a step without a range`, `Write ${from}-${SIZE[field] - 1}/${by}.`);
+  return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, index) => from + index * by);
+}
+
+/** The values that a field selects, ascending. @throws ScheduleError */
+function selectValues(field: FieldName, text: string): readonly number[] {
+  const values = text.split(',').flatMap((item) => valuesOf(field, item));
+  return [...new Set(values.map((value) => value % SIZE[field]))].sort((one, other) => one - other);
 }
 
 /** Parses a field. @returns it as sent: numbers for names, no leading zeros, and 0 for Sunday @throws ScheduleError */
 export function parseField(field: FieldName, text: string): string {
-  const numbers = toNumbers(text);
-  const values = selectValues(field, numbers);
+  const values = selectValues(field, text);
+  const numbers = text
+    .split(',')
+    .map((item) => toNumbers(field, item))
+    .join(',');
   return field === 'day_of_week' && numbers.includes('7') ? values.join(',') : numbers;
 }
 
 /** Writes a field as the list of its values, or as `*` for all of them. @throws ScheduleError */
 function normalizeField(field: FieldName, text: string): string {
-  const values = selectValues(field, toNumbers(text));
+  const values = selectValues(field, text);
   return values.length === SIZE[field] ? '*' : values.join(',');
 }
 
@@ -117,15 +126,18 @@ export function normalizeFields(fields: CronFields): CronFields {
  * @throws ScheduleError
  */
 export function parseExpression(text: string): CronFields {
-  const expression = SHORT_FORMS.get(text.trim().toLowerCase()) ?? text;
-  const [minute, hour, day, month, day_of_week, ...more] = expression.trim().split(/\s+/);
-  if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) {
-    throw new ScheduleError(`does not have five fields: ${quoted(text)}`, SHAPE);
+  const typed = text.trim();
+  const fields = (SHORT_FORMS.get(typed.toLowerCase()) ?? typed).split(/\s+/);
+  const [minute = '', hour = '', day, month, day_of_week = ''] = fields;
+  if (typed.startsWith('@') && fields.length === 1) throw new ScheduleError(`${quoted(typed)} is not known`, SHAPE);
+  if (fields.length !== EXPRESSION.length) {
+    const missing = EXPRESSION.slice(typed === '' ? 0 : fields.length).join(', ');
+    throw new ScheduleError(`${quoted(typed)} has ${missing ? `no ${missing}` : 'more than 5 fields'}`, SHAPE);
   }
-  for (const each of [day, month]) {
-    if (each === '*' || each === '?') continue;
+  const fixed = [day, month].findIndex((value) => value !== '*' && value !== '?');
+  if (fixed !== -1) {
     throw new ScheduleError(
-      'must have * as the day of the month and as the month: the service has only minute, hour, and day of week',
+      `${EXPRESSION[fixed + 2]} must be *: the service has only minute, hour, and day_of_week`,
       'Run it daily, and let the instructions say on which dates there is something to do.',
     );
   }
@@ -158,7 +170,13 @@ function resolveZone(name: string): string | undefined {
 export function parseTimezone(text: string): string {
   const name = text.trim();
   const resolved = resolveZone(name);
-  if (resolved === undefined) throw new ScheduleError(`is not an IANA time zone name: ${quoted(name)}`, ZONE_HINT);
+  if (resolved === undefined) {
+    const zones = Intl.supportedValuesOf('timeZone');
+    const city = `/${name.toLowerCase().replaceAll(' ', '_')}`;
+    const meant = zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? suggest(name, zones);
+    const hint = meant === undefined ? 'Use a place, such as Europe/Berlin, or UTC.' : `Did you mean ${meant}?`;
+    throw new ScheduleError(`${quoted(name)} is not an IANA time zone name`, hint);
+  }
   const isAliasAsTyped = /^[A-Z]/.test(name) && name.toLowerCase() !== resolved.toLowerCase();
   return isAliasAsTyped ? name : resolved;
 }

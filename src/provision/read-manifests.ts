@@ -1,9 +1,9 @@
 import { isNotShown, toNfc } from '../cron/job.ts';
-import { checkUniqueName } from '../cron/job-file.ts';
+import { checkUnique } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
-import type { Path, YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { quoted } from '../yaml/text.ts';
@@ -13,9 +13,10 @@ import { type Manifest, type ManifestDocument, manifestSchema } from './manifest
 function findHoles(document: YamlDocument, { agents }: Manifest, holes: Map<object, string>): void {
   for (const [index, agent] of agents.entries()) {
     const path = ['agents', index];
-    if (isNotShown(agent.template_id)) holes.set(agent, document.fileAndLine([...path, 'template_id']));
+    if (isNotShown(agent.template_id)) holes.set(agent, fileAndLine(document.place([...path, 'template_id'])));
     for (const [number, job] of (agent.cron ?? []).entries())
-      if (isNotShown(job.instructions)) holes.set(job, document.fileAndLine([...path, 'cron', number, 'instructions']));
+      if (isNotShown(job.instructions))
+        holes.set(job, fileAndLine(document.place([...path, 'cron', number, 'instructions'])));
   }
 }
 
@@ -28,9 +29,13 @@ function checkAgents(document: YamlDocument, { agents }: Manifest): void {
     const first = places.get(key);
     if (first === undefined) places.set(key, path);
     else
-      document.report(path, `this agent has the same template and name as the one at ${document.fileAndLine(first)}`);
-    const names = new Map<string, string>();
-    for (const number of cron.keys()) checkUniqueName(document, ['agents', index, 'cron', number], '', names);
+      document.report(
+        path,
+        `this agent has the same template and name as the one at ${fileAndLine(document.place(first))}`,
+      );
+    const jobs = new Map<string, Place>();
+    for (const [number, job] of cron.entries())
+      checkUnique(jobs, ['', job.name], document.place(['agents', index, 'cron', number, 'name']));
   }
 }
 
@@ -54,7 +59,7 @@ export function parseManifests(
       const id = manifest.external_space_id;
       const first = spaces.get(id);
       // Two documents for one space would undo each other's work.
-      if (first === undefined) spaces.set(id, document.fileAndLine(path));
+      if (first === undefined) spaces.set(id, fileAndLine(document.place(path)));
       else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
       checkAgents(document, manifest);
       findHoles(document, manifest, holes);

@@ -15,6 +15,17 @@ export interface Content {
   readonly variables: Map<unknown, readonly string[]>;
 }
 
+/** A range of a source, to report problems with. */
+export interface Place {
+  readonly problems: ProblemList;
+  readonly range: Range;
+}
+
+/** `acme.yaml:3`. */
+export function fileAndLine({ problems, range }: Place): string {
+  return `${problems.name}:${problems.positionAt(range[0]).line}`;
+}
+
 /** A document as plain data that knows where each of its values is. */
 export class YamlDocument {
   readonly value: unknown;
@@ -38,18 +49,18 @@ export class YamlDocument {
     return this.content.variables.get(this.get(path)) ?? [];
   }
 
-  /** File and line of a value, as `acme.yaml:3`. */
-  fileAndLine(path: Path): string {
-    const { problems } = this.content;
-    return `${problems.name}:${problems.positionAt(rangeOf(this.nodeAt(path))[0]).line}`;
-  }
-
-  /** Reports a problem with a value: at the start of a list or a mapping, under any other value. */
-  report(path: Path, message: string, hint?: string): void {
+  /** The place of a value: at the start of a list or a mapping, under any other value. Keeps no node in memory. */
+  place(path: Path): Place {
     const value = this.get(path);
     const [start, end] = rangeOf(this.nodeAt(path));
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);
-    this.content.problems.add([start, isHolder ? start : end], message, hint);
+    return { problems: this.content.problems, range: [start, isHolder ? start : end] };
+  }
+
+  /** Reports a problem with a value. */
+  report(path: Path, message: string, hint?: string): void {
+    const { problems, range } = this.place(path);
+    problems.add(range, message, hint);
   }
 
   reportKey(path: Path, message: string, hint?: string): void {

@@ -1,4 +1,14 @@
-import { Composer, type Document, isScalar, Parser, type Scalar, visit, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  Composer,
+  type Document,
+  isScalar,
+  Parser,
+  type Scalar,
+  visit,
+  type YAMLMap,
+  type YAMLParseError,
+  type YAMLSeq,
+} from 'yaml';
 import { errorMessage } from '../platform/error-code.ts';
 import { type Content, rangeOf, YamlDocument } from './document.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
@@ -10,6 +20,17 @@ const MAX_ALIASES = 10_000;
 
 const SYNTAX_HINT =
   'check the indentation, and that quotes and brackets are closed; put quotes around text with *, &, ": ", or ${ in { }';
+
+/** Reports a syntax error. Where a tab indents the line of one, the tab is the cause, whatever the parser says. */
+function reportSyntax({ code, message, pos }: YAMLParseError, problems: ProblemList): void {
+  const start = problems.text.lastIndexOf('\n', pos[0] - 1) + 1;
+  const tab = /^( *)\t/.exec(problems.text.slice(start));
+  if (tab?.[1] !== undefined) {
+    const at = start + tab[1].length;
+    problems.add([at, at + 1], 'invalid YAML: Tabs are not allowed as indentation', 'use spaces');
+  } else if (code === 'RESOURCE_EXHAUSTION') problems.add(pos, 'nested too deep', SYNTAX_HINT);
+  else problems.add(pos, `invalid YAML: ${printable(message.slice(0, 200))}`, SYNTAX_HINT);
+}
 
 /** Replaces the variables in the values of a document, and reports what cannot become plain data. */
 function prepare({ document, problems, variables }: Content, lookup: Lookup): void {
@@ -63,11 +84,8 @@ export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator
     // An error may be the consequence of the one before it.
     const [error] = document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
     const content: Content = { document, problems, variables: new Map() };
-    if (error) {
-      const isDeep = error.code === 'RESOURCE_EXHAUSTION';
-      const what = isDeep ? 'nested too deep' : `invalid YAML: ${printable(error.message.slice(0, 200))}`;
-      problems.add(error.pos, what, SYNTAX_HINT);
-    } else if (!isPlain) prepare(content, lookup);
+    if (error) reportSyntax(error, problems);
+    else if (!isPlain) prepare(content, lookup);
     if (problems.size > before) continue;
     let value: unknown;
     try {

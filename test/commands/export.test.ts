@@ -307,7 +307,7 @@ describe('export --update', () => {
   const MINE = `# Our best customer.
 external_space_id: \${ID:-acme}   # from CRM
 space:
-  name: "Acme"
+  name: "Acme" # as in the contract
   description: \${TEXT}
 ignore:
 - { resource: agent, name: Old bot }
@@ -360,7 +360,7 @@ agents:
       'acme.yaml': `# Our best customer.
 external_space_id: \${ID:-acme} # from CRM
 space:
-  name: "Acme Inc."
+  name: "Acme Inc." # as in the contract
   description: \${TEXT}
 ignore:
 - { resource: agent, name: Old bot }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { argumentsOf, CALLS, COMMAND_LINES } from '../support/command-lines.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
-import { run, tempDirectory } from '../support/run.ts';
+import { partnerctl, run, tempDirectory } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 
@@ -134,6 +134,67 @@ it('All mistakes in all files are reported at once', async () => {
   expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);
 });
 
+const TYPOS = `external_space_id: acme
+space: { nam: Acme, is_org_wide: "true", tier: gold }
+agents:
+  - template: tmpl_support
+    Name: Support
+    cron:
+      - { name: a, instructions: x, schedule: 0 9 * *, timezone: Europe/Berln }
+---
+external_space_id: beta
+space:
+\tname: Beta
+`;
+
+it('Every mistake of a mapping is shown at once at 80 columns, with the way out of each', async () => {
+  const ran = await run(['plan', '-'], { env: { NO_COLOR: '1' }, stdin: TYPOS, columns: 80 });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toBe(`error: Invalid input: 8 mistakes; nothing was sent.
+  <stdin>:2:10: unknown key "nam"
+     2 | space: { nam: Acme, is_org_wide: "true", tier: gold }
+       |          ^^^
+    hint: did you mean "name"?
+
+  <stdin>:2:34: "space.is_org_wide" must be true or false, not "true"
+     2 | space: { nam: Acme, is_org_wide: "true", tier: gold }
+       |                                  ^^^^^^
+    hint: remove the quotes
+
+  <stdin>:2:42: unknown key "tier"
+     2 | …pace: { nam: Acme, is_org_wide: "true", tier: gold }
+       |                                          ^^^^
+    hint: valid keys: name, description, is_org_wide
+
+  <stdin>:4:5: unknown key "template"
+     4 |   - template: tmpl_support
+       |     ^^^^^^^^
+    hint: did you mean "template_id"?
+
+  <stdin>:5:5: unknown key "Name"
+     5 |     Name: Support
+       |     ^^^^
+    hint: did you mean "name"?
+
+  <stdin>:7:47: schedule: "0 9 * *" has no day_of_week
+     7 | …- { name: a, instructions: x, schedule: 0 9 * *, timezone: Europe/Berl…
+       |                                          ^^^^^^^
+    hint: Write minute, hour, day of month, month, and day_of_week, such as "0 9
+      * * mon-fri" or "*/30 8-18 * * *"; or @hourly, @daily, or @weekly.
+
+  <stdin>:7:66: timezone: "Europe/Berln" is not an IANA time zone name
+     7 | …ctions: x, schedule: 0 9 * *, timezone: Europe/Berln }
+       |                                          ^^^^^^^^^^^^
+    hint: Did you mean Europe/Berlin?
+
+  <stdin>:11:1: invalid YAML: Tabs are not allowed as indentation
+    11 |  name: Beta
+       | ^
+    hint: use spaces
+hint: Correct all of the 8 mistakes above.
+`);
+});
+
 it('Standard input cannot be both the manifest and the token, or two manifests, and nothing is sent', async () => {
   const { env, requests } = await startUnreached();
   const both = await run(['provision', '-', '--token-file', '-'], { env, stdin: manifest('a') });
@@ -247,6 +308,33 @@ const SCHEDULED = GOOD('b').replace(
 const NAMED_JOB = '--agent agt_1 --name x --schedule @daily';
 const LATE = HUNDRED_JOBS[99]?.replace('0 9', '0 24') ?? '';
 
+it('A job that a file gives to one agent by its id and by its name exits with 2 at both lines, and is not created', async () => {
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([{ space_id: 'spc_1', external_space_id: 'acme', name: 'Acme' }]),
+    'GET /automation/spaces/{id}/agents/': json([{ agent_id: 'agt_1', name: 'Support' }]),
+    'POST *': json({ cron_job_id: 'cron_1' }, 201),
+    '* *': json([]),
+  });
+  const job = "name: daily, instructions: Look., schedule: '@daily' }\n";
+  const named = write('named.yaml', `# By name\n- { agent: name:Support, space: ext:acme, ${job}`);
+  const jobs = `- { agent: agt_2, ${job}- { agent: agt_1, ${job}`;
+  const ran = await partnerctl(fake.baseUrl, ['cron', 'create', '-f', named, '-f', '-', '-o', 'json'], { stdin: jobs });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.error()).toMatchObject({
+    type: 'invalid_input',
+    details: {
+      problems: [
+        {
+          ...{ source: '<stdin>', line: 2, column: 25 },
+          message: `this agent already has a job of this name at ${named}:2`,
+          hint: 'the id of the agent is "agt_1" in both',
+        },
+      ],
+    },
+  });
+  expect(fake.posts()).toEqual([]);
+});
+
 /** Inputs of which only the last part is wrong: the command, what the error says, and the files that exist. */
 const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: string, files?: Record<string, string>])[] =
   [
@@ -255,6 +343,18 @@ const LAST_IS_WRONG: readonly (readonly [name: string, words: string, says: stri
       'cron create -f {jobs.yaml}',
       '{jobs.yaml}:100:65: ',
       { 'jobs.yaml': HUNDRED_JOBS.with(99, LATE).join('') },
+    ],
+    [
+      'the last document of jobs has no name',
+      'cron create -f {jobs.yaml}',
+      '{jobs.yaml}:3:3: the key "name" is missing',
+      { 'jobs.yaml': `${HUNDRED_JOBS[0]}---\n- { agent: agt_1, instructions: Look., schedule: '@daily' }\n` },
+    ],
+    [
+      'the last file of two is wrong',
+      'cron create -f {one.yaml} -f {two.yaml}',
+      '{two.yaml}:1:65: ',
+      { 'one.yaml': HUNDRED_JOBS[0] ?? '', 'two.yaml': LATE },
     ],
     [
       'a job of a manifest has a schedule out of range',

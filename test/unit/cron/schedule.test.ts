@@ -37,18 +37,32 @@ describe('a cron expression', () => {
   });
 
   test('is rejected with what is wrong and an example', () => {
-    for (const [text, message] of [
-      ['75 9 * * *', 'is not valid: minute must be *, or numbers from 0 to 59 in lists, ranges, and steps, not "75"'],
-      ['0 9 * * fri-mon', 'not "5-1"'],
-      ['*/0 9 * * *', 'is not valid'],
-      ['5/15 9 * * *', 'is not valid'],
-      ['0 9 * * 1#2', 'not "1#2"'],
-      ['0 9 1 * *', 'must have * as the day of the month'],
-      ['0 0 9 * * *', 'does not have five fields: "0 0 9 * * *"'],
+    for (const [text, message, hint = 'Write minute, hour, day of month, month, and day_of_week'] of [
+      ['75 9 * * *', 'minute 75 is out of range (0-59)', 'Write 0 to 59.'],
+      ['0 9-24 * * *', 'hour 9-24 is out of range (0-23)', 'Write 0 to 23.'],
+      ['0 9 * * 1,8', 'day_of_week 8 is out of range (0-7)', 'Write 0 to 7, or sun to sat.'],
+      ['0 9 * * fri-mon', 'day_of_week fri-mon runs backwards', 'Write 5-6,0-1.'],
+      ['0 22-6 * * *', 'hour 22-6 runs backwards', 'Write 22-23,0-6.'],
+      ['*/0 9 * * *', 'minute */0 has the step 0', 'Write a step of 1 or more.'],
+      ['5/15 9 * * *', 'minute 5/15 has a step without a range', 'Write 5-59/15.'],
+      ['0 9 * * monday', 'day_of_week "monday" is not valid', 'Write * or 0 to 7, or sun to sat; or lists'],
+      ['0 9am * * *', 'hour "9am" is not valid', 'Write * or 0 to 23; or lists'],
+      ['0 mon * * *', 'hour "mon" is not valid', 'Write * or 0 to 23; or lists'],
+      ['0 9,,17 * * *', 'hour "" is not valid', 'Write * or 0 to 23'],
+      ['0 9 * * 5L', 'day_of_week "5L" is not supported by the service', 'Write * or 0 to 7'],
+      ['0 9 * * 1#2', 'day_of_week "1#2" is not supported by the service', 'Write * or 0 to 7'],
+      ['0 9 * * ?', 'day_of_week "?" is not supported by the service', 'Write * or 0 to 7'],
+      ['0 9 1 * *', 'day of month must be *: the service has only minute, hour, and day_of_week', 'Run it daily'],
+      ['0 9 * jan *', 'month must be *: the service has only minute, hour, and day_of_week', 'Run it daily'],
+      ['', '"" has no minute, hour, day of month, month, day_of_week'],
+      ['0 9', '"0 9" has no day of month, month, day_of_week'],
+      ['0 9 * *', '"0 9 * *" has no day_of_week'],
+      ['0 0 9 * * *', '"0 0 9 * * *" has more than 5 fields'],
+      ['@reboot', '"@reboot" is not known'],
     ] as const) {
       const error = errorOf(() => parseExpression(text));
-      expect(error.message).toContain(message);
-      expect(error.hint).not.toBe('');
+      expect(error.message, text).toBe(message);
+      expect(error.hint, text).toContain(hint);
     }
   });
 });
@@ -62,8 +76,14 @@ test('a time zone is an IANA name in any case, and no offset, abbreviation, or o
   ] as const) {
     expect(parseTimezone(text)).toBe(name);
   }
-  for (const text of ['+02:00', 'BST', 'Berlin']) {
-    expect(errorOf(() => parseTimezone(text)).message).toBe(`is not an IANA time zone name: "${text}"`);
+  for (const [text, hint] of [
+    ['Europe/Berln', 'Did you mean Europe/Berlin?'],
+    ['new york', 'Did you mean America/New_York?'],
+    ['+02:00', 'Use a place, such as Europe/Berlin, or UTC.'],
+    ['BST', 'Use a place, such as Europe/Berlin, or UTC.'],
+  ] as const) {
+    const message = `"${text}" is not an IANA time zone name`;
+    expect(errorOf(() => parseTimezone(text))).toMatchObject({ message, hint });
   }
 });
 

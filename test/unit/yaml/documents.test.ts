@@ -29,9 +29,25 @@ describe('The documents of a source', () => {
       'a.yaml:2:1 invalid YAML: Tabs are not allowed as indentation',
       'a.yaml:12:20 "external_space_id" must be text, not 5',
     ]);
-    expect(reading.problems[0]?.hint).toContain('check the indentation');
+    expect(reading.problems[0]?.hint).toBe('use spaces');
     expect(reading.documents.map(({ source }) => source)).toEqual(['a.yaml:5']);
   });
+});
+
+test('A tab in the indentation is named, whatever else it breaks', () => {
+  for (const [text, place] of [
+    ['a: 1\n\tb: 2\n', '2:1'],
+    ['- a: 1\n\tb: 2\n', '2:1'],
+    ['a:\n  - b: 1\n  \tc: 2\n', '3:3'],
+    ['a: |\n\ttext\n', '2:1'],
+    ['a: {\n\tb: 1 }\n', '2:1'],
+  ]) {
+    const reading = read(text ?? '');
+    expect(problemLines(reading)).toEqual([`a.yaml:${place} invalid YAML: Tabs are not allowed as indentation`]);
+    expect(reading.problems[0]?.hint).toBe('use spaces');
+  }
+  const [problem] = read('a: "\tx"\tb: 2\n').problems;
+  expect(problem?.hint).toContain('check the indentation');
 });
 
 describe('Anchors, aliases, and merge keys', () => {
