@@ -5,7 +5,7 @@ test('no operation is wrong at a service that the program does not know, and mos
   const cells = await runTable('unconfigured');
   printTable('unconfigured', cells);
   expect(explain(cells.filter(isWrong))).toEqual([]);
-  expect(shareOfWorking(cells)).toBeGreaterThan(0.8);
+  expect(shareOfWorking(cells)).toBeGreaterThan(0.75);
 });
 
 test('nearly all operations work after at most two commands that refusals name', async () => {
