@@ -172,18 +172,18 @@ function numberSteps({ signs, page: { itemCount }, progress: { step } }: ReadPag
     return [{ kind: sign === page ? 'page' : 'offset', parameter: parameterOf(sign), value: Number(sign.value) }];
   });
   // Without a total, nothing proves a number that the service does not name.
-  const customary: readonly NumberStep[] =
-    ofKind(signs, 'total').length === 0
-      ? []
-      : [
-          { kind: 'offset', parameter: 'offset', value: 0 },
-          { kind: 'offset', parameter: 'skip', value: 0 },
-          ...(page ? [Number(page.value)] : [0, 1]).map(
-            (value) => ({ kind: 'page', parameter: 'page', value }) as const,
-          ),
-        ];
+  const customary = ofKind(signs, 'total').length === 0 ? [] : customaryNumbers(page);
   const steps = [...named, ...customary].map((each) => stepAfter(each, itemCount));
   return [...new Map(steps.map((each) => [`${formatStep(each)}=${each.value}`, each])).values()];
+}
+
+/** Feathers and OData take `$skip`. @param page the number that the first page states */
+function customaryNumbers(page: Sign | undefined): readonly NumberStep[] {
+  const firsts = page ? [Number(page.value)] : [0, 1];
+  return [
+    ...['offset', 'skip', '$skip'].map((parameter) => ({ kind: 'offset', parameter, value: 0 }) as const),
+    ...firsts.map((value) => ({ kind: 'page', parameter: 'page', value }) as const),
+  ];
 }
 
 function isStart({ value }: Sign): boolean {

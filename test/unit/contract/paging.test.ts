@@ -30,9 +30,12 @@ describe('a page', () => {
     [{ paging: { next: { after: 'c' } } }, ['token:paging.next.after:after=c']],
     [{ current_page: 1, total_pages: 3 }, ['page:page=2']],
     [{ page: { number: 0, totalPages: 3 } }, ['page:page=1']],
-    [{ page: { number: 0, totalElements: 5 } }, ['page:page=1', 'offset:offset=2', 'offset:skip=2']],
-    [{ total: 5 }, ['offset:offset=2', 'offset:skip=2', 'page:page=1', 'page:page=2']],
-    [{ total: 5, skip: 0, limit: 2 }, ['offset:skip=2', 'offset:offset=2', 'page:page=1', 'page:page=2']],
+    [{ page: { number: 0, totalElements: 5 } }, ['page:page=1', 'offset:offset=2', 'offset:skip=2', 'offset:$skip=2']],
+    [{ total: 5 }, ['offset:offset=2', 'offset:skip=2', 'offset:$skip=2', 'page:page=1', 'page:page=2']],
+    [
+      { total: 5, skip: 0, limit: 2 },
+      ['offset:skip=2', 'offset:offset=2', 'offset:$skip=2', 'page:page=1', 'page:page=2'],
+    ],
   ])('leads to the next one by what it says: %j', (body, steps) => {
     expect(stepsOf(body)).toEqual(steps);
   });
