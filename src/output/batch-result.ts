@@ -38,6 +38,8 @@ interface BatchItem {
   readonly status: string;
   readonly id?: string | null;
   readonly error?: unknown;
+  /** All of its failures, of which `error` is the first, with their own places. */
+  readonly failures?: CiItem['failures'];
   /** Whether it was not started. Then its error is no failure of its own. */
   readonly isUnfinished?: boolean;
   /** What a summary in CI shows below its failure. */
@@ -64,9 +66,9 @@ export interface Batch<Result> {
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
 }
 
-function ciItem({ name, source, status, id, error, lines }: BatchItem): CiItem {
+function ciItem({ name, source, status, id, error, failures = [{ error, source }], lines }: BatchItem): CiItem {
   const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
-  return { name, detail, source, failures: [error], lines: lines?.() };
+  return { name, detail, failures, lines: lines?.() };
 }
 
 function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batch<Result>): string {

@@ -19,7 +19,7 @@ import { problemsError } from '../yaml/problem.ts';
 import { readSources, YAML_FILE } from '../yaml/sources.ts';
 import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
 import { parseManifests } from './read-manifests.ts';
-import { type JobsByAgent, jobsByAgent } from './reading.ts';
+import { type JobsByAgent, jobsByAgent } from './snapshot.ts';
 import { readFacts, type SpaceFact } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
 

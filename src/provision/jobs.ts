@@ -1,34 +1,44 @@
+import type { Http } from '../api/http.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
-import type { CronResult } from '../cron/create-wanted.ts';
-import { type CronDifference, type CronJob, toNfc } from '../cron/job.ts';
+import type { CronContext } from '../cron/context.ts';
+import type { WantedJob } from '../cron/create.ts';
+import { type CronResult, openJobs } from '../cron/create-wanted.ts';
+import { type CronDifference, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
-import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
-import { InputError, OutcomeUnknownError } from '../errors.ts';
+import { toWireSchedule } from '../cron/schedule.ts';
+import { DuplicateError, InputError } from '../errors.ts';
+import type { Log } from '../state/log.ts';
 import type { Difference } from './differences.ts';
 import { inStep } from './failures.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
 import type { Manifest } from './manifest.ts';
-import { holeError, type JobStep, plannedSteps, type SpacePlan, type Step } from './plan.ts';
-import type { JobsByAgent } from './reading.ts';
+import { sourceOf } from './manifest.ts';
+import { blockPlan, type Failure, holeError, type JobStep, type SpacePlan, type Step, type Unmanaged } from './plan.ts';
+import type { Progress } from './progress.ts';
+import type { JobsByAgent } from './snapshot.ts';
 
-/** Creates jobs, each at most once; or, for a plan, tells what would be done. One result for each job, in order. */
-export type CreateJobs = (jobs: readonly CronJob[]) => Promise<readonly CronResult[]>;
+/* The jobs of plans: looked up before anything is sent, and created after their agents. */
 
-/** Adds to the steps of a plan what its jobs are: their schedules in words, and their next runs. */
-export async function describeJobs(plan: SpacePlan, describe: DescribeSchedule): Promise<void> {
-  for (const step of plan.steps) {
-    if (step.op !== 'create_job') continue;
-    const job = { ...step.wanted, agent_id: step.agent.agent_id };
-    const texts = await describe(job.schedule);
-    setJob(step, { index: 0, source: undefined, key: null, job, ...outcome('skipped'), ...texts });
-  }
+/** The engine that creates each job at most once. Nothing else in this folder knows it. */
+export function openEngine(context: CronContext, http: Http, log: Log) {
+  const looking = openJobs(context, http, log, { ensure: true, dryRun: true });
+  const creating = openJobs(context, http, log, { ensure: true, dryRun: false });
+  const collect = async (results: AsyncIterable<CronResult>): Promise<ReadonlyMap<number, CronResult>> => {
+    const byIndex = new Map<number, CronResult>();
+    for await (const result of results) byIndex.set(result.index, result);
+    return byIndex;
+  };
+  return {
+    ...{ lists: looking.lists, describe: looking.describe },
+    /** Tells what would be done, from the state and the list. */
+    lookUp: (jobs: readonly WantedJob[]) => collect(looking.create(jobs)),
+    /** Creates jobs, waits for those that others create, and records those that exist. */
+    create: (jobs: readonly WantedJob[]) => collect(creating.create(jobs)),
+  };
 }
 
-function setJob(step: JobStep, job: CronResult): void {
-  const { description: in_words, next_runs } = job;
-  step.job = job;
-  step.detail = { schedule: toWireSchedule(job.job.schedule), in_words, next_runs };
-}
+export type JobEngine = ReturnType<typeof openEngine>;
 
 const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   created: 'created',
@@ -41,6 +51,11 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   skipped: 'skipped',
 };
 
+function withJob(step: JobStep, job: CronResult): JobStep {
+  const { description: in_words, next_runs } = job;
+  return { ...step, job, detail: { schedule: toWireSchedule(job.job.schedule), in_words, next_runs } };
+}
+
 /** The differences of a job as a plan shows them. */
 export function toDifferences(name: string, found: readonly CronDifference[]): Difference[] {
   return found.map(({ field, before: service = null, after: manifest = null }) => {
@@ -48,50 +63,137 @@ export function toDifferences(name: string, found: readonly CronDifference[]): D
   });
 }
 
-/** Records in a step that its job was created, or was looked up. @returns its differences, without ignored ones */
-function setResult(step: JobStep, found: CronResult, { ignore }: Manifest): readonly Difference[] {
-  const { name, agent } = step;
-  const differences = withoutIgnored(ignore, toDifferences(name, found.differences));
-  const isAsWanted = found.differences.length > 0 && differences.length === 0;
-  const result = isAsWanted ? { ...found, ...outcome('exists', { cron_job_id: found.cron_job_id }) } : found;
-  const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
-  const isHole = step.hole !== undefined && result.error instanceof InputError;
-  const error = isHole ? holeError(step) : inStep(what, result.error);
-  setJob(step, result.status === 'failed' ? { ...result, error } : result);
-  step.status = STATUSES[result.status];
-  step.id = result.cron_job_id;
-  return differences;
+/** Whether a job is being created by a process that has not ended yet: a run waits for it. */
+function isInProgress({ status, error }: CronResult): boolean {
+  const details =
+    error instanceof Error && 'info' in error && isJsonObject(error.info) ? error.info.details : undefined;
+  return status === 'blocked' && isJsonObject(details) && details.reason === 'in_progress';
 }
 
-/** Creates the jobs of all plans at once, or looks them up. Those of agents yet to be installed stay planned. */
-export async function createPlannedJobs(plans: readonly SpacePlan[], create: CreateJobs): Promise<void> {
-  const ready = plans.flatMap((plan) =>
-    plannedSteps(plan, 'create_job').flatMap((step) => {
-      const { agent_id } = step.agent;
-      return agent_id === null ? [] : [{ plan, step, job: { ...step.wanted, agent_id } }];
+/** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
+function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): CronResult {
+  if (found.differences.length === 0) return found;
+  const differences = found.differences.filter(
+    (each) => withoutIgnored(ignore, toDifferences(name, [each])).length > 0,
+  );
+  const { cron_job_id, isScheduleUnknown } = found;
+  return { ...found, ...outcome('exists', { cron_job_id, isScheduleUnknown, differences }) };
+}
+
+function failureOf(plan: SpacePlan, step: JobStep, { error }: CronResult): Failure[] {
+  if (error === undefined) return [];
+  const { name, agent, hole } = step;
+  const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
+  if (hole !== undefined && error instanceof InputError) return [{ error: holeError(step, hole), source: hole }];
+  return [{ error: inStep(what, error), source: sourceOf(plan.document, step.key) }];
+}
+
+interface Ready {
+  readonly plan: SpacePlan;
+  readonly step: JobStep;
+}
+
+/** The jobs to look up or to create: those whose agents exist. Their index is that in the list. */
+function toWanted(ready: readonly Ready[]): readonly WantedJob[] {
+  return ready.flatMap(({ plan, step: { wanted, agent, key } }, index) =>
+    agent.agent_id === null
+      ? []
+      : [{ index, source: sourceOf(plan.document, key), job: { ...wanted, agent_id: agent.agent_id } }],
+  );
+}
+
+function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
+  return steps.filter((step) => step.op === 'create_job');
+}
+
+/**
+ * Looks up the jobs of all plans at once, before anything is sent, and describes them.
+ * @param isPlan whether a job that another process is creating is reported, and not waited for later
+ * @returns the plans, of which those with a job that a person has to decide about are blocked
+ */
+export async function judgeJobs(
+  plans: readonly SpacePlan[],
+  { describe, lookUp }: Pick<JobEngine, 'describe' | 'lookUp'>,
+  isPlan: boolean,
+): Promise<readonly SpacePlan[]> {
+  const all = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
+  const wanted = toWanted(all);
+  const results = wanted.length > 0 ? await lookUp(wanted) : new Map<number, CronResult>();
+  const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
+  const judged = new Map<JobStep, { readonly step: JobStep; readonly failures: readonly Failure[] }>();
+  for (const [index, { plan, step }] of all.entries()) {
+    const result = results.get(index);
+    if (!result) {
+      const job = { ...step.wanted, agent_id: step.agent.agent_id };
+      const texts = await describe(job.schedule);
+      const nothing = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
+      judged.set(step, { step: withJob(step, nothing), failures: [] });
+      continue;
+    }
+    const accepted = accept(result, step, plan.document.manifest);
+    const isAwaited = !isPlan && isInProgress(accepted);
+    const now = isAwaited ? { ...accepted, ...outcome('planned') } : accepted;
+    // Nothing was looked up after a failure that every further call would have.
+    const failed = now.status === 'skipped' ? { ...now, error: ended } : now;
+    const status = STATUSES[now.status];
+    judged.set(step, {
+      step: {
+        ...withJob(step, now),
+        status: status === 'unchanged' || status === 'planned' ? status : 'blocked',
+        id: now.cron_job_id,
+      },
+      failures: failureOf(plan, step, failed),
+    });
+  }
+  return plans.map((plan) => {
+    const own = jobSteps(plan).flatMap((step) => judged.get(step) ?? []);
+    const steps = plan.steps.map((step) => (step.op === 'create_job' ? (judged.get(step)?.step ?? step) : step));
+    const found = own.flatMap(({ step: { name, job } }) => toDifferences(name, job?.differences ?? []));
+    const judgedPlan = { ...plan, steps, differences: [...plan.differences, ...found] };
+    const failures = [...plan.failures, ...own.flatMap((each) => each.failures)];
+    return blockPlan({ ...judgedPlan, failures: [] }, failures);
+  });
+}
+
+/** Whether a job is to be created, or recorded. */
+function isUnsettled({ status, job }: JobStep): boolean {
+  return status === 'planned' || job?.status === 'adopted' || (job?.differences.length ?? 0) > 0;
+}
+
+/** Whether the jobs of a plan are complete. */
+export function hasUnsettledJobs(progress: Progress): boolean {
+  return jobSteps(progress.report()).some(isUnsettled);
+}
+
+/** Creates the missing jobs of all spaces at once. Failures are in their progress. */
+export async function createJobs(all: readonly Progress[], { create }: Pick<JobEngine, 'create'>): Promise<void> {
+  const ready = all.flatMap((progress) => {
+    const plan = progress.report();
+    return jobSteps(plan)
+      .filter(isUnsettled)
+      .map((step) => ({ progress, plan, step }));
+  });
+  const results = await create(toWanted(ready));
+  for (const [index, { progress, plan, step }] of ready.entries()) {
+    const result = results.get(index);
+    if (!result) continue;
+    const job = accept(result, step, plan.document.manifest);
+    // The plan has the differences of one that was looked up.
+    if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
+    progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
+    for (const failure of failureOf(plan, step, job)) progress.fail(failure);
+  }
+}
+
+/** The jobs that agents of the space have, and the manifest does not. */
+export function unmanagedJobs({ agents, unmanaged, document }: SpacePlan, jobs: JobsByAgent): readonly Unmanaged[] {
+  const wanted = new Map(agents.map((agent) => [agent.agent_id, agent.wanted.cron?.map(({ name }) => toNfc(name))]));
+  const ids = [...agents.flatMap(({ agent_id }) => agent_id ?? []), ...unmanaged.map(({ id }) => id)];
+  return ids.flatMap((agent) =>
+    (jobs.get(comparableAgent(agent)) ?? []).flatMap(({ cron_job_id: id, name = null }) => {
+      const job = { resource: 'job', id, name } as const;
+      const isWanted = wanted.get(agent)?.includes(toNfc(name ?? ''));
+      return isWanted || isIgnored(document.manifest.ignore, job) ? [] : [job];
     }),
   );
-  const results = ready.length > 0 ? await create(ready.map(({ job }) => job)) : [];
-  for (const [index, { plan, step }] of ready.entries()) {
-    const result = results[index];
-    if (!result) continue;
-    plan.differences = [...plan.differences, ...setResult(step, result, plan.document.manifest)];
-    // A job that may have been created comes first: its name stays blocked until it is reconciled.
-    if (plan.error === undefined || step.job?.error instanceof OutcomeUnknownError) plan.error = step.job?.error;
-  }
-}
-
-/** Adds the jobs that agents of the space have, and the manifest does not. */
-export function addUnmanagedJobs(plans: readonly SpacePlan[], jobs: JobsByAgent): void {
-  for (const { agents, unmanaged, document } of plans) {
-    const wanted = new Map(agents.map((agent) => [agent.agent_id, agent.wanted.cron?.map(({ name }) => toNfc(name))]));
-    const ids = [...agents.flatMap(({ agent_id }) => agent_id ?? []), ...unmanaged.map(({ id }) => id)];
-    for (const agent of ids) {
-      for (const { cron_job_id: id, name = null } of jobs.get(comparableAgent(agent)) ?? []) {
-        const job = { resource: 'job', id, name } as const;
-        if (wanted.get(agent)?.includes(toNfc(name ?? '')) || isIgnored(document.manifest.ignore, job)) continue;
-        unmanaged.push(job);
-      }
-    }
-  }
 }

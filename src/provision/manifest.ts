@@ -100,6 +100,14 @@ export interface ManifestDocument {
   /** From 0, over all sources. */
   readonly index: number;
   readonly manifest: Manifest;
-  /** File and line of each template and each instructions that are `(not shown)`, by their agent or their job. */
-  readonly holes: ReadonlyMap<object, string>;
+  /**
+   * File and line of each agent, `agents/0`, and job, `agents/0/cron/1`; and, below them, of each text that is
+   * `(not shown)`: `agents/0/template_id`.
+   */
+  readonly places: Readonly<Record<string, string>>;
+}
+
+/** File and line of an agent, a job, or, for any other key, of the document. */
+export function sourceOf({ places, source }: ManifestDocument, key: string): string {
+  return places[key] ?? places[key.replace(/\/chat$/, '')] ?? source;
 }

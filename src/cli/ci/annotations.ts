@@ -34,13 +34,14 @@ function messageOf({ message, hint }: { readonly message: string; readonly hint?
   return hint ? `${message}\nhint: ${hint}` : message;
 }
 
-/** The findings of an item, at the line that describes it. */
-export function itemFindings({ name, source = '', failures }: CiItem): readonly Finding[] {
-  const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
-  const place = file === undefined ? {} : { file, line: Number(line) };
-  return failures
-    .filter((error) => error !== undefined && !(error instanceof InterruptedError))
-    .map((error) => ({ ...place, message: `${name}: ${messageOf(toErrorObject(error))}` }));
+/** The findings of an item, each at the line that it is about. */
+export function itemFindings({ name, failures }: CiItem): readonly Finding[] {
+  return failures.flatMap(({ error, source = '' }) => {
+    if (error === undefined || error instanceof InterruptedError) return [];
+    const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
+    const place = file === undefined ? {} : { file, line: Number(line) };
+    return [{ ...place, message: `${name}: ${messageOf(toErrorObject(error))}` }];
+  });
 }
 
 /** The findings of the error that ended a command, if any: one for each mistake in its input, or one for the error. */

@@ -20,11 +20,11 @@ const OUTCOMES = {
 type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned' | 'stale';
 
 /** @returns `planned` for a document that provision only checked, `stale` for one whose plan no longer holds */
-function outcomeOf({ steps, error }: SpacePlan, tense: Tense): Outcome {
+function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
   const isPlan = tense === 'planned';
   const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
-  if (error instanceof PlanStaleError) return 'stale';
-  if (error !== undefined) return isPlan ? 'blocked' : 'failed';
+  if (failures.some(({ error }) => error instanceof PlanStaleError)) return 'stale';
+  if (failures.length > 0) return isPlan ? 'blocked' : 'failed';
   if (!isPlan && isAny('planned')) return 'planned';
   if (steps[0]?.status === tense) return isPlan ? 'create' : 'created';
   if (isAny(tense)) return isPlan ? 'change' : 'reused';
@@ -55,7 +55,7 @@ function jobsJson({ steps }: SpacePlan): readonly object[] {
   return steps.flatMap((step) => {
     if (step.op !== 'create_job' || !step.job) return [];
     // Nothing of a job was started: it is as its step.
-    const status = step.job.status === 'skipped' ? step.status : step.job.status;
+    const status = ['planned', 'skipped'].includes(step.job.status) ? step.status : step.job.status;
     return [{ ...cronResultJson(step.job), status }];
   });
 }
@@ -69,15 +69,16 @@ function actionsJson({ steps }: SpacePlan): readonly object[] {
 }
 
 function documentJson(plan: SpacePlan, tense: Tense): object {
-  const { document, space_id, differences, unmanaged, error } = plan;
+  const { document, space_id, differences, unmanaged, failures } = plan;
   const { source, manifest } = document;
+  const [failure] = failures;
   const outcome = outcomeOf(plan, tense);
   return {
     ...{ source, external_space_id: manifest.external_space_id, space_id },
     ...(tense === 'planned'
       ? { action: outcome, actions: actionsJson(plan), differences, unmanaged }
       : { status: outcome, agents: agentsJson(plan), cron: jobsJson(plan), differences }),
-    ...(error !== undefined && { error: errorJson(error) }),
+    ...(failure && { error: errorJson(failure.error) }),
   };
 }
 
@@ -137,11 +138,14 @@ function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense)
 }
 
 /** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
-function errorLines({ error }: SpacePlan, tense: Tense): ReportLine[] {
-  if (error === undefined) return [];
-  const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
-  const hints = hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
-  return [detailLine('x', describeError(error)), ...hints];
+function failureLines({ failures, document }: SpacePlan, tense: Tense): ReportLine[] {
+  return failures.flatMap(({ error, source }) => {
+    const place = source === document.source ? '' : `${source}: `;
+    const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
+    const hints =
+      hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
+    return [detailLine('x', `${place}${describeError(error)}`), ...hints];
+  });
 }
 
 /** The words of people for outcomes, where they are not those of scripts. */
@@ -193,7 +197,7 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
 /** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */
 function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
-    const details = [...detailLines(plan, tense), ...errorLines(plan, tense)];
+    const details = [...detailLines(plan, tense), ...failureLines(plan, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
@@ -201,7 +205,7 @@ function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
 }
 
 /** The exit code of a plan with --detailed-exitcode. What is pending comes first: the next plan shows what is left. */
-export function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
+export function exitOfPlan(plans: readonly SpacePlan[]): ExitCode {
   const { create = 0, change = 0, differences = 0 } = summaryJson(plans, 'planned');
   if (create + change > 0) return EXIT.changesPending;
   return differences > 0 ? EXIT.differences : EXIT.ok;
@@ -216,16 +220,17 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
       { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
       { header: 'SPACE', value: ({ space_id }) => space_id },
       { header: 'STATUS', value: (plan) => outcomeOf(plan, tense) },
-      { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
+      { header: 'NOTE', value: ({ failures: [first] }) => (first ? describeError(first.error) : null) },
     ],
     noun: 'documents',
     again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
     item(plan) {
-      const { document, error } = plan;
+      const { document, failures } = plan;
       const { source, manifest } = document;
       const isUnfinished = outcomeOf(plan, tense) === 'skipped';
       const lines = () => detailLines(plan, tense);
-      return { name: manifest.external_space_id, source, status: wordOf(plan, tense), error, isUnfinished, lines };
+      const item = { name: manifest.external_space_id, source, status: wordOf(plan, tense), isUnfinished, lines };
+      return { ...item, error: failures[0]?.error, failures };
     },
     json: (plan) => documentJson(plan, tense),
     documentField: tense === 'planned' ? 'spaces' : 'results',
