@@ -1,6 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { run } from '../cli/leaf.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path)).isDirectory();
+}
 
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
@@ -14,6 +19,10 @@ export const plan = () =>
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
     ],
   })
+    .option(
+      '--unmanaged',
+      'list the spaces that no manifest describes; with --detailed-exitcode, exit 13 for them, and for agents and jobs',
+    )
     .option('--detailed-exitcode', 'exit 12 if changes are pending, 13 if only differences are left')
     .option('--out <path>', 'write the plan to this file, for `partnerctl apply`')
     .action(
@@ -21,6 +30,8 @@ export const plan = () =>
         if (options.schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');
         const { planDocuments } = await import('./provisioning/run.ts');
-        return planDocuments(context, await readManifests(context, files, options.var), options);
+        const documents = await readManifests(context, files, options.var);
+        const areDirectories = await Promise.all(files.map((file) => file !== '-' && isDirectory(file)));
+        return planDocuments(context, documents, { ...options, isFleet: areDirectories.some(Boolean) });
       }),
     );

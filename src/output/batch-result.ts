@@ -1,4 +1,5 @@
 import {
+  EXIT,
   InterruptedError,
   isBalanceTooLow,
   LocalError,
@@ -130,7 +131,8 @@ export function failureOfBatch<Result>(
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const isStuck = ({ error }: BatchItem) => error instanceof OutcomeUnknownError || error instanceof PlanStaleError;
+  const isStuck = ({ error }: BatchItem) =>
+    error instanceof OutcomeUnknownError || error instanceof PlanStaleError || isDecidedByPerson(error);
   const canRepeat = done.length + withError.filter(isStuck).length < items.length;
   const hint = nextSteps(canRepeat ? batch.again : undefined, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
@@ -146,6 +148,11 @@ export function failureOfBatch<Result>(
   const decisive = unknown ?? balance ?? first.error;
   const isExpected = decisive instanceof PartnerctlError;
   return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
+}
+
+/** Whether a repeat fails the same way until somebody has changed a file, or consented. */
+function isDecidedByPerson(error: unknown): boolean {
+  return error instanceof PartnerctlError && (error.exitCode === EXIT.duplicate || error.exitCode === EXIT.usage);
 }
 
 const MAX_NAMED_FAILURES = 10;

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
+import { isJsonObject } from '../contract/json.ts';
 import { isNotShown } from '../cron/job.ts';
+import { PartnerctlError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { stopsProvisioning, unrecordedError } from './failures.ts';
 import { installMissing, setUpChats } from './install.ts';
@@ -11,6 +13,15 @@ import { type ProvisionDeps, withStatus } from './plan-manifests.ts';
 import { Progress } from './progress.ts';
 import { agentKey, SPACE_TYPE, type SpaceFact } from './space-record.ts';
 
+/** Which of the agents of a request was refused: the service names the field as `agents[1].template_id`. */
+function refusedIndex(error: unknown): number {
+  const details = error instanceof PartnerctlError && isJsonObject(error.info.details) ? error.info.details : {};
+  const fields: readonly unknown[] = Array.isArray(details.fields) ? details.fields : [];
+  const paths = fields.map((field) => (isJsonObject(field) ? String(field.path) : ''));
+  const [index = '0'] = paths.flatMap((path) => /\bagents[[./](\d+)/.exec(path)?.[1] ?? []);
+  return Number(index);
+}
+
 /** Provisions the space of a plan, its agents, and their chats. @returns the failure that ended it */
 async function applySpace(
   deps: ProvisionDeps,
@@ -18,12 +29,12 @@ async function applySpace(
   checkState: () => Promise<void>,
 ): Promise<Failure | undefined> {
   const { document, steps } = progress.report();
-  const missing = steps.find(({ op, status }) => op === 'install_agent' && status === 'planned');
   try {
     if (steps.some(({ status }) => status === 'planned')) await checkState();
     await installMissing(deps, progress);
   } catch (error) {
-    return { error, source: sourceOf(document, missing?.key ?? 'space') };
+    const missing = progress.open('install_agent');
+    return { error, source: sourceOf(document, (missing[refusedIndex(error)] ?? missing[0])?.key ?? 'space') };
   }
   return await setUpChats(deps, progress);
 }

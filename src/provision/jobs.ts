@@ -10,6 +10,7 @@ import { toWireSchedule } from '../cron/schedule.ts';
 import { DuplicateError, InputError } from '../errors.ts';
 import type { Log } from '../state/log.ts';
 import type { Difference } from './differences.ts';
+import { undescribable } from './exported-space.ts';
 import { inStep } from './failures.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
 import type { Manifest } from './manifest.ts';
@@ -65,8 +66,7 @@ export function toDifferences(name: string, found: readonly CronDifference[]): D
 
 /** Whether a job is being created by a process that has not ended yet: a run waits for it. */
 function isInProgress({ status, error }: CronResult): boolean {
-  const details =
-    error instanceof Error && 'info' in error && isJsonObject(error.info) ? error.info.details : undefined;
+  const details = error instanceof DuplicateError ? error.info.details : undefined;
   return status === 'blocked' && isJsonObject(details) && details.reason === 'in_progress';
 }
 
@@ -189,11 +189,14 @@ export async function createJobs(all: readonly Progress[], { create }: Pick<JobE
 export function unmanagedJobs({ agents, unmanaged, document }: SpacePlan, jobs: JobsByAgent): readonly Unmanaged[] {
   const wanted = new Map(agents.map((agent) => [agent.agent_id, agent.wanted.cron?.map(({ name }) => toNfc(name))]));
   const ids = [...agents.flatMap(({ agent_id }) => agent_id ?? []), ...unmanaged.map(({ id }) => id)];
-  return ids.flatMap((agent) =>
-    (jobs.get(comparableAgent(agent)) ?? []).flatMap(({ cron_job_id: id, name = null }) => {
-      const job = { resource: 'job', id, name } as const;
+  return ids.flatMap((agent) => {
+    const own = jobs.get(comparableAgent(agent)) ?? [];
+    return own.flatMap((each) => {
+      const { cron_job_id: id, name = null } = each;
+      const reason = undescribable(each, own);
+      const job = { resource: 'job', id, name, ...(reason && { reason }) } as const;
       const isWanted = wanted.get(agent)?.includes(toNfc(name ?? ''));
       return isWanted || isIgnored(document.manifest.ignore, job) ? [] : [job];
-    }),
-  );
+    });
+  });
 }

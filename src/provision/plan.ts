@@ -62,6 +62,8 @@ export interface Unmanaged {
   readonly resource: 'agent' | 'job';
   readonly id: string;
   readonly name: string | null;
+  /** Why no manifest can describe it, as a clause. */
+  readonly reason?: string;
 }
 
 /** Why something of a document is not sent, or failed. */

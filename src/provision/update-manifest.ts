@@ -78,6 +78,8 @@ function updateAgent(
   { shown, listed }: { readonly shown: ExportedAgent; readonly listed: ListedAgent },
 ): void {
   if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
+  if (isNotShown(wanted.chat?.routing_mode ?? '') && listed.source?.routing_mode !== undefined)
+    edit([...path, 'chat', 'routing_mode'], shown.chat?.routing_mode);
   if (wanted.chat && listed.source_id === null) edit([...path, 'chat'], undefined);
   if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);
   for (const { resource, field } of withoutIgnored(ignore, agentDifferences(wanted, listed))) {

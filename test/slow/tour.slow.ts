@@ -9,7 +9,7 @@ test('npm start runs the tour, shows each command, and exits with 0', async () =
   expect(ran).toMatchObject({ exitCode: 0 });
   for (const line of [
     'provision acme.yaml --check',
-    'provision acme.yaml --dry-run',
+    'plan acme.yaml',
     'provision acme.yaml',
     'spaces list',
   ]) {

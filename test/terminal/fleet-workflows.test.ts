@@ -148,7 +148,7 @@ test('the pipeline of GitLab plans, shows failures with their lines in its summa
   expect((await runStage('drift')).exitCode).toBe(12);
   expect((await runStage('apply')).exitCode).toBe(0);
   expect(host.read(pipeline.apply.artifacts.paths[0])).toContain('    Done: 1 space, 1 agent created.');
-  // An agent that others installed is no change that is pending.
+  // An agent that others installed is in no manifest.
   await drift(host.service);
-  expect((await runStage('drift')).exitCode).toBe(0);
+  expect((await runStage('drift')).exitCode).toBe(13);
 }, 60_000);

@@ -1,3 +1,4 @@
+import type { ListedSpace } from '../../contract/resources.ts';
 import { EXIT, type ExitCode, PartnerctlError, PlanStaleError } from '../../errors.ts';
 import { type Batch, countByStatus } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
@@ -118,15 +119,32 @@ function stepLine(step: Step): ReportLine {
 /** Without the instructions of a job: they are long, and others read a summary of CI. */
 function differenceLine({ resource, name, field, service, manifest }: Difference): ReportLine {
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
-  const [before, after] = [service, manifest].map((each) => (each === null ? '(not shown)' : JSON.stringify(each)));
+  const isShown = field !== 'instructions' && service !== null && manifest !== null;
+  const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
   return detailLine('!', [
-    { text: `${resource}${subject} ${field}: ` },
-    { text: field === 'instructions' ? 'differ' : `${before} → ${after}`, tone: 'plain' },
+    { text: `${resource}${subject} ${field} ${field === 'instructions' ? 'differ' : 'differs'}` },
+    { text: isShown ? values : '', tone: 'plain' },
   ]);
 }
 
-function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
-  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
+function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
+  const more = reason === undefined ? '' : `, and no manifest can describe it: ${reason}`;
+  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest${more}`);
+}
+
+/** The spaces of the service that no manifest describes: listed with --unmanaged, otherwise counted. */
+export interface UnmanagedSpaces {
+  readonly spaces: readonly ListedSpace[];
+  readonly areListed: boolean;
+}
+
+function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine[] {
+  const noun = spaces.length === 1 ? 'space of the service is' : 'spaces of the service are';
+  if (spaces.length === 0) return [];
+  if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
+  return spaces.map(({ space_id, name, external_space_id }) =>
+    markedLine(0, '?', `space ${JSON.stringify(name ?? '')} (${space_id})  ${external_space_id ?? ''}: in no manifest`),
+  );
 }
 
 function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
@@ -204,15 +222,28 @@ function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
 }
 
-/** The exit code of a plan with --detailed-exitcode. What is pending comes first: the next plan shows what is left. */
-export function exitOfPlan(plans: readonly SpacePlan[]): ExitCode {
+/**
+ * The exit code of a plan with --detailed-exitcode, and why. What is pending comes first: the next plan shows what is
+ * left.
+ * @param unmanaged the spaces that no manifest describes, if what is unmanaged counts
+ */
+export function exitOfPlan(
+  plans: readonly SpacePlan[],
+  unmanaged: readonly ListedSpace[] | undefined,
+): { readonly code: ExitCode; readonly why: string } {
   const { create = 0, change = 0, differences = 0 } = summaryJson(plans, 'planned');
-  if (create + change > 0) return EXIT.changesPending;
-  return differences > 0 ? EXIT.differences : EXIT.ok;
+  if (create + change > 0)
+    return { code: EXIT.changesPending, why: `changes are pending in ${counted(create + change, 'space')}` };
+  const left = [
+    ...counted(differences, 'difference', ' cannot be changed through the API'),
+    ...(unmanaged ? counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest') : []),
+    ...(unmanaged ? counted(unmanaged.length, 'space', ' in no manifest') : []),
+  ];
+  return { code: left.length > 0 ? EXIT.differences : EXIT.ok, why: left.join('; ') };
 }
 
-/** Documents as plan (`planned`) and provision (`created`) show them. */
-export function documentBatch(tense: Tense): Batch<SpacePlan> {
+/** Documents as plan (`planned`) and provision (`created`) show them. @param unmanaged the spaces that none describes */
+export function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePlan> {
   return {
     // Rows for -o tsv.
     columns: [
@@ -234,8 +265,11 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
     },
     json: (plan) => documentJson(plan, tense),
     documentField: tense === 'planned' ? 'spaces' : 'results',
-    counts: (plans) => summaryJson(plans, tense),
+    counts: (plans) => ({
+      ...summaryJson(plans, tense),
+      ...(unmanaged && { unmanaged_spaces: unmanaged.spaces.length }),
+    }),
     summary: (plans) => totalOf(plans, tense),
-    report: (plans) => reportOf(plans, tense),
+    report: (plans) => [...reportOf(plans, tense), ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])],
   };
 }

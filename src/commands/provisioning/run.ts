@@ -10,6 +10,10 @@ import { documentBatch, exitOfPlan } from './report.ts';
 interface PlanOptions extends RunOptions {
   readonly detailedExitcode?: boolean | undefined;
   readonly out?: string | undefined;
+  /** Whether to list what no manifest describes, and to count it in the exit code. */
+  readonly unmanaged?: boolean | undefined;
+  /** Whether the manifests are a directory, which is thought to describe all spaces. */
+  readonly isFleet: boolean;
 }
 
 /** Plans what provisioning would do. @throws as `planFleet` */
@@ -18,14 +22,25 @@ export async function planDocuments(
   documents: readonly ManifestDocument[],
   options: PlanOptions,
 ): Promise<CommandResult> {
-  const { out, detailedExitcode } = options;
-  const { plans, written } = await planFleet(context, documents, options);
+  const { out, detailedExitcode, unmanaged = false } = options;
+  const { plans, written, others } = await planFleet(context, documents, options);
   if (out !== undefined) {
     const next = written > 0 ? ` To carry it out: ${context.command(['apply', out])}` : '';
     await context.notice(`The plan in ${out} has steps for ${written} of ${plans.length} spaces.${next}`);
   }
-  const result = batchResult(plans, documentBatch('planned'), context.signals);
-  return detailedExitcode ? { ...result, exitCode: () => exitOfPlan(plans) } : result;
+  const shown = unmanaged || options.isFleet ? { spaces: others, areListed: unmanaged } : undefined;
+  const result = batchResult(plans, documentBatch('planned', shown), context.signals);
+  const listed = others.map(({ space_id, external_space_id = null, name = null }) => ({
+    space_id,
+    external_space_id,
+    name,
+  }));
+  const document = () => Object.assign({}, result.document?.(), unmanaged && { unmanaged_spaces: listed });
+  if (!detailedExitcode) return { ...result, document };
+  const { code, why } = exitOfPlan(plans, unmanaged ? others : undefined);
+  const isBlocked = plans.some(({ failures }) => failures.length > 0);
+  if (code !== 0 && !isBlocked) await context.notice(`exit ${code}: ${why}`);
+  return { ...result, document, exitCode: () => code };
 }
 
 /** Creates or reuses the spaces, and installs missing agents, chats, and jobs. @throws as `provisionFleet` */
