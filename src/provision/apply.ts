@@ -66,11 +66,11 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan)
 }
 
 /** Creates the jobs of the applied spaces. What ended the run is also the failure of spaces with jobs left out. */
-async function createAllJobs({ stop, jobs }: ProvisionDeps, all: readonly Progress[]): Promise<void> {
+async function createAllJobs({ stop, jobs, createBeside }: ProvisionDeps, all: readonly Progress[]): Promise<void> {
   let ended: unknown;
   try {
     stop.throwIfAborted();
-    await createJobs(all, jobs);
+    await createJobs(all, jobs, createBeside);
     ended = stop.reason ?? all.flatMap((progress) => progress.report().failures)[0]?.error;
   } catch (error) {
     ended = error;

@@ -97,14 +97,9 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
   };
 }
 
-/**
- * Describes a space as a manifest, the same whatever the order of the lists. A plan of it has nothing to do; what no
- * manifest can describe is left out, or ignored by its id where another agent has its name.
- * @returns the reason, if no manifest can describe the space
- */
-export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
-  const { space, agents: listed, fact } = found;
-  const external_space_id = withoutSecret(space.external_space_id ?? fact?.external_space_id);
+/** The agents that a manifest can have, by agent_id, and what is left out. */
+function describeAgents(found: FoundSpace) {
+  const { agents: listed, fact, jobsOf } = found;
   const agents = new Map<string, ExportedAgent>();
   const leftOut: LeftOut[] = [];
   const keys = new Set<string>();
@@ -120,7 +115,7 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
     else if (!v.is(agentSchema, agent)) leftOut.push({ ...of, reason: 'its name cannot be written' });
     else {
       agents.set(each.agent_id, agent);
-      const jobs = found.jobsOf(each.agent_id);
+      const jobs = jobsOf(each.agent_id);
       for (const job of jobs) {
         const reason = undescribable(job, jobs);
         if (reason) leftOut.push({ resource: 'job', id: job.cron_job_id, name: job.name ?? null, reason });
@@ -128,6 +123,18 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
     }
     keys.add(key);
   }
+  return { agents, leftOut };
+}
+
+/**
+ * Describes a space as a manifest, the same whatever the order of the lists. A plan of it has nothing to do; what no
+ * manifest can describe is left out, or ignored by its id where another agent has its name.
+ * @returns the reason, if no manifest can describe the space
+ */
+export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
+  const { space, fact } = found;
+  const external_space_id = withoutSecret(space.external_space_id ?? fact?.external_space_id);
+  const { agents, leftOut } = describeAgents(found);
   // Its name alone would not tell which one the manifest has.
   const ignore = leftOut.flatMap(({ resource, id, name }) =>
     resource === 'agent' && [...agents.values()].some((agent) => hasName(agent, name ?? ''))

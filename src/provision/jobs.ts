@@ -12,7 +12,7 @@ import type { Log } from '../state/log.ts';
 import type { Difference } from './differences.ts';
 import { undescribable } from './exported-space.ts';
 import { inStep } from './failures.ts';
-import { isIgnored, withoutIgnored } from './ignore.ts';
+import { isIgnored, isNamedByIgnore, withoutIgnored } from './ignore.ts';
 import type { Manifest } from './manifest.ts';
 import { sourceOf } from './manifest.ts';
 import { blockPlan, type Failure, holeError, type JobStep, type SpacePlan, type Step, type Unmanaged } from './plan.ts';
@@ -21,21 +21,52 @@ import type { JobsByAgent } from './snapshot.ts';
 
 /* The jobs of plans: looked up before anything is sent, and created after their agents. */
 
+/** What the manifests say of jobs that exist: which may be taken for an edited one, and where that is wanted. */
+interface JobRules {
+  /** Whether a job of an agent may be created beside one that it seems to be. */
+  readonly createBeside: (agentId: string) => boolean;
+  /** Whether a manifest has a job of its agent, or ignores it by name. */
+  readonly isNamed: (job: {
+    readonly agent_id: string;
+    readonly cron_job_id: string | null;
+    readonly name: string;
+  }) => boolean;
+}
+
+function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): JobRules {
+  const owners = new Map(
+    plans.flatMap(({ agents, document: { manifest } }) =>
+      agents.flatMap(({ agent_id, wanted: { cron = [] } }) => {
+        const names = new Set(cron.map(({ name }) => toNfc(name)));
+        return agent_id === null ? [] : [[comparableAgent(agent_id), { manifest, names }] as const];
+      }),
+    ),
+  );
+  return {
+    createBeside: (agentId) => consent.has(owners.get(comparableAgent(agentId))?.manifest.external_space_id ?? ''),
+    isNamed: ({ agent_id, cron_job_id, name }) => {
+      const owner = owners.get(comparableAgent(agent_id));
+      const job = { resource: 'job', id: cron_job_id ?? '', name } as const;
+      return owner !== undefined && (owner.names.has(toNfc(name)) || isNamedByIgnore(owner.manifest.ignore, job));
+    },
+  };
+}
+
 /** The engine that creates each job at most once. Nothing else in this folder knows it. */
 export function openEngine(context: CronContext, http: Http, log: Log) {
-  const looking = openJobs(context, http, log, { ensure: true, dryRun: true });
-  const creating = openJobs(context, http, log, { ensure: true, dryRun: false });
-  const collect = async (results: AsyncIterable<CronResult>): Promise<ReadonlyMap<number, CronResult>> => {
-    const byIndex = new Map<number, CronResult>();
-    for await (const result of results) byIndex.set(result.index, result);
-    return byIndex;
+  const run = async (wanted: readonly WantedJob[], dryRun: boolean, rules: JobRules) => {
+    const results = new Map<number, CronResult>();
+    const { create } = openJobs(context, http, log, { ensure: true, dryRun, ...rules });
+    for await (const result of create(wanted)) results.set(result.index, result);
+    return results;
   };
+  const { lists, describe } = openJobs(context, http, log, { ensure: true, dryRun: true, ...rulesOf([], new Set()) });
   return {
-    ...{ lists: looking.lists, describe: looking.describe },
+    ...{ lists, describe },
     /** Tells what would be done, from the state and the list. */
-    lookUp: (jobs: readonly WantedJob[]) => collect(looking.create(jobs)),
+    lookUp: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, true, rules),
     /** Creates jobs, waits for those that others create, and records those that exist. */
-    create: (jobs: readonly WantedJob[]) => collect(creating.create(jobs)),
+    create: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, false, rules),
   };
 }
 
@@ -76,8 +107,7 @@ function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): Cro
   const differences = found.differences.filter(
     (each) => withoutIgnored(ignore, toDifferences(name, [each])).length > 0,
   );
-  const { cron_job_id, isScheduleUnknown } = found;
-  return { ...found, ...outcome('exists', { cron_job_id, isScheduleUnknown, differences }) };
+  return { ...found, status: 'exists', error: undefined, differences };
 }
 
 function failureOf(plan: SpacePlan, step: JobStep, { error }: CronResult): Failure[] {
@@ -108,17 +138,19 @@ function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
 
 /**
  * Looks up the jobs of all plans at once, before anything is sent, and describes them.
- * @param isPlan whether a job that another process is creating is reported, and not waited for later
+ * @param options `isPlan` whether a job that another process is creating is reported, and not waited for later;
+ *   `createBeside` the spaces that may get a job beside one that seems to be it
  * @returns the plans, of which those with a job that a person has to decide about are blocked
  */
 export async function judgeJobs(
   plans: readonly SpacePlan[],
   { describe, lookUp }: Pick<JobEngine, 'describe' | 'lookUp'>,
-  isPlan: boolean,
+  { isPlan, createBeside }: { readonly isPlan: boolean; readonly createBeside: ReadonlySet<string> },
 ): Promise<readonly SpacePlan[]> {
   const all = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
   const wanted = toWanted(all);
-  const results = wanted.length > 0 ? await lookUp(wanted) : new Map<number, CronResult>();
+  const results =
+    wanted.length > 0 ? await lookUp(wanted, rulesOf(plans, createBeside)) : new Map<number, CronResult>();
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
   const judged = new Map<JobStep, { readonly step: JobStep; readonly failures: readonly Failure[] }>();
   for (const [index, { plan, step }] of all.entries()) {
@@ -166,14 +198,22 @@ export function hasUnsettledJobs(progress: Progress): boolean {
 }
 
 /** Creates the missing jobs of all spaces at once. Failures are in their progress. */
-export async function createJobs(all: readonly Progress[], { create }: Pick<JobEngine, 'create'>): Promise<void> {
+export async function createJobs(
+  all: readonly Progress[],
+  { create }: Pick<JobEngine, 'create'>,
+  createBeside: ReadonlySet<string>,
+): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
     return jobSteps(plan)
       .filter(isUnsettled)
       .map((step) => ({ progress, plan, step }));
   });
-  const results = await create(toWanted(ready));
+  const rules = rulesOf(
+    ready.map(({ plan }) => plan),
+    createBeside,
+  );
+  const results = await create(toWanted(ready), rules);
   for (const [index, { progress, plan, step }] of ready.entries()) {
     const result = results.get(index);
     if (!result) continue;

@@ -160,7 +160,7 @@ test('A space whose plan is stale is shown with what to do, beside those that ar
   const ran = await command(it, 'apply', out);
   expect(ran.code).toBe(10);
   expect(ran.stdout).toMatch(
-    /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was when the plan was made\. Added: space spc_\w+; added: agent agt_\w+; missing: /,
+    /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was when the plan was made\. added: agent agt_\w+\n/,
   );
   expect(ran.stdout).toMatch(/\nDone: 1 space, 1 agent created; 1 space stale; 1 thing not in the manifest\.\n$/);
   expect(ran.stderr).toMatch(/Make a new plan with: partnerctl plan <file\.\.\.> --out plan\.json\n$/);

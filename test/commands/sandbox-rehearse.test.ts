@@ -5,8 +5,6 @@ import { json, startFakeService } from '../support/fake-service.ts';
 import { partnerctl, run } from '../support/run.ts';
 import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
-const DAY_MS = 24 * 3_600_000;
-
 interface Report {
   readonly seeds: readonly {
     readonly seed: number;
@@ -46,8 +44,8 @@ describe('A rehearsal with a service', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { seeds, summary } = ran.json<Report>();
     expect(seeds.map(({ problems }) => problems)).toEqual([[], [], []]);
-    // The lists of spaces, agents, and jobs; two chats; one space; three jobs.
-    expect(summary).toMatchObject({ seeds: 3, ended_well: 3, requests: 9 });
+    // The lists of spaces and agents, and twice that of jobs; two chats; one space; three jobs.
+    expect(summary).toMatchObject({ seeds: 3, ended_well: 3, requests: 10 });
     const killed = seeds.map(({ killed_at }) => killed_at);
     expect(new Set(killed).size).toBe(3);
     const again = await rehearse(path, ['--seeds', '3', '-o', 'json'], { env });
@@ -89,19 +87,19 @@ describe('A rehearsal with a service', () => {
       { clock: systemClock },
     );
     expect(ran).toMatchObject({ code: 0, stderr: '' });
-    // The lists of spaces, agents, and jobs: everything is there.
-    expect(ran.json<Report>().summary).toMatchObject({ requests: 3 });
+    // The lists of spaces and agents, and twice that of jobs: everything is there, and is recorded.
+    expect(ran.json<Report>().summary).toMatchObject({ requests: 4 });
   });
 
   test('ends before the first seed where provisioning fails even without faults', async () => {
     const { env, partner } = await service();
-    const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
-    await partner('POST', CRON_JOBS, { body: jobBody(provisioned.agents[0].agent_id, { name: 'daily' }) });
-    const ran = await rehearse(write('acme.yaml', space('acme')), ['-o', 'json'], { env });
+    await partner('POST', PROVISION, { body: provisionBody('acme') });
+    const edited = write('acme.yaml', space('acme').replace('name: Support', 'name: Helpdesk'));
+    const ran = await rehearse(edited, ['--seeds', '1', '-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 10, stdout: '' });
     expect(ran.error()).toMatchObject({
       message: 'Provisioning fails even without faults.',
-      details: { why: expect.stringMatching(/^provision exited with 5: .*daily/s) },
+      details: { why: expect.stringMatching(/^provision exited with 5: .*Helpdesk/s) },
     });
   });
 });
