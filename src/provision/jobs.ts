@@ -21,16 +21,19 @@ import type { JobsByAgent } from './snapshot.ts';
 
 /* The jobs of plans: looked up before anything is sent, and created after their agents. */
 
+interface ExistingJob {
+  readonly agent_id: string;
+  /** Null if it may have been created. */
+  readonly cron_job_id: string | null;
+  readonly name: string;
+}
+
 /** What the manifests say of jobs that exist: which may be taken for an edited one, and where that is wanted. */
 interface JobRules {
   /** Whether a job of an agent may be created beside one that it seems to be. */
   readonly createBeside: (agentId: string) => boolean;
   /** Whether a manifest has a job of its agent, or ignores it by name. */
-  readonly isNamed: (job: {
-    readonly agent_id: string;
-    readonly cron_job_id: string | null;
-    readonly name: string;
-  }) => boolean;
+  readonly isNamed: (job: ExistingJob) => boolean;
 }
 
 function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): JobRules {
@@ -54,19 +57,27 @@ function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): Job
 
 /** The engine that creates each job at most once. Nothing else in this folder knows it. */
 export function openEngine(context: CronContext, http: Http, log: Log) {
-  const run = async (wanted: readonly WantedJob[], dryRun: boolean, rules: JobRules) => {
+  // Which agents the plans have is known later than this.
+  let rules = rulesOf([], new Set());
+  const options = {
+    ensure: true,
+    createBeside: (agentId: string) => rules.createBeside(agentId),
+    isNamed: (job: ExistingJob) => rules.isNamed(job),
+  };
+  const looking = openJobs(context, http, log, { ...options, dryRun: true });
+  const creating = openJobs(context, http, log, { ...options, dryRun: false });
+  const run = async ({ create }: typeof looking, wanted: readonly WantedJob[], now: JobRules) => {
+    rules = now;
     const results = new Map<number, CronResult>();
-    const { create } = openJobs(context, http, log, { ensure: true, dryRun, ...rules });
     for await (const result of create(wanted)) results.set(result.index, result);
     return results;
   };
-  const { lists, describe } = openJobs(context, http, log, { ensure: true, dryRun: true, ...rulesOf([], new Set()) });
   return {
-    ...{ lists, describe },
+    ...{ lists: looking.lists, describe: looking.describe },
     /** Tells what would be done, from the state and the list. */
-    lookUp: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, true, rules),
+    lookUp: (wanted: readonly WantedJob[], now: JobRules) => run(looking, wanted, now),
     /** Creates jobs, waits for those that others create, and records those that exist. */
-    create: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, false, rules),
+    create: (wanted: readonly WantedJob[], now: JobRules) => run(creating, wanted, now),
   };
 }
 
