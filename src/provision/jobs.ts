@@ -1,5 +1,4 @@
 import type { Http } from '../api/http.ts';
-import { isJsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import type { WantedJob } from '../cron/create.ts';
@@ -7,7 +6,7 @@ import { type CronResult, openJobs } from '../cron/create-wanted.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
-import { DuplicateError, InputError } from '../errors.ts';
+import { InputError } from '../errors.ts';
 import type { Log } from '../state/log.ts';
 import type { Difference } from './differences.ts';
 import { undescribable } from './exported-space.ts';
@@ -106,12 +105,6 @@ export function toDifferences(name: string, found: readonly CronDifference[]): D
   });
 }
 
-/** Whether a job is being created by a process that has not ended yet: a run waits for it. */
-function isInProgress({ status, error }: CronResult): boolean {
-  const details = error instanceof DuplicateError ? error.info.details : undefined;
-  return status === 'blocked' && isJsonObject(details) && details.reason === 'in_progress';
-}
-
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
 function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): CronResult {
   if (found.differences.length === 0) return found;
@@ -149,14 +142,13 @@ function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
 
 /**
  * Looks up the jobs of all plans at once, before anything is sent, and describes them.
- * @param options `isPlan` whether a job that another process is creating is reported, and not waited for later;
- *   `createBeside` the spaces that may get a job beside one that seems to be it
+ * @param createBeside the spaces, by external id, that may get a job beside one that seems to be it
  * @returns the plans, of which those with a job that a person has to decide about are blocked
  */
 export async function judgeJobs(
   plans: readonly SpacePlan[],
   { describe, lookUp }: Pick<JobEngine, 'describe' | 'lookUp'>,
-  { isPlan, createBeside }: { readonly isPlan: boolean; readonly createBeside: ReadonlySet<string> },
+  createBeside: ReadonlySet<string>,
 ): Promise<readonly SpacePlan[]> {
   const all = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
   const wanted = toWanted(all);
@@ -174,10 +166,8 @@ export async function judgeJobs(
       continue;
     }
     const accepted = accept(result, step, plan.document.manifest);
-    const isAwaited = !isPlan && isInProgress(accepted);
-    const now = isAwaited ? { ...accepted, ...outcome('planned') } : accepted;
     // Nothing was looked up after a failure that every further call would have.
-    const failed = now.status === 'skipped' ? { ...now, error: ended } : now;
+    const now = accepted.status === 'skipped' ? { ...accepted, error: ended } : accepted;
     const status = STATUSES[now.status];
     judged.set(step, {
       step: {
@@ -185,7 +175,7 @@ export async function judgeJobs(
         status: status === 'unchanged' || status === 'planned' ? status : 'blocked',
         id: now.cron_job_id,
       },
-      failures: failureOf(plan, step, failed),
+      failures: failureOf(plan, step, now),
     });
   }
   return plans.map((plan) => {

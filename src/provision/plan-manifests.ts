@@ -55,11 +55,7 @@ export async function checkManifests(
   describe: DescribeSchedule,
 ): Promise<readonly SpacePlan[]> {
   const lookUp = async () => new Map();
-  const plans = await judgeJobs(
-    documents.map(planUnknown),
-    { describe, lookUp },
-    { isPlan: true, createBeside: new Set() },
-  );
+  const plans = await judgeJobs(documents.map(planUnknown), { describe, lookUp }, new Set());
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 
@@ -79,7 +75,7 @@ export async function planManifests(
       throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
     });
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  return await judgeJobs(plans, deps.jobs, { isPlan: true, createBeside: deps.createBeside });
+  return await judgeJobs(plans, deps.jobs, deps.createBeside);
 }
 
 /**
@@ -105,7 +101,7 @@ export async function planRun(
     return planUnknown(document);
   };
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document))));
-  const judged = await judgeJobs(plans, deps.jobs, { isPlan: false, createBeside: deps.createBeside });
+  const judged = await judgeJobs(plans, deps.jobs, deps.createBeside);
   return judged.map((each) => {
     const error = unread.get(each.document);
     return unread.has(each.document) ? withStatus(each, error === undefined ? 'skipped' : 'failed', error) : each;

@@ -20,23 +20,45 @@ const ofFirstAgent = (space: FleetSpace, edit: (agent: Agent) => Agent): FleetSp
 const ofJobs = (space: FleetSpace, edit: (job: Job) => Job): FleetSpace =>
   ofFirstAgent(space, ({ cron = [], ...agent }) => ({ ...agent, cron: cron.map(edit) }));
 
-/** The edits of a space, and whether they leave it the same: otherwise, they are refused. */
-const EDITS: Readonly<Record<string, readonly [edit: (space: FleetSpace) => FleetSpace, isRefused: boolean]>> = {
-  rename: [(space) => ofFirstAgent(space, (agent) => ({ ...agent, name: `New ${agent.name}` })), true],
-  'change the case': [
-    (space) => ofFirstAgent(space, (agent) => ({ ...agent, name: `${agent.name}`.replace(/ /g, '  ') })),
-    true,
-  ],
-  'change the template': [(space) => ofFirstAgent(space, (agent) => ({ ...agent, template_id: 'tmpl_other' })), true],
-  'change schedules': [(space) => ofJobs(space, (job) => ({ ...job, schedule: '7 7 * * 2' })), false],
-  'change instructions': [(space) => ofJobs(space, (job) => ({ ...job, instructions: 'Something else.' })), false],
-  reverse: [
-    (space) => ({
+interface Edit {
+  readonly edit: (space: FleetSpace) => FleetSpace;
+  /** What is hard to recognize after two such edits: then it is another thing. */
+  readonly identityOf?: 'agent' | 'job';
+  /** Whether the space is refused. */
+  readonly isRefused: (space: FleetSpace) => boolean;
+}
+
+const refused = () => true;
+const accepted = () => false;
+
+const EDITS: Readonly<Record<string, Edit>> = {
+  'rename an agent': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, name: `New ${agent.name}` })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change the spaces of a name': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, name: agent.name.replace(/ /g, '  ') })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change a template': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, template_id: 'tmpl_other' })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change schedules': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, schedule: '7 7 * * 2' })),
+    isRefused: accepted,
+  },
+  'change instructions': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, instructions: 'Something else.' })),
+    ...{ identityOf: 'job', isRefused: accepted },
+  },
+  reverse: {
+    edit: (space) => ({
       ...space,
       agents: space.agents.toReversed().map(({ cron = [], ...agent }) => ({ ...agent, cron: cron.toReversed() })),
     }),
-    false,
-  ],
+    isRefused: accepted,
+  },
 };
 
 const command = (env: Readonly<Record<string, string>>, ...argv: string[]) =>
@@ -62,18 +84,22 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
     expect((await command(it.env, 'provision', writeFleet(fleet))).code).toBe(0);
     const before = await everything(it);
     await it.forget();
-    const refused = new Set<number>();
+    const blocked = new Set<number>();
+    const identities = new Set<string>();
     let edited: Fleet = fleet;
     for (const [name, number] of edits) {
       const at = number % fleet.length;
-      const [edit, isRefused] = EDITS[name] ?? [];
-      if (isRefused) refused.add(at);
-      edited = edited.map((space, index) => (index === at && edit ? edit(space) : space));
+      const { edit, identityOf, isRefused } = EDITS[name] ?? {};
+      const [space, identity] = [edited[at], `${identityOf} ${at}`];
+      if (!space || !edit || (identityOf && identities.has(identity))) continue;
+      identities.add(identity);
+      if (isRefused?.(space)) blocked.add(at);
+      edited = edited.with(at, edit(space));
     }
     const path = join(tempDirectory(), 'fleet.yaml');
     writeFileSync(path, `# Edited.\n${fleetYaml(edited)}`);
     const env = isFresh ? { ...it.env, HOME: tempDirectory() } : it.env;
-    const expected = refused.size === 0 ? 0 : refused.size === fleet.length ? 5 : 10;
+    const expected = blocked.size === 0 ? 0 : blocked.size === fleet.length ? 5 : 10;
     for (const words of [['plan'], ['provision']]) {
       const ran = await command(env, ...words, path);
       expect(ran.code, ran.stdout).toBe(expected);
