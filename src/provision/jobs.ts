@@ -157,24 +157,21 @@ export async function judgeJobs(
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
   const judged = new Map<JobStep, { readonly step: JobStep; readonly failures: readonly Failure[] }>();
   for (const [index, { plan, step }] of all.entries()) {
-    const result = results.get(index);
-    if (!result) {
-      const job = { ...step.wanted, agent_id: step.agent.agent_id };
-      const texts = await describe(job.schedule);
-      const nothing = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
-      judged.set(step, { step: withJob(step, nothing), failures: [] });
-      continue;
-    }
-    const accepted = accept(result, step, plan.document.manifest);
+    const job = { ...step.wanted, agent_id: step.agent.agent_id };
+    const unknown = {
+      index,
+      source: undefined,
+      key: null,
+      job,
+      ...outcome('planned'),
+      ...(await describe(job.schedule)),
+    };
+    const found = accept(results.get(index) ?? unknown, step, plan.document.manifest);
     // Nothing was looked up after a failure that every further call would have.
-    const now = accepted.status === 'skipped' ? { ...accepted, error: ended } : accepted;
-    const status = STATUSES[now.status];
+    const now = found.status === 'skipped' ? { ...found, error: ended } : found;
+    const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
     judged.set(step, {
-      step: {
-        ...withJob(step, now),
-        status: status === 'unchanged' || status === 'planned' ? status : 'blocked',
-        id: now.cron_job_id,
-      },
+      step: { ...withJob(step, now), status, id: now.cron_job_id },
       failures: failureOf(plan, step, now),
     });
   }

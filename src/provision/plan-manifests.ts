@@ -60,26 +60,7 @@ export async function checkManifests(
 }
 
 /**
- * Plans the documents, in order, before anything is sent. Sends only reads, and writes nothing.
- * @throws PartnerctlError if a list cannot be read now, or not be understood
- */
-export async function planManifests(
-  deps: ProvisionDeps,
-  documents: readonly ManifestDocument[],
-): Promise<readonly SpacePlan[]> {
-  await deps.observer.prepare();
-  const limit = pLimit(deps.concurrency);
-  const plan = (document: ManifestDocument): Promise<SpacePlan> =>
-    observeAndPlan(deps, document).catch((error: unknown) => {
-      const { source, manifest } = document;
-      throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
-    });
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  return await judgeJobs(plans, deps.jobs, deps.createBeside);
-}
-
-/**
- * Plans the documents that are carried out next. One whose space cannot be read has failed, beside the others.
+ * Plans the documents, in order, before anything is sent. One whose space cannot be read has failed, beside the others.
  * @throws PartnerctlError if the list of spaces cannot be read now, or not be understood
  */
 export async function planRun(
@@ -100,10 +81,28 @@ export async function planRun(
     }
     return planUnknown(document);
   };
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document))));
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
   const judged = await judgeJobs(plans, deps.jobs, deps.createBeside);
   return judged.map((each) => {
     const error = unread.get(each.document);
     return unread.has(each.document) ? withStatus(each, error === undefined ? 'skipped' : 'failed', error) : each;
   });
+}
+
+/**
+ * Plans the documents, in order. Sends only reads, and writes nothing.
+ * @throws PartnerctlError if a list cannot be read now, or not be understood; the reason of an interruption
+ */
+export async function planManifests(
+  deps: ProvisionDeps,
+  documents: readonly ManifestDocument[],
+): Promise<readonly SpacePlan[]> {
+  const plans = await planRun(deps, documents);
+  deps.stop.throwIfAborted();
+  for (const { failures, steps, document } of plans) {
+    const [failure] = steps[0]?.status === 'failed' ? failures : [];
+    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
+    if (failure) throw inStep(what, failure.error);
+  }
+  return plans;
 }

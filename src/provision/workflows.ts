@@ -73,7 +73,9 @@ async function openProvisioning(
   let done = 0;
   const onDocument = (): void => {
     done += 1;
-    progress.update(`${doing}: ${done} of ${documents.length}`);
+    // All are planned, and then carried out.
+    const [now, count] = done > documents.length ? [doing, done - documents.length] : ['Planning', done];
+    progress.update(`${now}: ${count} of ${documents.length}`);
   };
   return {
     ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
