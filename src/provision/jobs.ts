@@ -114,12 +114,13 @@ function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): Cro
   return { ...found, status: 'exists', error: undefined, differences };
 }
 
-function failureOf(plan: SpacePlan, step: JobStep, { error }: CronResult): Failure[] {
+function failureOf(plan: SpacePlan, step: JobStep, { error, status }: CronResult): Failure[] {
   if (error === undefined) return [];
   const { name, agent, hole } = step;
   const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
   if (hole !== undefined && error instanceof InputError) return [{ error: holeError(step, hole), source: hole }];
-  return [{ error: inStep(what, error), source: sourceOf(plan.document, step.key) }];
+  // That of another status names the job itself, and its class decides the exit code.
+  return [{ error: status === 'failed' ? inStep(what, error) : error, source: sourceOf(plan.document, step.key) }];
 }
 
 interface Ready {

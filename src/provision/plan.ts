@@ -160,14 +160,17 @@ function jobSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
   });
 }
 
+/** An outcome that is not known decides the exit code: until it is reconciled, nothing else helps. */
+export function byUrgency(failures: readonly Failure[]): readonly Failure[] {
+  const isUnknown = ({ error }: Failure) => error instanceof OutcomeUnknownError;
+  return [...failures.filter(isUnknown), ...failures.filter((each) => !isUnknown(each))];
+}
+
 /** A plan of which nothing is sent: a blocked space is blocked whole. Without failures, it is as it was. */
 export function blockPlan(plan: SpacePlan, failures: readonly Failure[]): SpacePlan {
   if (failures.length === 0) return plan;
   const steps = plan.steps.map((step) => (step.status === 'planned' ? { ...step, status: 'blocked' as const } : step));
-  // An outcome that is not known decides the exit code: until it is reconciled, nothing else helps.
-  const all = [...plan.failures, ...failures];
-  const isUnknown = ({ error }: Failure) => error instanceof OutcomeUnknownError;
-  return { ...plan, steps, failures: [...all.filter(isUnknown), ...all.filter((each) => !isUnknown(each))] };
+  return { ...plan, steps, failures: byUrgency([...plan.failures, ...failures]) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CronResult } from '../cron/create-wanted.ts';
 import type { Difference } from './differences.ts';
-import { type Failure, plannedSteps, type SpacePlan, type Step, type StepStatus } from './plan.ts';
+import { byUrgency, type Failure, plannedSteps, type SpacePlan, type Step, type StepStatus } from './plan.ts';
 
 /** What became of a step. */
 interface Settled {
@@ -79,7 +79,7 @@ export class Progress {
       ...plan,
       ...{ agents, steps, space_id: settled.get('space')?.id ?? plan.space_id },
       differences: [...plan.differences, ...this.differences],
-      failures: [...plan.failures, ...this.failures],
+      failures: byUrgency([...plan.failures, ...this.failures]),
     };
   }
 }
