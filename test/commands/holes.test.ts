@@ -82,6 +82,18 @@ describe('a text that the service does not show', () => {
     expect(await it.posts()).toEqual([]);
   });
 
+  test('of a chat is its routing mode: it stands for that of an existing source, and of a missing one it is refused', async () => {
+    const text = FULL.replace('name: Support', 'name: Support\n    chat: { routing_mode: session_workflow }');
+    const it = await provisioned(text);
+    const path = write('acme.yaml', text.replace('session_workflow', '(not shown)'));
+    expect(await plan(it, path)).toMatchObject({ code: 0 });
+    const elsewhere = await provision(await service(), path);
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.error().message).toBe(
+      `The chat of the agent "Support" does not exist: its routing_mode at ${path}:6 must be filled in.`,
+    );
+  });
+
   test('is no content for cron create, neither in a flag nor in a file', async () => {
     const it = await provisioned();
     const [agent] = await it.agents((await it.spaces())[0]?.space_id ?? '');
