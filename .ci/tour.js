@@ -24,7 +24,7 @@ const CREATE_JOB =
 /** The commands in order. `saveAs` keeps the output in a variable; one with `inBackground` ends during the next. */
 const STEPS = [
   { comment: 'Check the manifest; nothing is sent.', line: 'partnerctl provision acme.yaml --check' },
-  { comment: 'Show what would be done.', line: 'partnerctl provision acme.yaml --dry-run' },
+  { comment: 'Show what would be done.', line: 'partnerctl plan acme.yaml' },
   { comment: 'Create the space and install its agent.', line: 'partnerctl provision acme.yaml' },
   { comment: 'Run it again: everything exists, so nothing is posted.', line: 'partnerctl provision acme.yaml' },
   { comment: 'List the spaces that the token can see.', line: 'partnerctl spaces list' },

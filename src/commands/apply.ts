@@ -31,7 +31,8 @@ export const apply = () =>
     .option(...CONFIRM)
     .action(
       run(async (context, path, files, options) => {
-        const { applyPlan, readManifests } = await import('./provisioning/run.ts');
+        const { readManifests } = await import('../provision/read-manifests.ts');
+        const { applyPlan } = await import('./provisioning/run.ts');
         await context.confirmWrite(options.confirm);
         const input = files.length > 0 ? await readManifests(context, files, options.var) : undefined;
         return applyPlan(context, path, input, options);

@@ -25,7 +25,9 @@ const SPACES: Batch<ExportResult> = {
   item: ({ external_space_id, space_id, status, error }) => {
     return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'skipped' };
   },
-  json: ({ index: _, hasHoles: __, error, ...result }) => ({ ...result, error: errorJson(error) }),
+  json: ({ index: _, hasHoles: __, leftOut: left_out, error, ...result }) => {
+    return { ...result, ...(left_out.length > 0 && { left_out }), error: errorJson(error) };
+  },
   counts: (results) => countByStatus(results, TONES),
 };
 

@@ -1,11 +1,17 @@
+import { stat } from 'node:fs/promises';
 import { run } from '../cli/leaf.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path)).isDirectory();
+}
+
 export const plan = () =>
   manifestLeaf('plan', 'Show what provision would do, and why', {
     description:
-      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads. The same as provision --dry-run; with --out, `partnerctl apply` carries out exactly what was planned.',
+      'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads. With --out, `partnerctl apply` carries out exactly what was planned.',
+    exits: ['changesPending', 'differences'],
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     examples: [
       'partnerctl plan acme.yaml  # one file',
@@ -13,11 +19,19 @@ export const plan = () =>
       'partnerctl plan customers/ --out plan.json  # for review, and then: partnerctl apply plan.json',
     ],
   })
+    .option(
+      '--unmanaged',
+      'list the spaces that no manifest describes; with --detailed-exitcode, exit 13 for them, and for agents and jobs',
+    )
+    .option('--detailed-exitcode', 'exit 12 if changes are pending, 13 if only differences are left')
     .option('--out <path>', 'write the plan to this file, for `partnerctl apply`')
     .action(
       run(async (context, files, options) => {
         if (options.schema) return printManifestSchema();
-        const { planDocuments, readManifests } = await import('./provisioning/run.ts');
-        return planDocuments(context, await readManifests(context, files, options.var), options);
+        const { readManifests } = await import('../provision/read-manifests.ts');
+        const { planDocuments } = await import('./provisioning/run.ts');
+        const documents = await readManifests(context, files, options.var);
+        const areDirectories = await Promise.all(files.map((file) => file !== '-' && isDirectory(file)));
+        return planDocuments(context, documents, { ...options, isFleet: areDirectories.some(Boolean) });
       }),
     );

@@ -2,7 +2,6 @@ import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
 import { CONFIRM } from '../cli/options.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { UsageError } from '../errors.ts';
 import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
 
 export const provision = () =>
@@ -19,28 +18,21 @@ export const provision = () =>
     ],
     examples: [
       'partnerctl provision acme.yaml  # one file',
-      'partnerctl provision customers/ --dry-run  # what a directory of manifests would change',
+      'partnerctl provision customers/ --check  # whether the files are valid',
       'partnerctl provision customers.yaml --var REGION=eu -o json  # with a variable, for a script',
     ],
   })
-    .addOption(new Option('--check', 'check the manifests; send nothing').conflicts(['dryRun', 'schema']))
-    .option('--dry-run', 'show what would be done; send only reads (the same as `partnerctl plan`)')
+    .addOption(new Option('--check', 'check the manifests; send nothing').conflicts('schema'))
     .option('--fail-fast', 'do not start further documents after a failure')
     .option(...CONFIRM)
     .action(
       run(async (context, files, options) => {
-        const { check, dryRun, schema, confirm, detailedExitcode } = options;
-        if (detailedExitcode && !dryRun) {
-          const hint = 'Or run: partnerctl plan --detailed-exitcode';
-          throw new UsageError('--detailed-exitcode needs --dry-run.', { hint });
-        }
+        const { check, schema, confirm } = options;
         if (schema) return printManifestSchema();
-        const { checkDocuments, planDocuments, provisionDocuments, readManifests } = await import(
-          './provisioning/run.ts'
-        );
-        if (!check && !dryRun) await context.confirmWrite(confirm);
+        const { readManifests } = await import('../provision/read-manifests.ts');
+        const { checkDocuments, provisionDocuments } = await import('./provisioning/run.ts');
+        if (!check) await context.confirmWrite(confirm);
         const documents = await readManifests(context, files, options.var);
-        if (dryRun) return planDocuments(context, documents, options);
         return check ? checkDocuments(context, documents) : provisionDocuments(context, documents, options);
       }),
     );

@@ -1,4 +1,5 @@
 import {
+  EXIT,
   InterruptedError,
   isBalanceTooLow,
   LocalError,
@@ -38,6 +39,8 @@ interface BatchItem {
   readonly status: string;
   readonly id?: string | null;
   readonly error?: unknown;
+  /** All of its failures, of which `error` is the first, with their own places. */
+  readonly failures?: CiItem['failures'];
   /** Whether it was not started. Then its error is no failure of its own. */
   readonly isUnfinished?: boolean;
   /** What a summary in CI shows below its failure. */
@@ -64,9 +67,9 @@ export interface Batch<Result> {
   readonly report?: (results: readonly Result[]) => readonly ReportLine[];
 }
 
-function ciItem({ name, source, status, id, error, lines }: BatchItem): CiItem {
+function ciItem({ name, source, status, id, error, failures = [{ error, source }], lines }: BatchItem): CiItem {
   const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
-  return { name, detail, source, failures: [error], lines: lines?.() };
+  return { name, detail, failures, lines: lines?.() };
 }
 
 function summaryOf<Result>(results: readonly Result[], { summary, counts }: Batch<Result>): string {
@@ -128,7 +131,8 @@ export function failureOfBatch<Result>(
   const [first] = failed;
   // The error of a single item is more specific than the message below.
   if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
-  const isStuck = ({ error }: BatchItem) => error instanceof OutcomeUnknownError || error instanceof PlanStaleError;
+  const isStuck = ({ error }: BatchItem) =>
+    error instanceof OutcomeUnknownError || error instanceof PlanStaleError || isDecidedByPerson(error);
   const canRepeat = done.length + withError.filter(isStuck).length < items.length;
   const hint = nextSteps(canRepeat ? batch.again : undefined, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
@@ -144,6 +148,11 @@ export function failureOfBatch<Result>(
   const decisive = unknown ?? balance ?? first.error;
   const isExpected = decisive instanceof PartnerctlError;
   return new RunFailure(message, isExpected ? decisive : new LocalError(message, { cause: decisive }), info);
+}
+
+/** Whether a repeat fails the same way until somebody has changed a file, or consented. */
+function isDecidedByPerson(error: unknown): boolean {
+  return error instanceof PartnerctlError && (error.exitCode === EXIT.duplicate || error.exitCode === EXIT.usage);
 }
 
 const MAX_NAMED_FAILURES = 10;

@@ -46,10 +46,8 @@ export interface CiItem {
   readonly name: string;
   /** Follows the name: `acme.yaml:1, failed`. */
   readonly detail: string;
-  /** The file and the line that describe it: `acme.yaml:3`. */
-  readonly source?: string | undefined;
-  /** The errors of the item. Undefined ones and interruptions are no failures. */
-  readonly failures: readonly unknown[];
+  /** The errors of the item, each with the file and the line that it is about: `acme.yaml:3`. Undefined ones and interruptions are no failures. */
+  readonly failures: readonly { readonly error: unknown; readonly source?: string | undefined }[];
   /** Shown below the failures. */
   readonly lines?: readonly ReportLine[] | undefined;
 }

@@ -17,9 +17,9 @@ import { makeDirectories } from '../platform/files.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources, YAML_FILE } from '../yaml/sources.ts';
-import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
+import { describeSpace, type ExportedSpace, type FoundSpace, type LeftOut } from './exported-space.ts';
 import { parseManifests } from './read-manifests.ts';
-import { type JobsByAgent, jobsByAgent } from './reading.ts';
+import { type JobsByAgent, jobsByAgent } from './snapshot.ts';
 import { readFacts, type SpaceFact } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
 
@@ -37,6 +37,8 @@ export interface ExportResult {
   readonly jobs: number;
   /** Whether a text in it is `(not shown)`. */
   readonly hasHoles: boolean;
+  /** What no manifest can describe. */
+  readonly leftOut: readonly LeftOut[];
   /** `skipped`: no manifest can describe the space, and the error says why. */
   readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
   readonly error: unknown;
@@ -142,7 +144,7 @@ async function exportSpace(
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
   const { space_id, external_space_id = null } = space;
-  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, hasHoles: false };
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, hasHoles: false, leftOut: [] };
   try {
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
@@ -150,12 +152,12 @@ async function exportSpace(
     const found = { space, agents: [...agents.values()], fact: facts.get(space_id), jobsOf };
     const exported = describeSpace(found);
     if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
-    const { manifest } = exported;
+    const { manifest, leftOut } = exported;
     const file = files.get(manifest.external_space_id) ?? join(options.out, fileNameOf(manifest.external_space_id));
     const status = await save(file, found, exported, options);
     const count = manifest.agents.reduce((sum, { cron = [] }) => sum + cron.length, 0);
     const hasHoles = JSON.stringify(manifest).includes(NOT_SHOWN);
-    const counts = { agents: manifest.agents.length, jobs: count, hasHoles };
+    const counts = { agents: manifest.agents.length, jobs: count, hasHoles, leftOut };
     return { file, external_space_id: manifest.external_space_id, space_id, ...counts, status, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
@@ -185,6 +187,8 @@ export function exportSpaces(
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);
       hasHoles ||= result.hasHoles;
+      for (const { resource, id, name, reason } of result.leftOut)
+        await context.warn(`${result.file} leaves out ${resource} ${JSON.stringify(name ?? '')} (${id}): ${reason}.`);
       emit({ index, ...result });
     };
     const limit = pLimit(CONCURRENCY);

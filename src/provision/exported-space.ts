@@ -7,7 +7,9 @@ import { agentJobSchema } from '../cron/job-file.ts';
 import { completeSchedule, formatExpression } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import { identifierProblem } from '../yaml/text.ts';
+import { hasName } from './differences.ts';
 import { agentSchema, type ManifestInput } from './manifest.ts';
+import type { Unmanaged } from './plan.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /* Describes what the service and the state have of a space as a manifest. Pure. */
@@ -16,10 +18,17 @@ export type ExportedJob = Readonly<Record<'name' | 'instructions' | 'schedule' |
 
 export type ExportedAgent = Omit<ManifestInput['agents'][number], 'cron'> & { readonly cron?: ExportedJob[] };
 
+/** Something that no manifest can describe. */
+export interface LeftOut extends Pick<Unmanaged, 'resource' | 'id' | 'name'> {
+  /** Why, as a clause. */
+  readonly reason: string;
+}
+
 export interface ExportedSpace {
   readonly manifest: Omit<ManifestInput, 'agents'> & { readonly agents: ExportedAgent[] };
   /** The agents of the manifest, by agent_id. */
   readonly agents: ReadonlyMap<string, ExportedAgent>;
+  readonly leftOut: readonly LeftOut[];
 }
 
 export interface FoundSpace {
@@ -42,15 +51,26 @@ function sortByName<Item>(items: readonly Item[], keyOf: (item: Item) => readonl
   return items.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
-/** The jobs that a manifest can describe: those whose schedule is known, and which have a name of their own. */
+/** Why no manifest can describe a job, as a clause; undefined if one can. @param others all jobs of its agent */
+export function undescribable(
+  { name, schedule }: ListedCronJob,
+  others: readonly Pick<ListedCronJob, 'name'>[],
+): string | undefined {
+  if (!completeSchedule(schedule)) return 'its schedule cannot be read';
+  const isTwin = others.filter((each) => toNfc(each.name ?? '') === toNfc(name ?? '')).length > 1;
+  if (isTwin) return 'its agent has several jobs of this name';
+  return v.is(agentJobSchema.entries.name, withoutSecret(name) ?? '') ? undefined : 'its name cannot be written';
+}
+
 function describeJobs(listed: readonly ListedCronJob[]): ExportedJob[] {
-  const names = listed.map(({ name }) => toNfc(name ?? ''));
-  return sortByName(listed, (job) => [job.name, job.cron_job_id]).flatMap(({ name, instructions, schedule }) => {
+  return sortByName(listed, (job) => [job.name, job.cron_job_id]).flatMap((each) => {
+    const { name, instructions, schedule } = each;
     const complete = completeSchedule(schedule);
-    if (!complete || names.filter((each) => each === toNfc(name ?? '')).length > 1) return [];
+    if (!complete || undescribable(each, listed)) return [];
     const timing = { schedule: formatExpression(complete), timezone: complete.timezone };
-    const job = { name: withoutSecret(name) ?? '', instructions: withoutSecret(instructions) ?? NOT_SHOWN, ...timing };
-    return v.is(agentJobSchema, job) ? [job] : [];
+    const described = (text: string) => ({ name: withoutSecret(name) ?? '', instructions: text, ...timing });
+    const full = described(withoutSecret(instructions) ?? NOT_SHOWN);
+    return [v.is(agentJobSchema, full) ? full : described(NOT_SHOWN)];
   });
 }
 
@@ -60,7 +80,8 @@ function describeChat({ source }: ListedAgent): NonNullable<ExportedAgent['chat'
   return {
     ...(name !== undefined && { name }),
     ...(source?.reply_capable !== undefined && { reply_capable: source.reply_capable }),
-    ...(routing_mode && { routing_mode }),
+    // The default may be another one: a source that is created anew needs the mode of this one.
+    routing_mode: routing_mode ?? NOT_SHOWN,
   };
 }
 
@@ -76,23 +97,50 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
   };
 }
 
+/** The agents that a manifest can have, by agent_id, and what is left out. */
+function describeAgents(found: FoundSpace) {
+  const { agents: listed, fact, jobsOf } = found;
+  const agents = new Map<string, ExportedAgent>();
+  const leftOut: LeftOut[] = [];
+  const keys = new Set<string>();
+  const recorded = new Set(fact?.agents.map(({ agent_id }) => agent_id));
+  // Of two with the same name and template, a manifest can have one: that of the state, which has its jobs.
+  const byName = sortByName(listed, ({ name, agent_id }) => [name, `${recorded.has(agent_id) ? 0 : 1} ${agent_id}`]);
+  for (const each of byName) {
+    const agent = describeAgent(each, found);
+    const key = JSON.stringify([agent.template_id, toNfc(agent.name)]);
+    const isTwin = keys.has(key);
+    const of = { resource: 'agent', id: each.agent_id, name: each.name ?? null } as const;
+    if (isTwin) leftOut.push({ ...of, reason: 'another agent has its name and its template' });
+    else if (!v.is(agentSchema, agent)) leftOut.push({ ...of, reason: 'its name cannot be written' });
+    else {
+      agents.set(each.agent_id, agent);
+      const jobs = jobsOf(each.agent_id);
+      for (const job of jobs) {
+        const reason = undescribable(job, jobs);
+        if (reason) leftOut.push({ resource: 'job', id: job.cron_job_id, name: job.name ?? null, reason });
+      }
+    }
+    keys.add(key);
+  }
+  return { agents, leftOut };
+}
+
 /**
  * Describes a space as a manifest, the same whatever the order of the lists. A plan of it has nothing to do; what no
- * manifest can describe is unmanaged in it.
+ * manifest can describe is left out, or ignored by its id where another agent has its name.
  * @returns the reason, if no manifest can describe the space
  */
 export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
-  const { space, agents: listed, fact } = found;
+  const { space, fact } = found;
   const external_space_id = withoutSecret(space.external_space_id ?? fact?.external_space_id);
-  const agents = new Map<string, ExportedAgent>();
-  const keys = new Set<string>();
-  for (const each of sortByName(listed, ({ name, agent_id }) => [name, agent_id])) {
-    const agent = describeAgent(each, found);
-    // Of two with the same name and template, a manifest can have one.
-    const key = JSON.stringify([agent.template_id, toNfc(agent.name)]);
-    if (!keys.has(key) && v.is(agentSchema, agent)) agents.set(each.agent_id, agent);
-    keys.add(key);
-  }
+  const { agents, leftOut } = describeAgents(found);
+  // Its name alone would not tell which one the manifest has.
+  const ignore = leftOut.flatMap(({ resource, id, name }) =>
+    resource === 'agent' && [...agents.values()].some((agent) => hasName(agent, name ?? ''))
+      ? [{ resource, name: id }]
+      : [],
+  );
   const [name, description] = [withoutSecret(space.name), withoutSecret(space.description)];
   const skip = (reason: string) =>
     new InputError(`The space ${space.space_id} ${reason}, so no manifest can describe it.`);
@@ -106,5 +154,6 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
     ...(description !== undefined && { description }),
     ...(typeof space.is_org_wide === 'boolean' && { is_org_wide: space.is_org_wide }),
   };
-  return { manifest: { external_space_id, space: fields, agents: [...agents.values()] }, agents };
+  const described = { external_space_id, space: fields, agents: [...agents.values()] };
+  return { manifest: { ...described, ...(ignore.length > 0 && { ignore }) }, agents, leftOut };
 }

@@ -3,29 +3,32 @@ import { backoffMs } from '../api/retry.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
+import { pairAgents } from './agents.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { withoutIgnored } from './ignore.ts';
-import { type InstallStep, installedFields, pairAgents, plannedSteps, type SpacePlan } from './plan.ts';
-import { type ProvisionDeps, planDocument } from './plan-manifests.ts';
+import { sourceOf } from './manifest.ts';
+import { type Failure, installedFields, type SpacePlan } from './plan.ts';
+import { observeAndPlan, type ProvisionDeps } from './plan-manifests.ts';
+import type { Progress } from './progress.ts';
 
-function isInstalled(plan: SpacePlan): boolean {
-  return plannedSteps(plan, 'create_space').length + plannedSteps(plan, 'install_agent').length === 0;
+function isInstalled(progress: Progress): boolean {
+  return progress.open('create_space').length + progress.open('install_agent').length === 0;
 }
 
 /**
  * Posts what is missing until it is there (spec §4.6): after a failure that may pass, it reads what is there now.
- * @throws PartnerctlError, after which the plan shows what was done
+ * @throws PartnerctlError, after which the progress shows what was done
  */
-export async function installMissing(deps: ProvisionDeps, plan: SpacePlan): Promise<void> {
-  for (let attempt = 1; !isInstalled(plan); attempt += 1) {
+export async function installMissing(deps: ProvisionDeps, progress: Progress): Promise<void> {
+  for (let attempt = 1; !isInstalled(progress); attempt += 1) {
     try {
-      await post(deps, plan);
+      await post(deps, progress);
     } catch (error) {
       const waitMs = waitBeforeRepeat(deps, error, attempt);
       if (waitMs === undefined) throw error instanceof OutcomeUnknownError ? lostPostError(error) : error;
-      await updatePlan(deps, plan, waitMs);
-      if (!isInstalled(plan) && unusableResponse(error)) throw lostPostError(error);
+      await readAgain(deps, progress, waitMs);
+      if (!isInstalled(progress) && unusableResponse(error)) throw lostPostError(error);
     }
   }
 }
@@ -39,79 +42,84 @@ function waitBeforeRepeat({ retries, random, clock, http }: ProvisionDeps, error
   return waitMs > http.remainingMs() ? undefined : waitMs;
 }
 
-/** Updates the plan to what is there now: whoever created what was missing before, it is `created`. */
-async function updatePlan(deps: ProvisionDeps, plan: SpacePlan, waitMs: number): Promise<void> {
+/** Learns what is there now. */
+async function readAgain(deps: ProvisionDeps, progress: Progress, waitMs: number): Promise<void> {
   let now: SpacePlan;
   try {
     await deps.clock.sleep(waitMs, deps.stop);
     deps.observer.expire();
-    now = await planDocument(deps, plan.document);
+    now = await observeAndPlan(deps, progress.report().document);
   } catch (error) {
     throw lostPostError(error);
   }
-  for (const [index, step] of now.steps.entries()) {
-    if (step.status === 'unchanged' && plan.steps[index]?.status !== 'unchanged') step.status = 'created';
-  }
-  Object.assign(plan, now);
-  if (plan.error !== undefined) throw plan.error;
+  const [failure] = now.failures;
+  if (failure) throw failure.error;
+  progress.learn(now);
 }
 
 /** Creates the space if it is missing, and installs the missing agents, in one POST. @throws PartnerctlError */
-async function post({ http, observer }: ProvisionDeps, plan: SpacePlan): Promise<void> {
-  const { ignore: _, ...manifest } = plan.document.manifest;
-  const missing = plannedSteps(plan, 'install_agent');
+async function post({ http, observer }: ProvisionDeps, progress: Progress): Promise<void> {
+  const { document, space_id: known } = progress.report();
+  const { ignore: _, ...manifest } = document.manifest;
+  const missing = progress.open('install_agent');
   const body = { ...manifest, agents: missing.map(({ agent }) => installedFields(agent.wanted)) };
   const response = await provisionSpace(http, body, { timeoutMs: http.remainingMs() });
   const { space_id, created } = response;
-  if (plan.space_id !== null && plan.space_id !== space_id) {
+  if (known !== null && known !== space_id) {
     const id = JSON.stringify(manifest.external_space_id);
-    throw new ServiceError(`The service provisioned ${id} as ${space_id}; until now, it was ${plan.space_id}.`);
+    throw new ServiceError(`The service provisioned ${id} as ${space_id}; until now, it was ${known}.`);
   }
-  plan.space_id = space_id;
-  for (const step of plannedSteps(plan, 'create_space')) {
-    Object.assign(step, { id: space_id, status: created === false ? 'unchanged' : 'created' });
+  for (const step of progress.open('create_space')) {
+    progress.settle(step, { id: space_id, status: created === false ? 'unchanged' : 'created' });
   }
-  for (const step of missing) step.status = 'created';
-  setIds(plan, missing, response.agents);
-  const unknown = (): string[] => missing.flatMap(({ id, name }) => (id === null ? [name] : []));
-  if (unknown().length > 0) setIds(plan, missing, (await observer.listAgents(space_id)) ?? []);
-  if (unknown().length > 0) throw missingIdsError(response, unknown());
+  for (const step of missing) progress.settle(step, { id: null, status: 'created' });
+  setIds(progress, response.agents);
+  if (nameless(progress).length > 0) setIds(progress, (await observer.listAgents(space_id)) ?? []);
+  const names = nameless(progress).map(({ name }) => name);
+  if (names.length > 0) throw missingIdsError(response, names);
+}
+
+/** The agents that were installed, and whose ids are not known yet. */
+function nameless(progress: Progress) {
+  return progress.report().steps.filter((step) => step.op === 'install_agent' && step.id === null);
 }
 
 /** Finds the agents whose ids are unknown among those of the space that belong to no other. */
-function setIds(plan: SpacePlan, missing: readonly InstallStep[], present: readonly ListedAgent[]): void {
-  const known = new Set(plan.agents.map(({ agent_id }) => agent_id));
+function setIds(progress: Progress, present: readonly ListedAgent[]): void {
+  const { agents, document } = progress.report();
+  const known = new Set(agents.map(({ agent_id }) => agent_id));
   const free = present.filter(({ agent_id }) => !known.has(agent_id));
-  const unknown = missing.filter(({ id }) => id === null);
+  const unknown = nameless(progress).flatMap((step) => (step.op === 'install_agent' ? [step] : []));
   const wanted = unknown.map(({ agent }) => agent.wanted);
-  for (const [index, { present: found }] of pairAgents(wanted, free).pairs.entries()) {
+  for (const [index, { present: found }] of pairAgents(
+    { ...document.manifest, agents: wanted },
+    free,
+  ).pairs.entries()) {
     const step = unknown[index];
     if (!found || !step) continue;
-    step.id = found.agent_id;
-    Object.assign(step.agent, { agent_id: found.agent_id, source_id: found.source_id ?? null });
+    progress.settle(step, { id: found.agent_id, status: 'created', source_id: found.source_id ?? null });
   }
 }
 
-/** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. @throws PartnerctlError */
-export async function setUpChats({ http, stop }: ProvisionDeps, plan: SpacePlan): Promise<void> {
-  for (const step of plannedSteps(plan, 'setup_chat')) {
+/** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. @returns the failure that ended it */
+export async function setUpChats({ http, stop }: ProvisionDeps, progress: Progress): Promise<Failure | undefined> {
+  for (const step of progress.open('setup_chat')) {
     const { name, agent } = step;
-    stop.throwIfAborted();
+    const { space_id, document, steps } = progress.report();
     try {
+      stop.throwIfAborted();
       const asked = wantedChat(agent.wanted) ?? {};
-      const [space, id] = [plan.space_id ?? '', agent.agent_id ?? ''];
-      const source = await setUpChatSource(http, space, id, { ...CHAT_DEFAULTS, ...asked });
-      const isNewAgent = plan.steps.some(
-        (each) => each.op === 'install_agent' && each.agent === agent && each.status === 'created',
-      );
-      step.id = source.source_id;
-      step.status = (source.created ?? isNewAgent) ? 'created' : 'unchanged';
-      agent.source_id = source.source_id;
-      const found = withoutIgnored(plan.document.manifest.ignore, sourceDifferences(name, source, asked));
-      plan.differences = [...plan.differences, ...found];
+      const source = await setUpChatSource(http, space_id ?? '', agent.agent_id ?? '', { ...CHAT_DEFAULTS, ...asked });
+      const isNewAgent = steps.some(({ key, status }) => key === agent.key && status === 'created');
+      const status = (source.created ?? isNewAgent) ? 'created' : 'unchanged';
+      progress.settle(step, { id: source.source_id, status });
+      progress.addDifferences(withoutIgnored(document.manifest.ignore, sourceDifferences(name, source, asked)));
     } catch (error) {
-      step.status = 'failed';
-      throw inStep(`The API chat of the agent ${JSON.stringify(name)} is not set up`, error);
+      const isStopped = stop.aborted && error === stop.reason;
+      if (!isStopped) progress.settle(step, { id: null, status: 'failed' });
+      const what = `The API chat of the agent ${JSON.stringify(name)} is not set up`;
+      return { error: inStep(what, error), source: sourceOf(document, step.key) };
     }
   }
+  return undefined;
 }

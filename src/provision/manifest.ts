@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
+import { NOT_SHOWN } from '../cron/job.ts';
 import { agentJobSchema } from '../cron/job-file.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
@@ -7,10 +8,10 @@ function flag(description: string) {
   return v.exactOptional(v.pipe(v.boolean(), v.description(description)));
 }
 
-function routingMode(description: string) {
+function routingMode<const Modes extends readonly string[]>(description: string, allowed: Modes) {
   const modes =
     'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. session_workflow: each message starts a workflow run of its own.';
-  return v.exactOptional(v.pipe(v.picklist(ROUTING_MODES), v.description(`${description} ${modes}`)));
+  return v.exactOptional(v.pipe(v.picklist(allowed), v.description(`${description} ${modes}`)));
 }
 
 /** What `chat setup` takes as flags (spec §4.2). */
@@ -20,6 +21,7 @@ const chat = v.pipe(
     reply_capable: flag(`Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`),
     routing_mode: routingMode(
       `How a new source routes messages. Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
+      [...ROUTING_MODES, NOT_SHOWN],
     ),
   }),
   v.description(
@@ -33,14 +35,14 @@ export const agentSchema = v.pipe(
     template_id: identifier('The approved template to install.'),
     name: nonBlankText('The name of the installed agent.'),
     auto_create_api_chat: flag('Whether an API chat source is created for the new agent.'),
-    api_chat_routing_mode: routingMode('How the new API chat source routes messages.'),
+    api_chat_routing_mode: routingMode('How the new API chat source routes messages.', ROUTING_MODES),
     chat: v.exactOptional(chat),
     cron: v.exactOptional(v.pipe(v.array(agentJobSchema), v.description('Jobs that the agent runs on a schedule.'))),
   }),
   v.forward(
     v.check(
       ({ chat: asked, api_chat_routing_mode: automatic }) =>
-        asked?.routing_mode === undefined || automatic === undefined || asked.routing_mode === automatic,
+        [undefined, NOT_SHOWN, automatic].includes(asked?.routing_mode) || automatic === undefined,
       'must be the same as "api_chat_routing_mode": an agent has one source',
     ),
     ['chat', 'routing_mode'],
@@ -100,6 +102,14 @@ export interface ManifestDocument {
   /** From 0, over all sources. */
   readonly index: number;
   readonly manifest: Manifest;
-  /** File and line of each template and each instructions that are `(not shown)`, by their agent or their job. */
-  readonly holes: ReadonlyMap<object, string>;
+  /**
+   * File and line of each agent, `agents/0`, and job, `agents/0/cron/1`; and, below them, of each text that is
+   * `(not shown)`: `agents/0/template_id`.
+   */
+  readonly places: Readonly<Record<string, string>>;
+}
+
+/** File and line of an agent, a job, or, for any other key, of the document. */
+export function sourceOf({ places, source }: ManifestDocument, key: string): string {
+  return places[key] ?? places[key.replace(/\/chat$/, '')] ?? source;
 }

@@ -48,6 +48,7 @@ export class Observer {
   private readonly facts: ReadonlyMap<string, SpaceFact>;
   private readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
   private spaces: Promise<SpaceList | undefined> | undefined;
+  private unwanted: readonly ListedSpace[] = [];
 
   /** @param onUnavailable is told of a list that cannot be read, and why */
   constructor(
@@ -72,6 +73,11 @@ export class Observer {
     }
   }
 
+  /** The listed spaces that no document describes, as they were last read. */
+  get others(): readonly ListedSpace[] {
+    return this.unwanted;
+  }
+
   /** Lets the next observation read the list of spaces again. */
   expire(): void {
     this.spaces = undefined;
@@ -92,6 +98,7 @@ export class Observer {
     const recordedIds = new Map([...this.facts].map(([id, fact]) => [fact.space_id, id]));
     const recorded = new Map<string, ListedSpace>();
     const found = new Map<string, ListedSpace>();
+    const others = new Map<string, ListedSpace>();
     let withoutId: JsonObject | undefined;
     let hasIds = false;
     let isPartlyRead = false;
@@ -108,7 +115,8 @@ export class Observer {
           const earlier = found.get(id)?.space_id ?? space_id;
           if (earlier !== space_id) throw severalSpacesError(id, [earlier, space_id]);
           found.set(id, space);
-        } else if (recordedId !== undefined) recorded.set(recordedId, space);
+        } else if (recordedId !== undefined && this.wanted.has(recordedId)) recorded.set(recordedId, space);
+        else others.set(space_id, space);
       }
     } catch (error) {
       return await this.withoutList(error, 'spaces', isPartlyRead);
@@ -118,6 +126,7 @@ export class Observer {
       const shape = fields.unreadable('space.external_space_id', 'A listed space has no external id.');
       throw itemsError(shape, OPERATIONS.listSpaces);
     }
+    this.unwanted = [...others.values()];
     return new Map([...recorded, ...found]);
   }
 

@@ -1,28 +1,32 @@
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
+import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
-import type { SpacePlan } from './plan.ts';
-import { isPlanned, type JobsByAgent, plannedStep, readingOf, toPlannedStep } from './reading.ts';
+import { blockPlan, type SpacePlan } from './plan.ts';
+import { changesSince, type JobsByAgent, snapshotOf } from './snapshot.ts';
 
 const plannedSpace = v.object({
   source: v.string(),
+  places: v.record(v.string(), v.string()),
   manifest: manifestSchema,
-  /** As `readingOf` returns it. */
-  reading_sha256: v.string(),
-  steps: v.array(plannedStep),
+  /** What was read of the space: see `Snapshot`. */
+  observed: v.record(v.string(), v.string()),
+  /** The keys of the steps to carry out. */
+  steps: v.array(v.string()),
 });
 
 const planFile = v.object({
   /** The version of the format. */
-  partnerctl_plan: v.literal(1),
+  partnerctl_plan: v.literal(2),
   /** The base URL of the service. */
   service: v.string(),
   /** Of all documents, also of those that are not in `spaces`. */
   input_sha256: v.string(),
-  install_renamed: v.boolean(),
-  /** Whether the jobs were listed: otherwise, they are not in the hashes of the readings. */
+  /** The spaces, by external id, that may get a second agent or job beside one that seems to be it. */
+  create_beside: v.array(v.string()),
+  /** Whether the jobs were listed: otherwise, they are not in what was observed. */
   jobs_listed: v.boolean(),
   /** Where there is something to do, and nothing is blocked. */
   spaces: v.array(plannedSpace),
@@ -31,19 +35,24 @@ const planFile = v.object({
 /** A plan as `plan --out` writes it and `apply` carries it out. It holds all that will be sent. */
 export type PlanFile = v.InferOutput<typeof planFile>;
 
-type PlannedSpace = v.InferOutput<typeof plannedSpace>;
+type PlannedSpace = PlanFile['spaces'][number];
+
+const HINT = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
+
+function sha256(value: unknown): string {
+  return hash('sha256', JSON.stringify(value), 'hex');
+}
 
 /** Hashes what manifests say, in whatever order and however they are written. */
 export function inputHash(documents: readonly ManifestDocument[]): string {
-  const texts = documents.map(({ manifest }) => JSON.stringify(manifest)).sort();
-  return hash('sha256', JSON.stringify(texts), 'hex');
+  return sha256(documents.map(({ manifest }) => JSON.stringify(manifest)).sort());
 }
 
-function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace | undefined {
-  const { source, manifest } = plan.document;
-  const steps = plan.steps.filter(({ status }) => status === 'planned').map(toPlannedStep);
-  if (plan.error !== undefined || steps.length === 0) return undefined;
-  return { source, manifest, reading_sha256: readingOf(plan, jobs), steps };
+function toPlannedSpace(plan: SpacePlan, jobs: JobsByAgent): PlannedSpace[] {
+  const { source, places, manifest } = plan.document;
+  const steps = plan.steps.filter(({ status }) => status === 'planned').map(({ key }) => key);
+  if (plan.failures.length > 0 || steps.length === 0) return [];
+  return [{ source, places, manifest, observed: snapshotOf(plan, jobs), steps }];
 }
 
 /**
@@ -55,22 +64,22 @@ export async function writePlan(
   path: string,
   plans: readonly SpacePlan[],
   jobs: JobsByAgent | undefined,
-  about: { readonly service: string; readonly installRenamed: boolean },
+  { service, createBeside }: { readonly service: string; readonly createBeside: ReadonlySet<string> },
 ): Promise<number> {
   const plan: PlanFile = {
-    partnerctl_plan: 1,
-    service: about.service,
+    partnerctl_plan: 2,
+    service,
     input_sha256: inputHash(plans.map(({ document }) => document)),
-    install_renamed: about.installRenamed,
+    create_beside: [...createBeside],
     jobs_listed: jobs !== undefined,
-    spaces: plans.flatMap((each) => toPlannedSpace(each, jobs ?? new Map()) ?? []),
+    spaces: plans.flatMap((each) => toPlannedSpace(each, jobs ?? new Map())),
   };
   try {
     const file = await open(path, 'w', 0o600);
     try {
       // A file that existed has its old mode. A device, such as /dev/null, is for others, too.
       if ((await file.stat()).isFile()) await file.chmod(0o600);
-      await file.writeFile(`${JSON.stringify(plan, null, 2)}\n`);
+      await file.writeFile(`${JSON.stringify({ ...plan, sha256: sha256(plan) }, null, 2)}\n`);
     } finally {
       await file.close();
     }
@@ -80,36 +89,50 @@ export async function writePlan(
   return plan.spaces.length;
 }
 
-/** Reads the file of a plan. @throws InputError if it cannot be read, or is none */
+/** Reads the file of a plan. @throws InputError if it cannot be read, is none, or was edited */
 export async function readPlan(path: string): Promise<PlanFile> {
-  const hint = 'Make a plan with: partnerctl plan <file...> --out plan.json';
+  let parsed: unknown;
   try {
-    const text = await readFile(path, 'utf8');
-    const { success, output } = v.safeParse(planFile, JSON.parse(text));
-    if (success) return output;
+    parsed = JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
     if (!(error instanceof SyntaxError)) {
-      throw new InputError(`The plan ${path} cannot be read.`, { why: describeFileError(error), hint, cause: error });
+      const info = { why: describeFileError(error), hint: HINT, cause: error };
+      throw new InputError(`The plan ${path} cannot be read.`, info);
     }
   }
-  throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint });
+  const { sha256: stated, ...content } = isJsonObject(parsed) ? parsed : {};
+  const { success, output } = v.safeParse(planFile, content);
+  if (!success) throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint: HINT });
+  if (stated !== sha256(content))
+    throw new InputError(`The plan ${path} was edited after it was made.`, { hint: HINT });
+  return output;
+}
+
+/** The documents of a plan. */
+export function plannedDocuments({ spaces }: PlanFile): readonly ManifestDocument[] {
+  return spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
 }
 
 /**
- * Returns the error for a space that is not as the plan found it, save for what the plan itself has done since; also for
- * one that would now need more than the plan has. Marks jobs that the plan does not create as unchanged: they existed.
+ * Limits the plan of a space, as it is now, to what an earlier plan had to do: blocked if somebody else has changed the
+ * space since, or if it would need more.
+ * @param jobs those of the service; none if the earlier plan did not see them
  */
-export function staleError(
-  plan: SpacePlan,
-  { reading_sha256, steps }: PlannedSpace,
-  jobs: JobsByAgent,
-): PlanStaleError | undefined {
-  const others = plan.steps.filter((step) => step.status === 'planned' && !isPlanned(step, steps));
-  const needsMore = others.some(({ op }) => op !== 'create_job');
-  for (const step of others) if (step.op === 'create_job') step.status = 'unchanged';
-  if (!needsMore && readingOf(plan, jobs, steps) === reading_sha256) return undefined;
+export function limitToPlanned(plan: SpacePlan, { observed, steps: keys }: PlannedSpace, jobs: JobsByAgent): SpacePlan {
+  const planned = new Set(keys);
+  const ofPlan = plan.steps.filter(({ key }) => planned.has(key));
+  const changes = [
+    ...changesSince(observed, plan, jobs, ofPlan),
+    ...plan.steps
+      .filter(({ key, status }) => status === 'planned' && !planned.has(key))
+      .map(({ op, name }) => `missing: ${op === 'create_job' ? 'job' : 'agent'} ${JSON.stringify(name)}`),
+  ];
+  if (changes.length === 0) return plan;
   const id = JSON.stringify(plan.document.manifest.external_space_id);
-  return new PlanStaleError(`The space ${id} is not as it was when the plan was made.`, {
-    hint: 'This run sent nothing for it. Make a new plan with: partnerctl plan <file...> --out plan.json',
+  const error = new PlanStaleError(`The space ${id} is not as it was when the plan was made.`, {
+    why: changes.join('\n'),
+    hint: `This run sent nothing for it. ${HINT}`,
+    details: { changes },
   });
+  return blockPlan({ ...plan, failures: [] }, [{ error, source: plan.document.source }]);
 }

@@ -3,11 +3,11 @@ import type { Http } from '../api/http.ts';
 import type { DescribeSchedule } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
-import { inStep } from './failures.ts';
-import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
+import { inStep, stopsProvisioning } from './failures.ts';
+import { type JobEngine, judgeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
-import { blockPlan, planSpace, type SpacePlan } from './plan.ts';
+import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /** What planning and provisioning need, and how they were asked to work. */
@@ -17,8 +17,7 @@ export interface ProvisionDeps {
   /** What the state has about the spaces, by external id. */
   readonly facts: ReadonlyMap<string, SpaceFact>;
   readonly observer: Observer;
-  readonly describe: DescribeSchedule;
-  readonly createJobs: CreateJobs;
+  readonly jobs: JobEngine;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called after each document that was planned or applied. */
@@ -27,51 +26,83 @@ export interface ProvisionDeps {
   readonly stop: AbortSignal;
   readonly retries: number;
   readonly concurrency: number;
-  /** Whether an agent that was probably renamed in the manifest is installed beside the old one. */
-  readonly installRenamed: boolean;
-  /** Returns the error for a space whose plan was made earlier, and no longer holds. */
-  readonly findStale?: ((plan: SpacePlan) => Error | undefined) | undefined;
+  /** The spaces, by external id, that may get a second agent or job beside one that seems to be it. */
+  readonly createBeside: ReadonlySet<string>;
 }
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
-export async function planDocument(deps: ProvisionDeps, document: ManifestDocument): Promise<SpacePlan> {
-  const plan = planSpace(document, await deps.observer.observe(document), deps);
-  const stale = deps.findStale?.(plan);
-  if (stale) blockPlan(plan, stale);
-  await describeJobs(plan, deps.describe);
-  return plan;
+export async function observeAndPlan(
+  { observer, createBeside }: Pick<ProvisionDeps, 'observer' | 'createBeside'>,
+  document: ManifestDocument,
+): Promise<SpacePlan> {
+  return planSpace(document, await observer.observe(document), createBeside.has(document.manifest.external_space_id));
 }
 
-/** Describes a document of which nothing is started: the run was stopped, or only the manifest is checked. */
-export async function describeUnstarted(
-  deps: Pick<ProvisionDeps, 'describe'>,
-  document: ManifestDocument,
-  status: 'planned' | 'skipped' | 'failed',
-  error?: unknown,
-): Promise<SpacePlan> {
-  const nothing = { space: undefined, agents: undefined, fact: undefined };
-  const plan = planSpace(document, nothing, { installRenamed: true });
-  for (const step of plan.steps) step.status = status;
-  await describeJobs(plan, deps.describe);
-  return { ...plan, error };
+/** A document of which nothing is known, as it is before its space exists. */
+function planUnknown(document: ManifestDocument): SpacePlan {
+  return planSpace(document, { space: undefined, agents: undefined, fact: undefined }, true);
+}
+
+/** A plan of which nothing is started, all of whose steps have this status. */
+export function withStatus(plan: SpacePlan, status: StepStatus, error?: unknown): SpacePlan {
+  const failures = error === undefined ? [] : [{ error, source: plan.document.source }];
+  return { ...plan, steps: plan.steps.map((step) => ({ ...step, status })), failures };
+}
+
+/** Describes valid documents without a service. */
+export async function checkManifests(
+  documents: readonly ManifestDocument[],
+  describe: DescribeSchedule,
+): Promise<readonly SpacePlan[]> {
+  const lookUp = async () => new Map();
+  const plans = await judgeJobs(documents.map(planUnknown), { describe, lookUp }, new Set());
+  return plans.map((plan) => withStatus(plan, 'planned'));
+}
+
+/**
+ * Plans the documents, in order, before anything is sent. One whose space cannot be read has failed, beside the others.
+ * @throws PartnerctlError if the list of spaces cannot be read now, or not be understood
+ */
+export async function planRun(
+  deps: ProvisionDeps,
+  documents: readonly ManifestDocument[],
+): Promise<readonly SpacePlan[]> {
+  await deps.observer.prepare();
+  const unread = new Map<ManifestDocument, unknown>();
+  let isEnded = false;
+  const limit = pLimit(deps.concurrency);
+  const plan = async (document: ManifestDocument): Promise<SpacePlan> => {
+    try {
+      if (!isEnded && !deps.stop.aborted) return await observeAndPlan(deps, document);
+      unread.set(document, undefined);
+    } catch (error) {
+      isEnded ||= stopsProvisioning(error);
+      unread.set(document, error);
+    }
+    return planUnknown(document);
+  };
+  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
+  const judged = await judgeJobs(plans, deps.jobs, deps.createBeside);
+  return judged.map((each) => {
+    const error = unread.get(each.document);
+    return unread.has(each.document) ? withStatus(each, error === undefined ? 'skipped' : 'failed', error) : each;
+  });
 }
 
 /**
  * Plans the documents, in order. Sends only reads, and writes nothing.
- * @throws PartnerctlError if a list cannot be read now, or not be understood
+ * @throws PartnerctlError if a list cannot be read now, or not be understood; the reason of an interruption
  */
 export async function planManifests(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
 ): Promise<readonly SpacePlan[]> {
-  await deps.observer.prepare();
-  const limit = pLimit(deps.concurrency);
-  const plan = (document: ManifestDocument): Promise<SpacePlan> =>
-    planDocument(deps, document).catch((error: unknown) => {
-      const { source, manifest } = document;
-      throw inStep(`Cannot plan ${JSON.stringify(manifest.external_space_id)} (${source})`, error);
-    });
-  const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  await createPlannedJobs(plans, deps.createJobs);
+  const plans = await planRun(deps, documents);
+  deps.stop.throwIfAborted();
+  for (const { failures, steps, document } of plans) {
+    const [failure] = steps[0]?.status === 'failed' ? failures : [];
+    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
+    if (failure) throw inStep(what, failure.error);
+  }
   return plans;
 }

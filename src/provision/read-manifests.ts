@@ -1,23 +1,31 @@
 import { isNotShown, toNfc } from '../cron/job.ts';
 import { checkUnique } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
-import type { Environment } from '../platform/io.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
 import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
-import type { Problem, YamlSource } from '../yaml/problem.ts';
+import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
+import { readSources } from '../yaml/sources.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
 
-/** Keeps the places of texts that the service did not show: a step that would have to send one is refused by line. */
-function findHoles(document: YamlDocument, { agents }: Manifest, holes: Map<object, string>): void {
-  for (const [index, agent] of agents.entries()) {
-    const path = ['agents', index];
-    if (isNotShown(agent.template_id)) holes.set(agent, fileAndLine(document.place([...path, 'template_id'])));
-    for (const [number, job] of (agent.cron ?? []).entries())
-      if (isNotShown(job.instructions))
-        holes.set(job, fileAndLine(document.place([...path, 'cron', number, 'instructions'])));
+/** The places of agents and jobs, and of texts that the service did not show: see `ManifestDocument`. */
+function findPlaces(document: YamlDocument, { agents }: Manifest): Record<string, string> {
+  const places: Record<string, string> = {};
+  const add = (...path: Path): void => {
+    places[path.join('/')] = fileAndLine(document.place(path));
+  };
+  for (const [index, { template_id, chat, cron = [] }] of agents.entries()) {
+    add('agents', index);
+    if (isNotShown(template_id)) add('agents', index, 'template_id');
+    if (isNotShown(chat?.routing_mode ?? '')) add('agents', index, 'chat', 'routing_mode');
+    for (const [number, { instructions }] of cron.entries()) {
+      add('agents', index, 'cron', number);
+      if (isNotShown(instructions)) add('agents', index, 'cron', number, 'instructions');
+    }
   }
+  return places;
 }
 
 /** A repeated run could not tell two agents of the same template and name apart. */
@@ -49,7 +57,7 @@ export function parseManifests(
   lookup: Lookup,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const spaces = new Map<string, string>();
-  const holes = new Map<object, string>();
+  const places = new Map<object, Record<string, string>>();
   const { documents, problems } = readYaml(sources, {
     schema: manifestSchema,
     lookup,
@@ -62,11 +70,13 @@ export function parseManifests(
       if (first === undefined) spaces.set(id, fileAndLine(document.place(path)));
       else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
       checkAgents(document, manifest);
-      findHoles(document, manifest, holes);
+      places.set(manifest, findPlaces(document, manifest));
     },
   });
   return {
-    documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value, holes })),
+    documents: documents.map(({ source, value: manifest }, index) => {
+      return { source, index, manifest, places: places.get(manifest) ?? {} };
+    }),
     problems,
   };
 }
@@ -86,4 +96,27 @@ export function parseVariables(texts: readonly string[], env: Environment): Look
     variables.set(name, value);
   }
   return (name) => variables.get(name) ?? env[name];
+}
+
+/**
+ * Reads the documents of manifest files; nothing is sent.
+ * @param texts the values of --var
+ * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
+ */
+export async function readManifests(
+  {
+    env,
+    io,
+    abortSignal,
+  }: { readonly env: Environment; readonly io: Pick<Io, 'stdin'>; readonly abortSignal: AbortSignal },
+  files: readonly string[],
+  texts: readonly string[],
+): Promise<readonly ManifestDocument[]> {
+  if (files.length === 0) {
+    throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+  }
+  const lookup = parseVariables(texts, env);
+  const { documents, problems } = parseManifests(await readSources(files, io.stdin, abortSignal), lookup);
+  if (problems.length > 0) throw problemsError(problems);
+  return documents;
 }

@@ -2,7 +2,7 @@ import { isScalar, parseDocument, visit } from 'yaml';
 import type { ListedAgent, ListedCronJob } from '../contract/resources.ts';
 import { findDifferences, isNotShown, toNfc } from '../cron/job.ts';
 import { parseExpression } from '../cron/schedule.ts';
-import { InputError } from '../errors.ts';
+import { DuplicateError, InputError } from '../errors.ts';
 import type { Path } from '../yaml/document.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError, type YamlSource } from '../yaml/problem.ts';
@@ -78,6 +78,8 @@ function updateAgent(
   { shown, listed }: { readonly shown: ExportedAgent; readonly listed: ListedAgent },
 ): void {
   if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
+  if (isNotShown(wanted.chat?.routing_mode ?? '') && listed.source?.routing_mode !== undefined)
+    edit([...path, 'chat', 'routing_mode'], shown.chat?.routing_mode);
   if (wanted.chat && listed.source_id === null) edit([...path, 'chat'], undefined);
   if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);
   for (const { resource, field } of withoutIgnored(ignore, agentDifferences(wanted, listed))) {
@@ -137,14 +139,17 @@ function openText({ name, text }: YamlSource): { readonly edit: Edit; text(): st
  * with its comments; agents and jobs that the service does not have are removed.
  * @param lookup the value of a variable
  * @returns the same text if nothing differs
- * @throws InputError for a file with a mistake, another document, or a change where it has anchors
+ * @throws InputError for a file with a mistake, another document, or a change where it has anchors; DuplicateError for
+ *   agents that cannot be told apart
  */
 export function updateManifest(source: YamlSource, exported: ExportedSpace, found: FoundSpace, lookup: Lookup): string {
   const document = readManifest(source, exported.manifest.external_space_id, lookup);
   const { agents: wanted, ignore } = document.manifest;
   const { edit, text } = openText(source);
   const target = { edit, ignore };
-  const plan = planSpace(document, found, { installRenamed: true });
+  const plan = planSpace(document, found, true);
+  const unclear = plan.failures.find(({ error }) => error instanceof DuplicateError);
+  if (unclear) throw unclear.error;
   for (const { resource, field } of plan.differences)
     if (resource === 'space') edit(['space', field], Reflect.get(exported.manifest.space, field));
   let count = wanted.length;

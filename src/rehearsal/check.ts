@@ -25,9 +25,6 @@ export function findMissing(rows: string): Problem[] {
   return spaces.map((row) => ({ kind: 'missing', message: `still to do in ${row.replace('\t', ': ')}` }));
 }
 
-/** A job, by the names of its space and its agent. */
-export type JobName = Readonly<Record<'external_space_id' | 'agent' | 'name', string>>;
-
 function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): ReadonlyMap<string, readonly string[]> {
   const external = new Map(spaces.map(({ space_id, external_space_id }) => [space_id, external_space_id]));
   const groups = new Map<string, string[]>();
@@ -51,20 +48,4 @@ export function findDuplicates({ spaces, agents, cronJobs }: Store, mirror: Mirr
   return [...groupThings({ spaces: spaces.all(), agents: agents.all(), cronJobs: cronJobs.all() })]
     .filter(([what, ids]) => ids.length > (before.get(what)?.length ?? 1))
     .map(([what, ids]) => ({ kind: 'twice', message: `${ids.length} ${what}: ${ids.join(', ')}` }));
-}
-
-/** The jobs that have never run. */
-export function findIdleJobs({ spaces, agents, cronJobs }: Store): JobName[] {
-  const idle = cronJobs.all().filter(({ last_run_at }) => last_run_at === null);
-  return idle.map(({ agent_id, name }) => {
-    const agent = agents.get(agent_id);
-    const space = spaces.get(agent?.space_id);
-    return { external_space_id: space?.external_space_id ?? '', agent: agent?.name ?? '', name };
-  });
-}
-
-/** The most requests within any one second. @param times when they arrived, in ISO 8601, ascending */
-export function busiestSecond(times: readonly string[]): number {
-  const arrived = times.map((time) => Date.parse(time));
-  return Math.max(0, ...arrived.map((end, index) => index + 1 - arrived.findIndex((start) => start > end - 1000)));
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../platform/clock.ts';
 import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { Observer, type PresentSpace } from '../provision/observe.ts';
-import { jobsByAgent } from '../provision/reading.ts';
+import { jobsByAgent } from '../provision/snapshot.ts';
 import { type CronJob, scheduleSchema } from '../sandbox/cron.ts';
 import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
 

@@ -2,24 +2,13 @@ import pLimit from 'p-limit';
 import { EXIT, PartialFailure } from '../errors.ts';
 import { type FaultPlan, faultPlanSchema } from '../sandbox/faults.ts';
 import { checkOption } from '../sandbox/input.ts';
-import {
-  busiestSecond,
-  describeFailure,
-  findDuplicates,
-  findIdleJobs,
-  findMissing,
-  type JobName,
-  type Problem,
-  STEPS_QUERY,
-} from './check.ts';
+import { describeFailure, findDuplicates, findMissing, type Problem, STEPS_QUERY } from './check.ts';
 import { openStage, type Stage, type StageDeps } from './stage.ts';
 
 /** How many seeds are rehearsed at a time. */
 const CONCURRENCY = 4;
 /** How often a run is repeated until it succeeds. */
 const MAX_REPEATS = 5;
-/** How long every job has to run at least once. */
-const WEEK_MS = 7 * 24 * 3_600_000;
 
 const RATE = 0.02;
 const SEEDED_FAULTS = [
@@ -55,10 +44,8 @@ export interface SeedResult {
 
 export interface Rehearsal {
   readonly seeds: readonly SeedResult[];
-  /** How many requests a run without faults sends, and the most in one second. */
+  /** How many requests a run without faults sends. */
   readonly requests: number;
-  readonly requests_per_second: number;
-  readonly never_ran: readonly JobName[];
 }
 
 /** The request at which the run of a seed is killed: spread over the run, and each one if there are enough seeds. */
@@ -76,11 +63,7 @@ async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Prom
 }
 
 /** @param requests of a run without faults */
-async function rehearseSeed(
-  deps: RehearsalDeps,
-  seed: number,
-  requests: number,
-): Promise<SeedResult & { readonly neverRan: readonly JobName[] }> {
+async function rehearseSeed(deps: RehearsalDeps, seed: number, requests: number): Promise<SeedResult> {
   const { faults, inputs, loseState, runOptions, seeds, signal } = deps;
   signal.throwIfAborted();
   const plan = checkOption('fault plan', faultPlanSchema, { rules: [...faults, ...SEEDED_FAULTS], seed });
@@ -100,15 +83,14 @@ async function rehearseSeed(
     }
     const failure = { kind: 'failed', message: describeFailure('provision', ended) } as const;
     const problems = [...(ended.exitCode === EXIT.ok ? [] : [failure]), ...(await checkStage(stage, deps))];
-    if (seed > 1) return { seed, runs, killed_at, problems, neverRan: [] };
-    await stage.service.clock.change(undefined, WEEK_MS);
-    return { seed, runs, killed_at, problems, neverRan: findIdleJobs(stage.service.store) };
+    return { seed, runs, killed_at, problems };
   } finally {
     await stage.close();
   }
 }
 
-async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'requests' | 'requests_per_second'>> {
+/** Counts the requests of a run without faults and a rate limit. */
+async function countRequests(deps: RehearsalDeps): Promise<number> {
   const unlimited = { ...deps, settings: { ...deps.settings, rate_limit: null } };
   const stage = await openStage(unlimited, 'clean', { rules: [] });
   try {
@@ -116,8 +98,7 @@ async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'request
     if (ended.exitCode !== EXIT.ok) {
       throw new PartialFailure('Provisioning fails even without faults.', { why: describeFailure('provision', ended) });
     }
-    const requests_per_second = busiestSecond(stage.requests.map(({ at }) => at));
-    return { requests: stage.requests.length, requests_per_second };
+    return stage.requests.length;
   } finally {
     await stage.close();
   }
@@ -129,12 +110,12 @@ async function measureRun(deps: RehearsalDeps): Promise<Pick<Rehearsal, 'request
  * @throws PartialFailure if provision fails even without faults; the signal's reason
  */
 export async function rehearse(deps: RehearsalDeps, onSeed: (done: number) => void): Promise<Rehearsal> {
-  const measured = await measureRun(deps);
+  const requests = await countRequests(deps);
   const limit = pLimit(CONCURRENCY);
   let done = 0;
   const running = Array.from({ length: deps.seeds }, (_, index) =>
     limit(async () => {
-      const result = await rehearseSeed(deps, index + 1, measured.requests);
+      const result = await rehearseSeed(deps, index + 1, requests);
       done += 1;
       onSeed(done);
       return result;
@@ -142,10 +123,5 @@ export async function rehearse(deps: RehearsalDeps, onSeed: (done: number) => vo
   );
   // The directory is removed next: no run may be left.
   await Promise.allSettled(running);
-  const results = await Promise.all(running);
-  return {
-    ...measured,
-    seeds: results.map(({ neverRan: _, ...result }) => result),
-    never_ran: results.flatMap(({ neverRan }) => neverRan),
-  };
+  return { seeds: await Promise.all(running), requests };
 }

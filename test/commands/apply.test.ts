@@ -62,7 +62,7 @@ describe('a plan', () => {
     expect((await command(it, 'plan', renamed, '--out', out)).code).toBe(10);
     expect(statuses(await apply(it, out))).toEqual({ beta: 'created' });
     // What was agreed to when the plan was made is in it.
-    expect((await command(it, 'plan', renamed, '--out', out, '--install-renamed')).code).toBe(0);
+    expect((await command(it, 'plan', renamed, '--out', out, '--create-beside', 'acme')).code).toBe(0);
     expect(statuses(await apply(it, out))).toEqual({ acme: 'reused' });
   });
 
@@ -78,13 +78,22 @@ describe('a plan', () => {
     expect((await apply(it, out, changed)).error().message).toBe(
       `The plan ${out} was made of other manifests, or of other values of variables.`,
     );
-    // A plan that was edited is not that of the manifests either.
-    const edited = write('plan.json', readFileSync(out, 'utf8').replaceAll('"Support"', '"Other"'));
-    expect((await apply(it, edited, path)).code).toBe(2);
+    for (const [from, to] of [
+      ['"Support"', '"Other"'],
+      ['"create_beside": []', '"create_beside": ["acme"]'],
+      ['"sha256": "', '"sha256": "0'],
+    ] as const) {
+      const edited = write('plan.json', readFileSync(out, 'utf8').replaceAll(from, to));
+      for (const more of [[], [path]]) {
+        const refused = await apply(it, edited, ...more);
+        expect(refused.code).toBe(2);
+        expect(refused.error().message).toContain('was edited after it was made.');
+      }
+    }
     for (const text of ['', '{', '[]', readFileSync(out, 'utf8').replace('"name": "Support"', '"name": 5')]) {
       const damaged = await apply(it, write('plan.json', text));
       expect(damaged.code).toBe(2);
-      expect(damaged.error().hint).toBe('Make a plan with: partnerctl plan <file...> --out plan.json');
+      expect(damaged.error().hint).toBe('Make a new plan with: partnerctl plan <file...> --out plan.json');
     }
     expect((await apply(it, join(tempDirectory(), 'none.json'))).error().message).toContain('cannot be read');
     expect([...(await it.posts()), ...(await other.received())]).toEqual([]);
@@ -115,7 +124,7 @@ test('A plan that saw the jobs needs a token that may list them, and replaces a 
   const file = write('real.json', 'public');
   const out = join(tempDirectory(), 'plan.json');
   symlinkSync(file, out);
-  expect((await command(it, 'plan', path, '--install-renamed', '--out', out)).code).toBe(0);
+  expect((await command(it, 'plan', path, '--create-beside', 'acme', '--out', out)).code).toBe(0);
   expect(lstatSync(out).isSymbolicLink()).toBe(true);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await it.forget();
@@ -151,7 +160,7 @@ test('A space whose plan is stale is shown with what to do, beside those that ar
   const ran = await command(it, 'apply', out);
   expect(ran.code).toBe(10);
   expect(ran.stdout).toMatch(
-    /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was/,
+    /^x acme {2}spc_\w+ {2}\S+all\.yaml:1 {2}stale\n {4}\? agent "Sales".*\n {4}x The space "acme" is not as it was when the plan was made\. added: agent agt_\w+\n/,
   );
   expect(ran.stdout).toMatch(/\nDone: 1 space, 1 agent created; 1 space stale; 1 thing not in the manifest\.\n$/);
   expect(ran.stderr).toMatch(/Make a new plan with: partnerctl plan <file\.\.\.> --out plan\.json\n$/);

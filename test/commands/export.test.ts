@@ -249,6 +249,9 @@ agents:
         timezone: UTC
   - template_id: tmpl_sales
     name: Twin
+ignore:
+  - resource: agent
+    name: a4
 `;
 
   test('is a placeholder, a row that says why, or not in the manifest; and the plan has nothing to do', async () => {
@@ -265,7 +268,19 @@ agents:
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
     const planned = await plan({ env }, out);
     expect(planned.code).toBe(0);
-    expect(planned.json()).toMatchObject({ summary: { none: 1, differences: 0, unmanaged: 6 } });
+    expect(planned.json()).toMatchObject({ summary: { none: 1, differences: 0, unmanaged: 4 } });
+    for (const [thing, reason] of [
+      ['agent "" (a2)', 'its name cannot be written'],
+      ['agent "Twin" (a4)', 'another agent has its name and its template'],
+      ['job "no schedule" (j3)', 'its schedule cannot be read'],
+      ['job "twice" (j4)', 'its agent has several jobs of this name'],
+    ]) {
+      expect(ran.stderr).toContain(`warning: ${join(out, 'acme.yaml')} leaves out ${thing}: ${reason}.`);
+    }
+    const shown = await run(['plan', out], { env });
+    expect(shown.stdout).toContain(
+      'job "no schedule" (j3): not in the manifest, and no manifest can describe it: its sch',
+    );
   });
 
   test('does not depend on the order of the lists', async () => {
@@ -420,7 +435,7 @@ agents:
     expect((await exportTo({ env }, out, '--update')).json()).toMatchObject([{ status: 'updated' }]);
     expect(await plan({ env }, out)).toMatchObject({ code: 0 });
     job.instructions = 'Look again.';
-    expect((await plan({ env }, out)).code).toBe(5);
+    expect((await plan({ env }, out)).code).toBe(13);
   });
 
   test.each([

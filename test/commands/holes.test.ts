@@ -41,8 +41,8 @@ describe('a text that the service does not show', () => {
     // What it recorded is the content at the service.
     expect(await plan({ env }, write('full.yaml', FULL))).toMatchObject({ code: 0 });
     const changed = await plan({ env }, write('changed.yaml', FULL.replace('Look.', 'Look twice.')));
-    expect(changed.code).toBe(5);
-    expect((await plan({ env }, write('later.yaml', HOLES.replace('0 3', '0 4')))).code).toBe(5);
+    expect(changed.code).toBe(13);
+    expect((await plan({ env }, write('later.yaml', HOLES.replace('0 3', '0 4')))).code).toBe(13);
   });
 
   test('stands for recorded agents where the token may not list them', async () => {
@@ -80,6 +80,18 @@ describe('a text that the service does not show', () => {
     const elsewhere = await provision(await service(), write('new.yaml', FULL.replace('Look.', '" (not shown)\\n"')));
     expect(elsewhere.error().message).toMatch(/ its instructions at .*new.yaml:7 must be filled in/);
     expect(await it.posts()).toEqual([]);
+  });
+
+  test('of a chat is its routing mode: it stands for that of an existing source, and of a missing one it is refused', async () => {
+    const text = FULL.replace('name: Support', 'name: Support\n    chat: { routing_mode: session_workflow }');
+    const it = await provisioned(text);
+    const path = write('acme.yaml', text.replace('session_workflow', '(not shown)'));
+    expect(await plan(it, path)).toMatchObject({ code: 0 });
+    const elsewhere = await provision(await service(), path);
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.error().message).toBe(
+      `The chat of the agent "Support" does not exist: its routing_mode at ${path}:6 must be filled in.`,
+    );
   });
 
   test('is no content for cron create, neither in a flag nor in a file', async () => {

@@ -52,8 +52,8 @@ describe('what a manifest ignores', () => {
   test('is neither in the plan nor in its exit code, and provision sends nothing for it', async () => {
     const it = await provisioned();
     const drifted = await plan(it, fleetYaml([WANTED]));
-    expect(drifted.code).toBe(5);
-    expect(drifted.json()).toMatchObject({ summary: { blocked: 1, differences: 4, unmanaged: 3 } });
+    expect(drifted.code).toBe(13);
+    expect(drifted.json()).toMatchObject({ summary: { none: 1, differences: 4, unmanaged: 3 } });
     const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED}`);
     expect(planned).toMatchObject({ code: 0, stderr: '' });
     expect(planned.json()).toMatchObject({
@@ -67,12 +67,12 @@ describe('what a manifest ignores', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('hides no other difference of the same job: it stays blocked', async () => {
+  test('hides no other difference of the same job', async () => {
     const it = await provisioned();
     const planned = await plan(it, `${fleetYaml([WANTED])}${IGNORED.replace('field: hour', 'field: minute')}`);
-    expect(planned.code).toBe(5);
+    expect(planned.code).toBe(13);
     expect(planned.json()).toMatchObject({
-      spaces: [{ action: 'blocked', differences: [{ resource: 'job', name: 'nightly', field: 'hour' }] }],
+      spaces: [{ action: 'none', differences: [{ resource: 'job', name: 'nightly', field: 'hour' }] }],
     });
   });
 

@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
@@ -47,7 +47,7 @@ describe('a plan', () => {
     const it = await service();
     const path = write('acme.yaml', ACME);
     const ran = await plan(it, path);
-    expect(ran).toMatchObject({ code: 12, stderr: '' });
+    expect(ran).toMatchObject({ code: 12, stderr: 'exit 12: changes are pending in 1 space\n' });
     const { spaces, summary } = ran.json<PlanAnswer>();
     expect(summary).toEqual({ ...SUMMARY, create: 1 });
     expect(spaces).toEqual([
@@ -93,15 +93,10 @@ describe('a plan', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('is the same as provision --dry-run, and the same in a pipe as in a terminal', async () => {
+  test('is the same in a pipe as in a terminal, and says in one line on stderr why it exits with 13', async () => {
     const { it, path } = await applied((text) => text.replace('name: Acme,', 'name: Acme Corp,'));
-    for (const format of ['json', 'table']) {
-      const flags = [path, '--detailed-exitcode', '-o', format];
-      const planned = await run(['plan', ...flags], { env: it.env });
-      const dry = await run(['provision', '--dry-run', ...flags], { env: it.env });
-      expect(planned.code).toBe(13);
-      expect({ ...dry, json: null, error: null }).toEqual({ ...planned, json: null, error: null });
-    }
+    const planned = await plan(it, path);
+    expect(planned).toMatchObject({ code: 13, stderr: 'exit 13: 1 difference cannot be changed through the API\n' });
     const shown = async (columns?: number) =>
       (await run(['plan', path, '--color', 'never'], { env: it.env, columns })).stdout;
     expect(await shown()).toBe(await shown(1_000));
@@ -156,6 +151,24 @@ describe('a plan', () => {
       { resource: 'job', id: expect.stringMatching(/^cron_/), name: 'daily' },
     ]);
     expect(summary).toEqual({ ...SUMMARY, none: 1, unmanaged: 2 });
+    const listed = await plan(it, path, ['--unmanaged']);
+    expect(listed).toMatchObject({ code: 13, stderr: 'exit 13: 2 things not in the manifest\n' });
+  });
+
+  test('counts the spaces that no manifest of a directory describes, and lists them with --unmanaged: exit 13', async () => {
+    const { it, path } = await applied();
+    expect((await apply(it, write('other.yaml', manifest('other')))).code).toBe(0);
+    const counted = await run(['plan', dirname(path), '--detailed-exitcode'], { env: it.env });
+    expect(counted).toMatchObject({ code: 0, stderr: '' });
+    expect(counted.stdout).toContain('1 space of the service is in no manifest: --unmanaged lists them.\n');
+    expect((await run(['plan', path], { env: it.env })).stdout).not.toContain('in no manifest');
+    const ran = await plan(it, dirname(path), ['--unmanaged']);
+    expect(ran).toMatchObject({ code: 13, stderr: 'exit 13: 1 space in no manifest\n' });
+    const space_id = expect.stringMatching(/^spc_/);
+    expect(ran.json()).toMatchObject({
+      unmanaged_spaces: [{ space_id, external_space_id: 'other', name: 'Space other' }],
+      summary: { none: 1, unmanaged: 0, unmanaged_spaces: 1 },
+    });
   });
 
   test('needs one list of spaces, the agents of each existing space, and the list of jobs, and writes nothing', async () => {
@@ -173,33 +186,69 @@ describe('a plan', () => {
   });
 });
 
-test('--detailed-exitcode of provision needs --dry-run', async () => {
-  const ran = await run(['provision', 'a.yaml', '--detailed-exitcode']);
-  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--detailed-exitcode needs --dry-run.') });
-});
+describe('an agent that was edited in the manifest', () => {
+  const edits: readonly [string, (text: string) => string, object, string][] = [
+    [
+      'under another name',
+      (text) => text.replace('name: Sales', 'name: Vertrieb'),
+      { agent: 'Vertrieb', field: 'name', before: 'Sales', after: 'Vertrieb' },
+      'name differs: the service has "Sales", the manifest has "Vertrieb".',
+    ],
+    [
+      'in other case',
+      (text) => text.replace('name: Sales', 'name: sales'),
+      { agent: 'sales', field: 'name', before: 'Sales', after: 'sales' },
+      'name differs: the service has "Sales", the manifest has "sales".',
+    ],
+    [
+      'with another template',
+      (text) => text.replace('tmpl_sales', 'tmpl_onboarding'),
+      { agent: 'Sales', field: 'template_id', before: 'tmpl_sales', after: 'tmpl_onboarding' },
+      'template_id differs: the service has "tmpl_sales", the manifest has "tmpl_onboarding".',
+    ],
+  ];
 
-test('An agent that was probably renamed in the manifest blocks its space, and nothing else, until --install-renamed', async () => {
-  const rename = (text: string) => text.replace('name: Sales', 'name: Vertrieb');
-  const { it, path } = await applied(rename);
-  const ran = await plan(it, path);
-  expect(ran.code).toBe(5);
-  const message = expect.stringContaining('"Sales"');
-  const error = { type: 'duplicate', message, hint: expect.stringContaining('--install-renamed') };
-  const unmanaged = [{ resource: 'agent', name: 'Sales' }];
-  expect(ran.json()).toMatchObject({
-    spaces: [{ action: 'blocked', actions: [], unmanaged, error }],
-    summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
+  test.each(edits)('%s blocks its space, and nothing else, until --create-beside', async (_, edit, details, why) => {
+    const { it, path } = await applied(edit);
+    const place = `${path}:10`;
+    const hint = expect.stringMatching(/To install a second agent, add --create-beside acme$/);
+    const error = { type: 'duplicate', hint, details: { ...details, source: place } };
+    for (const env of [it.env, { ...it.env, HOME: tempDirectory() }]) {
+      const ran = await plan({ env }, path);
+      expect(ran).toMatchObject({ code: 5 });
+      expect(ran.json()).toMatchObject({
+        spaces: [{ action: 'blocked', actions: [], error, unmanaged: [{ resource: 'agent', name: 'Sales' }] }],
+        summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
+      });
+    }
+    const shown = await run(['plan', path], { env: it.env });
+    expect(shown.stdout).toContain(`    x ${place}: The agent `);
+    expect(shown.stdout.toLowerCase()).toContain(why.toLowerCase());
+    const github = { GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: dirname(path) };
+    const inActions = await run(['provision', path], { env: { ...it.env, ...github }, random: tinyRandom });
+    expect(inActions.code).toBe(5);
+    expect(inActions.stderr).toMatch(/^::error file=acme\.yaml,line=10,title=partnerctl provision::acme: The agent /m);
+    expect(inActions.stderr).toContain(`%0A${why}`);
+    const failed = await apply(it, path);
+    expect(failed.code).toBe(5);
+    expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error }] });
+    expect(failed.stderr).not.toContain('Run it again');
+    expect(await it.posts()).toEqual([]);
+    writeFileSync(path, `${edit(ACME)}---\n${manifest('other')}`);
+    expect((await plan(it, path)).code).toBe(10);
+    expect((await apply(it, path)).code).toBe(10);
+    // Consent is for one space.
+    expect((await apply(it, path, ['--create-beside', 'other'])).code).toBe(10);
+    const unknown = await apply(it, path, ['--create-beside', 'acmee']);
+    expect(unknown).toMatchObject({ code: 2 });
+    expect(unknown.error().message).toBe('--create-beside acmee: no manifest has this external_space_id.');
+    expect((await it.posts()).map(({ body }) => Object(body).external_space_id)).toEqual(['other']);
+    const consent = ['--create-beside', 'acme'];
+    const actions = [{ op: 'install_agent' }, { op: 'setup_chat' }];
+    expect((await plan(it, path, consent)).json()).toMatchObject({
+      spaces: [{ action: 'change', actions }, { action: 'none' }],
+    });
+    expect((await apply(it, path, consent)).code).toBe(0);
+    expect((await plan(it, path)).code).toBe(0);
   });
-  const failed = await apply(it, path);
-  expect(failed.code).toBe(5);
-  expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
-  expect(await it.posts()).toEqual([]);
-  writeFileSync(path, `${rename(ACME)}---\n${manifest('other')}`);
-  expect((await plan(it, path)).code).toBe(10);
-  expect((await apply(it, path)).code).toBe(10);
-  const actions = ['install_agent', 'setup_chat'].map((op) => ({ op, name: 'Vertrieb' }));
-  const allowed = await plan(it, path, ['--install-renamed']);
-  expect(allowed.json()).toMatchObject({ spaces: [{ action: 'change', actions }, { action: 'none' }] });
-  expect((await apply(it, path, ['--install-renamed'])).code).toBe(0);
-  expect((await plan(it, path)).code).toBe(0);
 });

@@ -74,7 +74,7 @@ test('Reads and dry runs need no confirmation.', async () => {
   const reads = [
     ['spaces', 'list'],
     ['plan', file],
-    ['provision', file, '--dry-run'],
+    ['plan', file],
     ['provision', '--schema'],
     ['upload', file, '--dry-run'],
     ['cron', 'create', ...JOB, '--dry-run'],

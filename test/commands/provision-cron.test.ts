@@ -39,6 +39,7 @@ describe('a job in a manifest', () => {
     const schedule = { type: 'cron', data, timezone: 'Europe/Berlin' };
     expect(jobsOf(results[0])).toEqual([
       {
+        source: `${path}:4`,
         cron_job_id: expect.stringMatching(/^cron_/),
         status: 'created',
         agent_id: support,
@@ -77,24 +78,50 @@ describe('a job in a manifest', () => {
 });
 
 describe('a job that cannot be created', () => {
-  test('is blocked by a job with other content: exit 5, and the result shows the completed steps', async () => {
+  test('is a difference if it exists with other content: the rest is created, and no call changes it', async () => {
     const service = await startService();
     await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9'), HOURLY] }));
     const ran = await provision([path], service);
-    expect(ran.code).toBe(5);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
     const [result] = ran.json<Answer>().results;
-    expect(result).toMatchObject({
-      status: 'failed',
-      space_id: expect.stringMatching(/^spc_/),
-      agents: [{ status: 'unchanged', agent_id: expect.any(String) }],
-      error: { type: 'duplicate', message: expect.stringContaining('Job "daily" of agent agt_') },
-    });
+    const difference = { resource: 'job', name: 'daily', field: 'minute', service: '0', manifest: '30' };
+    expect(result).toMatchObject({ status: 'reused', differences: [difference] });
     expect(jobsOf(result)).toMatchObject([
-      { status: 'blocked', differences: [{ field: 'minute', before: '0', after: '30' }] },
+      { status: 'exists', differences: [{ field: 'minute', before: '0', after: '30' }], error: null },
       { status: 'created' },
     ]);
     expect((await listed(service)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
+  });
+
+  test('blocks its space whole while its outcome is unknown, and no other one', async () => {
+    const service = await startService();
+    const env = await service.envFor([
+      'spaces.provision',
+      'spaces.read',
+      'agents.read',
+      'api_chat.setup',
+      'cron_jobs.write',
+    ]);
+    await service.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    expect((await provision([path], service, { env })).code).toBe(9);
+    await service.forget();
+    const more = scheduling('acme', { Support: [DAILY, HOURLY], Sales: [DAILY] }).replace('cron:', 'chat: {}, cron:');
+    const both = write('both.yaml', `${more}---\n${scheduling('beta', { Support: [DAILY] })}`);
+    expect((await provision([write('acme.yaml', more)], service, { env })).code).toBe(9);
+    expect(await service.posts()).toEqual([]);
+    const ran = await provision([both], service, { env });
+    expect(ran.code).toBe(10);
+    expect(ran.json<Answer>().results).toMatchObject([
+      {
+        status: 'failed',
+        agents: [{ status: 'unchanged' }, { status: 'blocked' }],
+        error: { type: 'outcome_unknown' },
+      },
+      { status: 'created' },
+    ]);
+    expect(JSON.stringify(await service.posts())).not.toContain('acme');
   });
 
   test('has an unknown outcome after a lost response if the list cannot be read (exit 9), and is not posted again', async () => {

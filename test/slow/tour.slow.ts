@@ -7,12 +7,7 @@ test('npm start runs the tour, shows each command, and exits with 0', async () =
   const tour = join(import.meta.dirname, '..', '..', '.ci', 'tour.js');
   const ran = await startFile(process.execPath, [tour], { env: { TMPDIR: tempDirectory() } });
   expect(ran).toMatchObject({ exitCode: 0 });
-  for (const line of [
-    'provision acme.yaml --check',
-    'provision acme.yaml --dry-run',
-    'provision acme.yaml',
-    'spaces list',
-  ]) {
+  for (const line of ['provision acme.yaml --check', 'plan acme.yaml', 'provision acme.yaml', 'spaces list']) {
     expect(ran.stdout).toContain(`$ partnerctl ${line}\n`);
   }
   expect(ran.stdout).toContain('agents list ext:acme-001');

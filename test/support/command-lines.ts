@@ -50,7 +50,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: PROVISION_NEW, sends: 'writes' },
   { words: 'provision {full.yaml}', sends: 'writes' },
   { words: 'provision {two.yaml}', sends: 'writes' },
-  { words: 'provision {new.yaml} --dry-run', sends: 'reads' },
+  { words: 'plan {new.yaml} --unmanaged', sends: 'reads' },
   { words: 'provision {new.yaml} --check', sends: 'nothing' },
   { words: 'export --out {directory}/out', sends: 'reads' },
   { words: 'chat setup {space} {agent}', sends: 'writes' },

@@ -127,6 +127,14 @@ test('the workflow of GitHub Actions plans a pull request, applies the merge, an
   expect((await runJob('drift', host, state)).exitCode).toBe(0);
   host.commit(manifest('acme').replace('Space acme', 'Acme'));
   expect((await runJob('drift', host, state)).exitCode).toBe(13);
+  // A blocked customer stops no other: the job `plan` has failed, and `apply` runs all the same.
+  host.commit(`${manifest('acme').replace('tmpl_support', 'tmpl_sales')}---\n${manifest('beta')}`);
+  const blocked = await runJob('plan', host, state);
+  expect(blocked.exitCode).toBe(10);
+  expect(blocked.stderr).toMatch(/^::error file=customers\/acme\.yaml,line=4,/m);
+  expect(parse(WORKFLOW).jobs.apply.if).toContain('!cancelled()');
+  expect((await runJob('apply', host, state)).exitCode).toBe(0);
+  expect(await host.service.spaces()).toHaveLength(2);
 }, 60_000);
 
 test('the pipeline of GitLab plans, shows failures with their lines in its summary, and applies', async () => {
@@ -148,7 +156,15 @@ test('the pipeline of GitLab plans, shows failures with their lines in its summa
   expect((await runStage('drift')).exitCode).toBe(12);
   expect((await runStage('apply')).exitCode).toBe(0);
   expect(host.read(pipeline.apply.artifacts.paths[0])).toContain('    Done: 1 space, 1 agent created.');
-  // An agent that others installed is no change that is pending.
+  // A blocked customer stops no other, and the pipeline fails at the end.
+  host.commit(`${manifest('acme').replace('tmpl_support', 'tmpl_sales')}---\n${manifest('beta')}`);
+  const { exitCode } = await runStage('plan');
+  expect(exitCode).toBe(10);
+  expect(pipeline.plan.allow_failure.exit_codes).toContain(exitCode);
+  expect((await runStage('apply')).exitCode).toBe(10);
+  expect(await host.service.spaces()).toMatchObject([{ name: 'Space acme' }, { name: 'Space beta' }]);
+  host.commit(`${manifest('acme')}---\n${manifest('beta')}`);
+  // An agent that others installed is in no manifest.
   await drift(host.service);
-  expect((await runStage('drift')).exitCode).toBe(0);
+  expect((await runStage('drift')).exitCode).toBe(13);
 }, 60_000);

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../contract/json.ts';
-import { InterruptedError } from '../../errors.ts';
+import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { CiItem } from '../../output/command-result.ts';
 import { toErrorObject } from '../../output/error-text.ts';
 import { sanitizeText } from '../../output/sanitize.ts';
@@ -12,6 +12,8 @@ export interface Finding {
   readonly column?: number | undefined;
   /** Raw; may have several lines. */
   readonly message: string;
+  /** The reason, as the service says it. It may quote what was sent: only the log has it, and no summary. */
+  readonly why?: string | undefined;
 }
 
 /** A mistake in YAML, as the details of an InputError have it. */
@@ -29,18 +31,20 @@ export function escapeWorkflowCommands(text: string): string {
   return text.replace(/^([^\S\r\n]*):(?=:)/gm, '$1\\x3a').replace(/#(?=#\[)/g, '\\x23');
 }
 
-/** Says a failure and what to do, without the reason, which may quote data that was sent to the service. */
+/** Says a failure and what to do. */
 function messageOf({ message, hint }: { readonly message: string; readonly hint?: string | null | undefined }): string {
   return hint ? `${message}\nhint: ${hint}` : message;
 }
 
-/** The findings of an item, at the line that describes it. */
-export function itemFindings({ name, source = '', failures }: CiItem): readonly Finding[] {
-  const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
-  const place = file === undefined ? {} : { file, line: Number(line) };
-  return failures
-    .filter((error) => error !== undefined && !(error instanceof InterruptedError))
-    .map((error) => ({ ...place, message: `${name}: ${messageOf(toErrorObject(error))}` }));
+/** The findings of an item, each at the line that it is about. */
+export function itemFindings({ name, failures }: CiItem): readonly Finding[] {
+  return failures.flatMap(({ error, source = '' }) => {
+    if (error === undefined || error instanceof InterruptedError) return [];
+    const [, file, line] = /^(.*):(\d+)$/s.exec(source) ?? [];
+    const place = file === undefined ? {} : { file, line: Number(line) };
+    const why = error instanceof PartnerctlError ? error.info.why : undefined;
+    return [{ ...place, message: `${name}: ${messageOf(toErrorObject(error))}`, why }];
+  });
 }
 
 /** The findings of the error that ended a command, if any: one for each mistake in its input, or one for the error. */
@@ -58,9 +62,9 @@ function escapeData(text: string): string {
 }
 
 /** Formats a finding as an annotation. GitHub shows the first ten of a step. */
-export function formatAnnotation({ file, line, column, message }: Finding, title: string): string {
+export function formatAnnotation({ file, line, column, message, why }: Finding, title: string): string {
   const properties = Object.entries({ file, line, col: column, title })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
-  return `::error ${properties.join(',')}::${escapeData(message)}\n`;
+  return `::error ${properties.join(',')}::${escapeData([message, why].filter(Boolean).join('\n'))}\n`;
 }

@@ -106,9 +106,10 @@ export function openReport(
       // If items failed, the error only summarizes them.
       const failures = ofItems.length > 0 ? [] : failureFindings(error);
       const root = env.GITHUB_WORKSPACE;
-      const annotations = [...ofItems, ...failures].map(({ message, file: path, ...place }) => {
+      const annotations = [...ofItems, ...failures].map(({ message, why, file: path, ...place }) => {
         const inRepository = root && path !== undefined ? relative(root, resolve(path)) : path;
-        return formatAnnotation({ ...place, message: redact(message), file: inRepository }, title);
+        const texts = { message: redact(message), why: why && redact(why) };
+        return formatAnnotation({ ...place, ...texts, file: inRepository }, title);
       });
       if (annotations.length > 0) await annotate?.(annotations.join(''));
       // Such as a schema: there is nothing to sum up.

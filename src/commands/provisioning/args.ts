@@ -4,14 +4,18 @@ import type { CommandResult } from '../../output/command-result.ts';
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
 export function manifestLeaf(name: string, summary: string, meta: Meta) {
-  const exits = ['duplicate', 'unknown', 'partial', 'changesPending', 'differences'] as const;
-  return leaf(name, summary, { exits, ...meta })
+  const exits = ['duplicate', 'unknown', 'partial'] as const;
+  return leaf(name, summary, { ...meta, exits: [...exits, ...(meta.exits ?? [])] })
     .argument('[file...]', 'YAML files, directories of them, or - for standard input')
     .option('--schema', 'print the JSON Schema of a manifest')
     .option('--var <NAME=value>', 'a value for ${NAME} that wins over the environment; repeatable', collect, [])
     .option('--concurrency <n>', 'how many documents at a time', integer(1, 64), 4)
-    .option('--install-renamed', 'install an agent although it may be a rename of one that the space has')
-    .option('--detailed-exitcode', 'of a plan: exit 12 if changes are pending, 13 if only differences are left')
+    .option(
+      '--create-beside <external_space_id>',
+      'create an agent or a job of this space although it may be an edited one that stays; repeatable',
+      collect,
+      [],
+    )
     .option(...SUMMARY)
     .option(...SUMMARY_FILE);
 }

@@ -1,3 +1,4 @@
+import type { ListedSpace } from '../../contract/resources.ts';
 import { EXIT, type ExitCode, PartnerctlError, PlanStaleError } from '../../errors.ts';
 import { type Batch, countByStatus } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
@@ -20,11 +21,11 @@ const OUTCOMES = {
 type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned' | 'stale';
 
 /** @returns `planned` for a document that provision only checked, `stale` for one whose plan no longer holds */
-function outcomeOf({ steps, error }: SpacePlan, tense: Tense): Outcome {
+function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
   const isPlan = tense === 'planned';
   const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
-  if (error instanceof PlanStaleError) return 'stale';
-  if (error !== undefined) return isPlan ? 'blocked' : 'failed';
+  if (failures.some(({ error }) => error instanceof PlanStaleError)) return 'stale';
+  if (failures.length > 0) return isPlan ? 'blocked' : 'failed';
   if (!isPlan && isAny('planned')) return 'planned';
   if (steps[0]?.status === tense) return isPlan ? 'create' : 'created';
   if (isAny(tense)) return isPlan ? 'change' : 'reused';
@@ -55,7 +56,7 @@ function jobsJson({ steps }: SpacePlan): readonly object[] {
   return steps.flatMap((step) => {
     if (step.op !== 'create_job' || !step.job) return [];
     // Nothing of a job was started: it is as its step.
-    const status = step.job.status === 'skipped' ? step.status : step.job.status;
+    const status = ['planned', 'skipped'].includes(step.job.status) ? step.status : step.job.status;
     return [{ ...cronResultJson(step.job), status }];
   });
 }
@@ -69,15 +70,16 @@ function actionsJson({ steps }: SpacePlan): readonly object[] {
 }
 
 function documentJson(plan: SpacePlan, tense: Tense): object {
-  const { document, space_id, differences, unmanaged, error } = plan;
+  const { document, space_id, differences, unmanaged, failures } = plan;
   const { source, manifest } = document;
+  const [failure] = failures;
   const outcome = outcomeOf(plan, tense);
   return {
     ...{ source, external_space_id: manifest.external_space_id, space_id },
     ...(tense === 'planned'
       ? { action: outcome, actions: actionsJson(plan), differences, unmanaged }
       : { status: outcome, agents: agentsJson(plan), cron: jobsJson(plan), differences }),
-    ...(error !== undefined && { error: errorJson(error) }),
+    ...(failure && { error: errorJson(failure.error) }),
   };
 }
 
@@ -117,15 +119,32 @@ function stepLine(step: Step): ReportLine {
 /** Without the instructions of a job: they are long, and others read a summary of CI. */
 function differenceLine({ resource, name, field, service, manifest }: Difference): ReportLine {
   const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
-  const [before, after] = [service, manifest].map((each) => (each === null ? '(not shown)' : JSON.stringify(each)));
+  const isShown = field !== 'instructions' && service !== null && manifest !== null;
+  const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
   return detailLine('!', [
-    { text: `${resource}${subject} ${field}: ` },
-    { text: field === 'instructions' ? 'differ' : `${before} → ${after}`, tone: 'plain' },
+    { text: `${resource}${subject} ${field} ${field === 'instructions' ? 'differ' : 'differs'}` },
+    { text: isShown ? values : '', tone: 'plain' },
   ]);
 }
 
-function unmanagedLine({ resource, id, name }: Unmanaged): ReportLine {
-  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest`);
+function unmanagedLine({ resource, id, name, reason }: Unmanaged): ReportLine {
+  const more = reason === undefined ? '' : `, and no manifest can describe it: ${reason}`;
+  return detailLine('?', `${resource} ${JSON.stringify(name ?? '')} (${id}): not in the manifest${more}`);
+}
+
+/** The spaces of the service that no manifest describes: listed with --unmanaged, otherwise counted. */
+export interface UnmanagedSpaces {
+  readonly spaces: readonly ListedSpace[];
+  readonly areListed: boolean;
+}
+
+function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine[] {
+  const noun = spaces.length === 1 ? 'space of the service is' : 'spaces of the service are';
+  if (spaces.length === 0) return [];
+  if (!areListed) return [{ indent: 0, text: `${spaces.length} ${noun} in no manifest: --unmanaged lists them.` }];
+  return spaces.map(({ space_id, name, external_space_id }) =>
+    markedLine(0, '?', `space ${JSON.stringify(name ?? '')} (${space_id})  ${external_space_id ?? ''}: in no manifest`),
+  );
 }
 
 function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
@@ -137,11 +156,14 @@ function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense)
 }
 
 /** Why a document cannot be carried out, or was not; and what to do, which ends the output of provision. */
-function errorLines({ error }: SpacePlan, tense: Tense): ReportLine[] {
-  if (error === undefined) return [];
-  const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
-  const hints = hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
-  return [detailLine('x', describeError(error)), ...hints];
+function failureLines({ failures, document }: SpacePlan, tense: Tense): ReportLine[] {
+  return failures.flatMap(({ error, source }) => {
+    const place = source === document.source ? '' : `${source}: `;
+    const hint = tense === 'planned' && error instanceof PartnerctlError ? error.info.hint : undefined;
+    const hints =
+      hint?.split('\n').map((text): ReportLine => ({ indent: 6, marker: 'hint:', tone: 'dim', text })) ?? [];
+    return [detailLine('x', `${place}${describeError(error)}`), ...hints];
+  });
 }
 
 /** The words of people for outcomes, where they are not those of scripts. */
@@ -193,22 +215,35 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
 /** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */
 function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
   const shown = plans.flatMap((plan) => {
-    const details = [...detailLines(plan, tense), ...errorLines(plan, tense)];
+    const details = [...detailLines(plan, tense), ...failureLines(plan, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
   return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
 }
 
-/** The exit code of a plan with --detailed-exitcode. What is pending comes first: the next plan shows what is left. */
-export function exitCodeOfPlan(plans: readonly SpacePlan[]): ExitCode {
+/**
+ * The exit code of a plan with --detailed-exitcode, and why. What is pending comes first: the next plan shows what is
+ * left.
+ * @param unmanaged the spaces that no manifest describes, if what is unmanaged counts
+ */
+export function exitOfPlan(
+  plans: readonly SpacePlan[],
+  unmanaged: readonly ListedSpace[] | undefined,
+): { readonly code: ExitCode; readonly why: string } {
   const { create = 0, change = 0, differences = 0 } = summaryJson(plans, 'planned');
-  if (create + change > 0) return EXIT.changesPending;
-  return differences > 0 ? EXIT.differences : EXIT.ok;
+  if (create + change > 0)
+    return { code: EXIT.changesPending, why: `changes are pending in ${counted(create + change, 'space')}` };
+  const left = [
+    ...counted(differences, 'difference', ' cannot be changed through the API'),
+    ...(unmanaged ? counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest') : []),
+    ...(unmanaged ? counted(unmanaged.length, 'space', ' in no manifest') : []),
+  ];
+  return { code: left.length > 0 ? EXIT.differences : EXIT.ok, why: left.join('; ') };
 }
 
-/** Documents as plan (`planned`) and provision (`created`) show them. */
-export function documentBatch(tense: Tense): Batch<SpacePlan> {
+/** Documents as plan (`planned`) and provision (`created`) show them. @param unmanaged the spaces that none describes */
+export function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePlan> {
   return {
     // Rows for -o tsv.
     columns: [
@@ -216,21 +251,25 @@ export function documentBatch(tense: Tense): Batch<SpacePlan> {
       { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
       { header: 'SPACE', value: ({ space_id }) => space_id },
       { header: 'STATUS', value: (plan) => outcomeOf(plan, tense) },
-      { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)) },
+      { header: 'NOTE', value: ({ failures: [first] }) => (first ? describeError(first.error) : null) },
     ],
     noun: 'documents',
     again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
     item(plan) {
-      const { document, error } = plan;
+      const { document, failures } = plan;
       const { source, manifest } = document;
       const isUnfinished = outcomeOf(plan, tense) === 'skipped';
       const lines = () => detailLines(plan, tense);
-      return { name: manifest.external_space_id, source, status: wordOf(plan, tense), error, isUnfinished, lines };
+      const item = { name: manifest.external_space_id, source, status: wordOf(plan, tense), isUnfinished, lines };
+      return { ...item, error: failures[0]?.error, failures };
     },
     json: (plan) => documentJson(plan, tense),
     documentField: tense === 'planned' ? 'spaces' : 'results',
-    counts: (plans) => summaryJson(plans, tense),
+    counts: (plans) => ({
+      ...summaryJson(plans, tense),
+      ...(unmanaged && { unmanaged_spaces: unmanaged.spaces.length }),
+    }),
     summary: (plans) => totalOf(plans, tense),
-    report: (plans) => reportOf(plans, tense),
+    report: (plans) => [...reportOf(plans, tense), ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])],
   };
 }

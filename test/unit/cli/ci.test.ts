@@ -61,7 +61,7 @@ test('a summary folds what has lines, leaves out what has none, and is cut off a
 test('a summary shows external text literally, as neither Markdown nor HTML, and redacted', async () => {
   const outside = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
   const lines = [0, 4].map((indent) => ({ indent, text: outside }));
-  const item = { name: outside, detail: outside, failures: [new UsageError(outside)] };
+  const item = { name: outside, detail: outside, failures: [{ error: new UsageError(outside) }] };
   const summary = await formatSummary('partnerctl plan', lines, [item, { ...item, lines }], (text) =>
     text.replaceAll('evil', '[redacted]'),
   );

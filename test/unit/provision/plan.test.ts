@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListedAgent } from '../../../src/contract/resources.ts';
+import { DuplicateError } from '../../../src/errors.ts';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import type { Observation } from '../../../src/provision/observe.ts';
 import { plannedSteps, planSpace } from '../../../src/provision/plan.ts';
@@ -17,9 +18,9 @@ function agent(agent_id: string, name: string | undefined, template_id?: string)
   return { agent_id, name, template_id, source_id: undefined, item: {} };
 }
 
-function planOf(manifest: Manifest, observation: Partial<Observation>, installRenamed = false) {
+function planOf(manifest: Manifest, observation: Partial<Observation>, createBeside = false) {
   const known: Observation = { space: { space_id: 's1' }, agents: [], fact: undefined, ...observation };
-  return planSpace({ source: 'acme.yaml:1', index: 0, manifest, holes: new Map() }, known, { installRenamed });
+  return planSpace({ source: 'acme.yaml:1', index: 0, manifest, places: {} }, known, createBeside);
 }
 
 const installs = (plan: ReturnType<typeof planOf>) => plannedSteps(plan, 'install_agent').map(({ name }) => name);
@@ -50,16 +51,69 @@ describe('The plan of a space', () => {
     agents: [{ key: agentKey({ name: 'Old', template_id }), agent_id: 'a1', template_id, source_id: null }],
   });
 
-  it('is blocked by a likely rename, by the template that the list shows or the state recorded, until told otherwise', () => {
+  const refusals = ({ failures }: ReturnType<typeof planOf>) =>
+    failures.map(({ error }) => (error instanceof DuplicateError ? error.info.details : error));
+  const support = wanting([{ name: 'Support', template_id: 'tmpl_a' }]);
+
+  it.each<[string, readonly ListedAgent[], object]>([
+    ['another name', [agent('a1', 'Helpdesk', 'tmpl_a')], { field: 'name', before: 'Helpdesk', after: 'Support' }],
+    [
+      'a name in other case and with spaces',
+      [agent('a1', 'sup port', 'tmpl_a')],
+      { field: 'name', before: 'sup port' },
+    ],
+    ['such a name, whose template nobody knows', [agent('a1', 'SUPPORT')], { field: 'name', before: 'SUPPORT' }],
+    [
+      'another template',
+      [agent('a1', 'Support', 'tmpl_b')],
+      { field: 'template_id', before: 'tmpl_b', after: 'tmpl_a' },
+    ],
+    ['both', [agent('a1', 'support', 'tmpl_b')], { field: 'template_id', before: 'tmpl_b', after: 'tmpl_a' }],
+  ])('is blocked by an agent of %s, which was probably edited, until told otherwise', (_, agents, details) => {
+    const plan = planOf(support, { agents });
+    expect(refusals(plan)).toEqual([expect.objectContaining({ agent_id: 'a1', agent: 'Support', ...details })]);
+    expect(plan.steps.map(({ status }) => status)).toEqual(['unchanged', 'blocked']);
+    expect(installs(planOf(support, { agents }, true))).toEqual(['Support']);
+    for (const name of ['a1', agents[0]?.name ?? '']) {
+      const ignoring = { ...support, ignore: [{ resource: 'agent' as const, name }] };
+      expect(installs(planOf(ignoring, { agents }))).toEqual(['Support']);
+    }
+    // To ignore all agents says nothing about this one.
+    expect(refusals(planOf({ ...support, ignore: [{ resource: 'agent' }] }, { agents }))).toHaveLength(1);
+    const both = wanting([
+      ...support.agents,
+      { name: agents[0]?.name ?? '', template_id: agents[0]?.template_id ?? 'tmpl_c' },
+    ]);
+    expect(installs(planOf(both, { agents }))).toEqual(['Support']);
+  });
+
+  it('knows a template that the list does not show by the state', () => {
     const manifest = wanting([{ name: 'Helpdesk', template_id: 'tmpl_a' }]);
-    const listed = { agents: [agent('a1', 'Support', 'tmpl_a')] };
-    expect(planOf(manifest, listed)).toMatchObject({ error: { type: 'duplicate' } });
-    expect(installs(planOf(manifest, listed))).toEqual([]);
-    expect(installs(planOf(manifest, listed, true))).toEqual(['Helpdesk']);
     const unshown = { agents: [agent('a1', 'Support')] };
-    expect(planOf(manifest, { ...unshown, fact: fact('tmpl_a') }).error).toBeDefined();
-    expect(planOf(manifest, { ...unshown, fact: fact('tmpl_b') }).error).toBeUndefined();
-    expect(planOf(manifest, unshown).error).toBeUndefined();
+    expect(refusals(planOf(manifest, { ...unshown, fact: fact('tmpl_a') }))).toHaveLength(1);
+    expect(refusals(planOf(manifest, { ...unshown, fact: fact('tmpl_b') }))).toEqual([]);
+    expect(refusals(planOf(support, { ...unshown, fact: fact('tmpl_b') }))).toMatchObject([{ field: 'template_id' }]);
+    const recorded = { agents: undefined, fact: fact('tmpl_a') };
+    expect(refusals(planOf(support, recorded))).toMatchObject([{ agent_id: 'a1', field: 'name' }]);
+  });
+
+  it('never pairs agents of one name by the order of their ids: it is blocked, whatever was agreed to', () => {
+    const two = [agent('a1', 'Support'), agent('a2', 'Support')];
+    for (const agents of [two, two.toReversed(), two.map((each) => ({ ...each, template_id: 'tmpl_a' }))]) {
+      const plan = planOf(support, { agents }, true);
+      expect(refusals(plan)).toMatchObject([{ agent: 'Support', candidates: expect.arrayContaining(['a1', 'a2']) }]);
+      expect(plan.agents).toMatchObject([{ agent_id: null }]);
+      const told = planOf({ ...support, ignore: [{ resource: 'agent', name: 'a1' }] }, { agents });
+      expect(told).toMatchObject({ agents: [{ agent_id: 'a2' }], failures: [] });
+    }
+    const both = wanting([...support.agents, { name: 'Support', template_id: 'tmpl_b' }]);
+    expect(refusals(planOf(both, { agents: two }))).toHaveLength(2);
+    expect(refusals(planOf(both, { agents: two.slice(1) }))).toHaveLength(2);
+    const record = (agent_id: string, template_id: string) => {
+      return { key: agentKey({ name: 'Support', template_id }), agent_id, template_id, source_id: null };
+    };
+    const known = { ...fact('tmpl_a'), agents: [record('a2', 'tmpl_a'), record('a1', 'tmpl_b')] };
+    expect(planOf(both, { agents: two, fact: known }).agents).toMatchObject([{ agent_id: 'a2' }, { agent_id: 'a1' }]);
   });
 
   it('knows an agent that the service renamed by its recorded id, and shows the difference', () => {
@@ -77,12 +131,16 @@ describe('The plan of a space', () => {
     expect(installs(planOf(manifest, { agents: undefined, fact: fact('tmpl_a') }))).toEqual(['More']);
   });
 
-  it('property: pairs each existing agent at most once, and is empty after it was carried out', () => {
+  it('property: pairs each existing agent at most once, and is blocked, or empty after it was carried out', () => {
     fc.assert(
       fc.property(manifests, present, (manifest, agents) => {
         const plan = planOf(manifest, { agents }, true);
         const used = plan.agents.flatMap(({ agent_id }) => agent_id ?? []);
         expect(new Set(used).size).toBe(used.length);
+        if (plan.failures.length > 0) {
+          expect(planned(plan)).toEqual([]);
+          return;
+        }
         const added = manifest.agents
           .filter((_, index) => plan.agents[index]?.agent_id === null)
           .map(({ name, template_id }, index) => agent(`new${index}`, name, template_id));

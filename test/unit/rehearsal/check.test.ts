@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { busiestSecond } from '../../../src/rehearsal/check.ts';
 import { killPoint } from '../../../src/rehearsal/rehearse.ts';
 
 describe('killPoint', () => {
@@ -15,10 +14,4 @@ describe('killPoint', () => {
   test('spreads few seeds over a long run', () => {
     expect(points(4, 1000)).toEqual([1, 251, 501, 751]);
   });
-});
-
-test('The busiest second may begin at any request', () => {
-  const at = (ms: number) => new Date(ms).toISOString();
-  expect(busiestSecond([])).toBe(0);
-  expect(busiestSecond([0, 900, 1000, 1500, 1899, 3000].map(at))).toBe(4);
 });

@@ -5,11 +5,11 @@ import { UsageError } from '../../../errors.ts';
 import { formatDuration } from '../../../platform/clock.ts';
 import { errorMessage } from '../../../platform/error-code.ts';
 import type { ManifestDocument } from '../../../provision/manifest.ts';
+import { readManifests } from '../../../provision/read-manifests.ts';
 import { emptyMirror, type Mirror, readMirror } from '../../../rehearsal/mirror.ts';
 import type { RehearsalDeps } from '../../../rehearsal/rehearse.ts';
 import { checkOption } from '../../../sandbox/input.ts';
 import { settingsSchema } from '../../../sandbox/store.ts';
-import { readManifests } from '../../provisioning/run.ts';
 import { makeLauncherDirectory } from './child.ts';
 import { readFaults } from './start-sandbox.ts';
 

@@ -1,0 +1,145 @@
+import type { ListedAgent } from '../contract/resources.ts';
+import { isNotShown, toNfc } from '../cron/job.ts';
+import { DuplicateError } from '../errors.ts';
+import { hasName } from './differences.ts';
+import { isIgnoredById, isNamedByIgnore } from './ignore.ts';
+import type { Manifest, ManifestAgent } from './manifest.ts';
+import type { Failure } from './plan.ts';
+import { agentKey, type SpaceFact } from './space-record.ts';
+
+/*
+ * Which agents of a space are those of its manifest, and which were probably edited in it: the API changes and removes
+ * no agent, so that a second one stays for ever. Pure.
+ */
+
+interface AgentPair {
+  readonly wanted: ManifestAgent;
+  readonly present: ListedAgent | undefined;
+  /** The agents of its name, of which none can be told to be it. */
+  readonly candidates: readonly ListedAgent[];
+}
+
+interface Pairing {
+  /** One for each agent of the manifest, in its order. */
+  readonly pairs: readonly AgentPair[];
+  /** The agents that the manifest does not have. */
+  readonly free: readonly ListedAgent[];
+}
+
+/** The templates of agents: as the list shows them, or else as the state recorded them. */
+function withTemplates(present: readonly ListedAgent[], fact: SpaceFact | undefined): readonly ListedAgent[] {
+  const recorded = new Map(fact?.agents.map(({ agent_id, template_id }) => [agent_id, template_id]));
+  return present.map((agent) => ({ ...agent, template_id: agent.template_id ?? recorded.get(agent.agent_id) }));
+}
+
+/**
+ * Pairs each agent of a manifest with an existing one, which is used once: the one that the state recorded for it, the
+ * one of its name and template, or, where nobody knows the template, of its name. Of several that match, none is taken.
+ */
+export function pairAgents(
+  { agents: wanted, ignore }: Pick<Manifest, 'agents' | 'ignore'>,
+  present: readonly ListedAgent[],
+  fact?: SpaceFact,
+): Pairing {
+  const all = withTemplates(present, fact);
+  const usable = all.filter(({ agent_id }) => !isIgnoredById(ignore, 'agent', agent_id));
+  const found = new Map<ManifestAgent, ListedAgent>();
+  const unclear = new Map<ManifestAgent, readonly ListedAgent[]>();
+  const recordedIds = new Map(fact?.agents.map(({ key, agent_id }) => [key, agent_id]));
+  const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
+    ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
+    (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
+    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || isNotShown(by.template_id)),
+  ];
+  for (const matches of rules) {
+    const used = new Set(found.values());
+    const [free, open] = [usable.filter((each) => !used.has(each)), wanted.filter((each) => !found.has(each))];
+    for (const each of open) {
+      const candidates = free.filter((agent) => matches(agent, each));
+      const [agent] = candidates;
+      const isOnly =
+        candidates.length === 1 && open.every((other) => other === each || !agent || !matches(agent, other));
+      if (agent && isOnly) found.set(each, agent);
+      else if (agent) unclear.set(each, candidates);
+    }
+  }
+  const used = new Set([...found.values(), ...[...unclear.values()].flat()]);
+  return {
+    pairs: wanted.map((each) => {
+      const agent = found.get(each);
+      return { wanted: each, present: agent, candidates: agent ? [] : (unclear.get(each) ?? []) };
+    }),
+    free: all.filter((agent) => !used.has(agent)),
+  };
+}
+
+/** A name as people compare names: without case and spaces. */
+function looseName(name: string): string {
+  return toNfc(name).toLowerCase().replace(/\s+/gu, '');
+}
+
+const NO_CHANGE = 'The API cannot change or remove an agent: a second one would stay for ever.';
+
+/** What an error about an agent needs: where the manifest has it, and which space may get a second one. */
+interface Place {
+  readonly source: string;
+  readonly external_space_id: string;
+}
+
+function ambiguousError({ wanted, candidates }: AgentPair, { source }: Place): DuplicateError {
+  const name = JSON.stringify(wanted.name);
+  const ids = candidates.map(({ agent_id }) => agent_id);
+  const why =
+    ids.length === 1
+      ? `The manifest has several agents of this name, and neither the list nor the state knows the template of ${ids[0]}.`
+      : `The service has several agents of this name: ${ids.join(' and ')}.`;
+  return new DuplicateError(`Which agent is ${name} at ${source} cannot be told.`, {
+    why,
+    hint: `Plan with the state of the run that installed it. Or say which one is not meant to be in the manifest: ignore: [{ resource: agent, name: ${ids.at(-1)} }]`,
+    details: { source, agent: wanted.name, candidates: ids },
+  });
+}
+
+function editedError(wanted: ManifestAgent, present: ListedAgent, place: Place): DuplicateError {
+  const { agent_id, name: own = agent_id, template_id } = present;
+  const [name, old] = [wanted.name, own].map((each) => JSON.stringify(each));
+  const isRenamed = template_id === undefined || template_id === wanted.template_id || isNotShown(wanted.template_id);
+  const [field, before, after] = isRenamed
+    ? ['name', own, wanted.name]
+    : ['template_id', template_id, wanted.template_id];
+  const difference = `${field} differs: the service has ${JSON.stringify(before)}, the manifest has ${JSON.stringify(after)}.`;
+  const keep = isRenamed ? `name ${old}` : `template_id ${template_id}`;
+  const message = isRenamed
+    ? `The agent ${name} is missing. It may be ${old} (${agent_id}), renamed in the manifest.`
+    : `The agent ${old} (${agent_id}) has another template than ${name} in the manifest.`;
+  return new DuplicateError(message, {
+    why: `${difference}\n${NO_CHANGE}`,
+    hint: `To keep it, write ${keep} at ${place.source}. To install a second agent, add --create-beside ${place.external_space_id}`,
+    details: { source: place.source, agent: wanted.name, agent_id, name: present.name ?? null, field, before, after },
+  });
+}
+
+/**
+ * Finds the agents of a manifest that must not be installed: those that one of the service may be, as it was before
+ * somebody edited the manifest. What `ignore` names is meant to stay, and is none of them.
+ * @param createBeside whether a second agent is wanted. One that cannot be told from another is refused all the same
+ */
+export function findEditedAgents(
+  { pairs, free }: Pairing,
+  { external_space_id, ignore }: Manifest,
+  sourceOf: (agent: ManifestAgent) => string,
+  createBeside: boolean,
+): readonly Failure[] {
+  const others = free.filter(
+    ({ agent_id: id, name = null }) => !isNamedByIgnore(ignore, { resource: 'agent', id, name }),
+  );
+  return pairs.flatMap((pair) => {
+    const { wanted, present, candidates } = pair;
+    const place = { source: sourceOf(wanted), external_space_id };
+    if (candidates.length > 0) return [{ error: ambiguousError(pair, place), source: place.source }];
+    if (present || createBeside) return [];
+    const named = others.find(({ name }) => name !== undefined && looseName(name) === looseName(wanted.name));
+    const edited = named ?? others.find(({ template_id }) => template_id === wanted.template_id);
+    return edited ? [{ error: editedError(wanted, edited, place), source: place.source }] : [];
+  });
+}

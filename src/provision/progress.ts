@@ -1,0 +1,85 @@
+import type { CronResult } from '../cron/create-wanted.ts';
+import type { Difference } from './differences.ts';
+import { byUrgency, type Failure, plannedSteps, type SpacePlan, type Step, type StepStatus } from './plan.ts';
+
+/** What became of a step. */
+interface Settled {
+  readonly status: StepStatus;
+  readonly id: string | null;
+  /** The source that was created together with the agent. */
+  readonly source_id?: string | null;
+  readonly job?: CronResult;
+}
+
+function reported(step: Step, { status, id, job }: Settled): Step {
+  return step.op === 'create_job' ? { ...step, status, id, job: job ?? step.job } : { ...step, status, id };
+}
+
+/** What a run did of a plan, which itself never changes. */
+export class Progress {
+  private plan: SpacePlan;
+  private readonly settled = new Map<string, Settled>();
+  private readonly differences: Difference[] = [];
+  private readonly failures: Failure[] = [];
+
+  constructor(plan: SpacePlan) {
+    this.plan = plan;
+  }
+
+  settle({ key }: Step, settled: Settled): void {
+    this.settled.set(key, settled);
+  }
+
+  /** Learns what exists now, after a lost response: whoever created what was missing before, it is `created`. */
+  learn(plan: SpacePlan): void {
+    const before = new Map(this.plan.steps.map((step) => [step.key, step]));
+    for (const { key, status, id } of plan.steps) {
+      const isNew = before.get(key)?.status === 'planned' && !this.settled.has(key);
+      if (status === 'unchanged' && isNew) this.settled.set(key, { status: 'created', id });
+    }
+    // The jobs were looked up for the plan; those of an agent that is new to it are missing as before.
+    const steps = plan.steps.map((step) => (step.op === 'create_job' ? (before.get(step.key) ?? step) : step));
+    this.plan = { ...plan, steps };
+  }
+
+  /** Adds what a response showed to differ. */
+  addDifferences(found: readonly Difference[]): void {
+    this.differences.push(...found);
+  }
+
+  /** Ends the space: the steps of the one request for it and its agents have failed, what follows is left out. */
+  fail(failure: Failure): void {
+    for (const step of this.report().steps) {
+      const isOfRequest = step.op === 'create_space' || step.op === 'install_agent';
+      if (step.status === 'planned') this.settle(step, { status: isOfRequest ? 'failed' : 'skipped', id: null });
+    }
+    this.failures.push(failure);
+  }
+
+  /** The steps of a kind that are still to be done, with the ids that are known by now. */
+  open<Op extends Step['op']>(op: Op): Extract<Step, { op: Op }>[] {
+    return plannedSteps(this.report(), op);
+  }
+
+  /** The plan with what was done. */
+  report(): SpacePlan {
+    const { plan, settled } = this;
+    const agents = plan.agents.map((agent) => {
+      const [install, chat] = [settled.get(agent.key), settled.get(`${agent.key}/chat`)];
+      const source_id = chat?.id ?? install?.source_id ?? agent.source_id;
+      return { ...agent, agent_id: install?.id ?? agent.agent_id, source_id };
+    });
+    const byKey = new Map(agents.map((agent) => [agent.key, agent]));
+    const steps = plan.steps.map((step): Step => {
+      const own = settled.get(step.key);
+      const now = own ? reported(step, own) : step;
+      return now.op === 'create_space' ? now : { ...now, agent: byKey.get(now.agent.key) ?? now.agent };
+    });
+    return {
+      ...plan,
+      ...{ agents, steps, space_id: settled.get('space')?.id ?? plan.space_id },
+      differences: [...plan.differences, ...this.differences],
+      failures: byUrgency([...plan.failures, ...this.failures]),
+    };
+  }
+}

@@ -1,0 +1,164 @@
+import { DEFAULT_RETRIES } from '../config/global-flags.ts';
+import type { ListedSpace } from '../contract/resources.ts';
+import type { CronContext } from '../cron/context.ts';
+import { UsageError } from '../errors.ts';
+import { applyPlans } from './apply.ts';
+import { openEngine, unmanagedJobs } from './jobs.ts';
+import type { ManifestDocument } from './manifest.ts';
+import { Observer } from './observe.ts';
+import type { SpacePlan } from './plan.ts';
+import { inputHash, limitToPlanned, plannedDocuments, readPlan, writePlan } from './plan-file.ts';
+import { type ProvisionDeps, planManifests, planRun } from './plan-manifests.ts';
+import { jobsByAgent } from './snapshot.ts';
+import { readFacts } from './space-record.ts';
+
+/* What `plan`, `provision`, and `apply` do, from checked manifests to plans and to what was done of them. */
+
+export interface ProvisionContext extends Omit<CronContext, 'progress'> {
+  readonly progress: CronContext['progress'] & { update(text: string): void };
+  readonly random: () => number;
+  readonly signals: { readonly interrupt: AbortSignal };
+  readonly flags: { readonly retries?: number | undefined };
+  notice(text: string): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly concurrency: number;
+  /** The spaces that may get a second agent or job, by external id. */
+  readonly createBeside: readonly string[];
+  readonly failFast?: boolean | undefined;
+}
+
+/** What the state will hold of a document: ids, and the names of jobs. */
+function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
+  const { external_space_id, agents } = manifest;
+  return [
+    external_space_id,
+    ...agents.flatMap(({ template_id, cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+  ];
+}
+
+/** @throws UsageError if --create-beside names a space that no manifest describes: it is consent for one, not for all */
+function checkConsent(documents: readonly ManifestDocument[], createBeside: readonly string[]): ReadonlySet<string> {
+  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  for (const id of createBeside) {
+    if (ids.has(id)) continue;
+    throw new UsageError(`--create-beside ${id}: no manifest has this external_space_id.`, {
+      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
+    });
+  }
+  return new Set(createBeside);
+}
+
+async function openProvisioning(
+  context: ProvisionContext,
+  documents: readonly ManifestDocument[],
+  { concurrency, createBeside }: Omit<RunOptions, 'failFast'>,
+  doing: string,
+): Promise<ProvisionDeps> {
+  const { clock, random, flags, signals, progress } = context;
+  const consent = checkConsent(documents, createBeside);
+  const http = await context.http();
+  const log = await context.log();
+  log.refuseSecrets(documents.flatMap(recordedTexts));
+  progress.start('Reading the spaces');
+  const facts = readFacts(await log.read(), http.baseUrl);
+  let isReported = false;
+  const observer = new Observer(http, documents, facts, async (list, reason) => {
+    if (isReported) return;
+    isReported = true;
+    const known = 'Only what the state recorded is known.';
+    await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
+  });
+  let done = 0;
+  const onDocument = (): void => {
+    done += 1;
+    // All are planned, and then carried out.
+    const [now, count] = done > documents.length ? [doing, done - documents.length] : ['Planning', done];
+    progress.update(`${now}: ${count} of ${documents.length}`);
+  };
+  return {
+    ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
+    jobs: openEngine(context, http, log),
+    retries: flags.retries ?? DEFAULT_RETRIES,
+    stop: signals.interrupt,
+  };
+}
+
+interface FleetPlan {
+  readonly plans: readonly SpacePlan[];
+  /** The spaces of the service that no manifest describes. */
+  readonly others: readonly ListedSpace[];
+  /** How many spaces the file of the plan has. */
+  readonly written: number;
+}
+
+/**
+ * Plans what provisioning would do, and writes the plan to the file `out`.
+ * @throws UsageError for `createBeside`; as `planManifests` and `writePlan`
+ */
+export async function planFleet(
+  context: ProvisionContext,
+  documents: readonly ManifestDocument[],
+  { out, ...options }: RunOptions & { readonly out?: string | undefined },
+): Promise<FleetPlan> {
+  const deps = await openProvisioning(context, documents, options, 'Planning');
+  const { createBeside, observer } = deps;
+  const planned = await planManifests(deps, documents);
+  const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
+  const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
+  const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
+  const plans = planned.map((plan) =>
+    jobs ? { ...plan, unmanaged: [...plan.unmanaged, ...unmanagedJobs(plan, jobs)] } : plan,
+  );
+  const about = { service: deps.http.baseUrl, createBeside };
+  const written = out === undefined ? 0 : await writePlan(out, plans, jobs, about);
+  return { plans, others: observer.others, written };
+}
+
+/**
+ * Creates or reuses the spaces, and installs missing agents, chats, and jobs. All is planned before anything is sent.
+ * @throws UsageError for `createBeside`; as `planRun`
+ */
+export async function provisionFleet(
+  context: ProvisionContext,
+  documents: readonly ManifestDocument[],
+  { failFast = false, ...options }: RunOptions,
+): Promise<AsyncGenerator<SpacePlan>> {
+  const deps = await openProvisioning(context, documents, options, 'Provisioning');
+  return applyPlans(deps, await planRun(deps, documents), { failFast });
+}
+
+/**
+ * Carries out the file of a plan: exactly its steps.
+ * @param input the manifests that the plan must have been made of, if they are given
+ * @throws InputError if the file is no plan, or was edited; UsageError if it is for another service, or of other
+ *   manifests; as `planRun`
+ */
+export async function applyPlanFile(
+  context: ProvisionContext,
+  path: string,
+  input: readonly ManifestDocument[] | undefined,
+  { failFast = false, concurrency }: Omit<RunOptions, 'createBeside'>,
+): Promise<AsyncGenerator<SpacePlan>> {
+  const file = await readPlan(path);
+  const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
+  if (input && inputHash(input) !== file.input_sha256)
+    throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
+  const documents = plannedDocuments(file);
+  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const createBeside = file.create_beside.filter((id) => ids.has(id));
+  const deps = await openProvisioning(context, documents, { concurrency, createBeside }, 'Applying');
+  const { baseUrl } = deps.http;
+  if (baseUrl !== file.service)
+    throw new UsageError(`The plan ${path} is for ${file.service}, not for ${baseUrl}.`, { hint });
+  const jobs = jobsByAgent(file.jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
+  const plans = (await planRun(deps, documents)).map((plan) => {
+    const planned = file.spaces[plan.index];
+    const isRead = plan.steps.some(
+      ({ status }) => status === 'unchanged' || status === 'planned' || status === 'blocked',
+    );
+    return planned && isRead ? limitToPlanned(plan, planned, jobs) : plan;
+  });
+  return applyPlans(deps, plans, { failFast });
+}

@@ -1,0 +1,145 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CRON_JOBS } from '../support/cron.ts';
+import { type Fleet, type FleetSpace, fleets, fleetYaml, writeFleet } from '../support/fleet.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+
+/* What somebody edits in a manifest is the same thing afterwards, and never a second one. */
+
+type Agent = FleetSpace['agents'][number];
+type Job = NonNullable<Agent['cron']>[number];
+
+const ofFirstAgent = (space: FleetSpace, edit: (agent: Agent) => Agent): FleetSpace => ({
+  ...space,
+  agents: space.agents.map((agent, index) => (index === 0 ? edit(agent) : agent)),
+});
+const ofJobs = (space: FleetSpace, edit: (job: Job) => Job): FleetSpace =>
+  ofFirstAgent(space, ({ cron = [], ...agent }) => ({ ...agent, cron: cron.map(edit) }));
+
+interface Edit {
+  readonly edit: (space: FleetSpace) => FleetSpace;
+  /** What is hard to recognize after two such edits: then it is another thing. */
+  readonly identityOf?: 'agent' | 'job';
+  /** Whether the space is refused. */
+  readonly isRefused: (space: FleetSpace) => boolean;
+}
+
+const refused = () => true;
+const accepted = () => false;
+
+const EDITS: Readonly<Record<string, Edit>> = {
+  'rename an agent': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, name: `New ${agent.name}` })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change the spaces of a name': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, name: agent.name.replace(/ /g, '  ') })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change a template': {
+    edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, template_id: 'tmpl_other' })),
+    ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'change schedules': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, schedule: '7 7 * * 2' })),
+    isRefused: accepted,
+  },
+  'change instructions': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, instructions: 'Something else.' })),
+    ...{ identityOf: 'job', isRefused: accepted },
+  },
+  reverse: {
+    edit: (space) => ({
+      ...space,
+      agents: space.agents.toReversed().map(({ cron = [], ...agent }) => ({ ...agent, cron: cron.toReversed() })),
+    }),
+    isRefused: accepted,
+  },
+};
+
+const command = (env: Readonly<Record<string, string>>, ...argv: string[]) =>
+  run(argv, { env, clock: fasterClock(), random: tinyRandom });
+
+/** Everything at the service. */
+async function everything(it: Service): Promise<unknown> {
+  const spaces = await it.spaces();
+  const agents = await Promise.all(spaces.map(({ space_id }) => it.agents(space_id)));
+  return { spaces, agents, jobs: (await it.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results };
+}
+
+const cases = fc.record({
+  fleet: fleets,
+  edits: fc.array(fc.tuple(fc.constantFrom(...Object.keys(EDITS)), fc.nat(3)), { minLength: 1, maxLength: 3 }),
+  isFresh: fc.boolean(),
+});
+
+test('Whatever is edited in a fleet, nothing is created at the service that is there already', async () => {
+  const check = async ({ fleet, edits, isFresh }: typeof cases extends fc.Arbitrary<infer Case> ? Case : never) => {
+    const it = await service();
+    await it.set({ templates: ['tmpl_support', 'tmpl_sales', 'tmpl_billing', 'tmpl_other'] });
+    expect((await command(it.env, 'provision', writeFleet(fleet))).code).toBe(0);
+    const before = await everything(it);
+    await it.forget();
+    const blocked = new Set<number>();
+    const identities = new Set<string>();
+    let edited: Fleet = fleet;
+    for (const [name, number] of edits) {
+      const at = number % fleet.length;
+      const { edit, identityOf, isRefused } = EDITS[name] ?? {};
+      const [space, identity] = [edited[at], `${identityOf} ${at}`];
+      if (!space || !edit || (identityOf && identities.has(identity))) continue;
+      identities.add(identity);
+      if (isRefused?.(space)) blocked.add(at);
+      edited = edited.with(at, edit(space));
+    }
+    const path = join(tempDirectory(), 'fleet.yaml');
+    writeFileSync(path, `# Edited.\n${fleetYaml(edited)}`);
+    const env = isFresh ? { ...it.env, HOME: tempDirectory() } : it.env;
+    const expected = blocked.size === 0 ? 0 : blocked.size === fleet.length ? 5 : 10;
+    for (const words of [['plan'], ['provision']]) {
+      const ran = await command(env, ...words, path);
+      expect(ran.code, ran.stdout).toBe(expected);
+    }
+    expect(await it.posts()).toEqual([]);
+    expect(await everything(it)).toEqual(before);
+  };
+  await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 12) });
+});
+
+test('The plan of what was exported is empty, on the machine that provisioned it and on a fresh one', async () => {
+  const check = async (fleet: Fleet) => {
+    const it = await service();
+    expect((await command(it.env, 'provision', writeFleet(fleet))).code).toBe(0);
+    for (const env of [it.env, { ...it.env, HOME: tempDirectory() }]) {
+      const out = tempDirectory();
+      expect(await command(env, 'export', '--out', out)).toMatchObject({ code: 0 });
+      const planned = await command(env, 'plan', out, '--detailed-exitcode', '--unmanaged');
+      expect(planned.code, planned.stdout).toBe(0);
+    }
+  };
+  await fc.assert(fc.asyncProperty(fleets, check), { numRuns: propertyRuns(300, 8) });
+});
+
+test('A plan records the consent for a second agent, which is given for one space', async () => {
+  const it = await service();
+  const path = write('acme.yaml', manifest('acme'));
+  expect((await command(it.env, 'provision', path)).code).toBe(0);
+  writeFileSync(path, manifest('acme').replace('tmpl_support', 'tmpl_sales'));
+  const out = join(tempDirectory(), 'plan.json');
+  expect((await command(it.env, 'plan', path, '--create-beside', 'acme', '--out', out)).code).toBe(0);
+  expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ create_beside: ['acme'] });
+  expect((await command(it.env, 'apply', out, path)).code).toBe(0);
+  expect(await it.agents((await it.spaces())[0]?.space_id ?? '')).toHaveLength(2);
+});
+
+test('A refused template is annotated at the line of its agent, with the reason of the service', async () => {
+  const it = await service();
+  const path = write('acme.yaml', manifest('acme', ['One', 'Two']).replace(/tmpl_support(.*Two)/, 'tmpl_nowhere$1'));
+  const ran = await command({ ...it.env, GITHUB_ACTIONS: 'true' }, 'provision', path);
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toMatch(/^::error file=[^,]*acme\.yaml,line=5,.*agents\[1\]\.template_id: .*tmpl_nowhere/m);
+});
