@@ -54,7 +54,7 @@ function damaged(why: string): Line {
   return { kind: 'damaged', why };
 }
 
-/** Decodes a line that is not empty. Lines of version 1 state no length. */
+/** Decodes a line that is not empty. */
 export function decode(line: string): Line {
   const [end, sum] = SUM.exec(line) ?? [];
   if (end === undefined) {
@@ -66,26 +66,8 @@ export function decode(line: string): Line {
   const parsed: unknown = JSON.parse(line);
   const { v, bytes: _bytes, sum: _sum, ...record } = isJsonObject(parsed) ? parsed : {};
   if (typeof v === 'number' && v > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
+  if (v !== VERSION) return damaged(`written in a format that was never released (${String(v)})`);
   const { type, at, id } = record;
   if (typeof type !== 'string' || typeof at !== 'string' || typeof id !== 'string') return damaged('not a record');
-  const known = { ...record, type, at, id };
-  return { kind: 'record', record: v === VERSION ? known : fromVersion1(known) };
-}
-
-/** What version 1 called the kinds of records, and the fields for a reservation and an id at the service. */
-const VERSION_1 = new Map([
-  ['cron', { kinds: { adopted: 'created' }, of: 'reservation', object: 'cron_job_id' }],
-  ['upload', { kinds: { sent: 'reserved', done: 'created', adopted: 'created' }, of: 'sent', object: 'upload_id' }],
-]);
-
-/** Converts what version 1 recorded of jobs and uploads. Leaves other records as they are: nobody reads them. */
-function fromVersion1(record: LogRecord): LogRecord {
-  const [feature = '', old = ''] = record.type.split('.');
-  const form = VERSION_1.get(feature);
-  if (!form) return record;
-  const kind = new Map(Object.entries(form.kinds)).get(old) ?? old;
-  const { type: _type, at, id, by, key, seen, records, owner: _owner, until: _until, why: _why, ...rest } = record;
-  const { [form.of]: reservation, [form.object]: object, ...data } = rest;
-  const of = kind === 'forgotten' ? records : reservation;
-  return { type: `${feature}.${kind}`, at, id, key, data, seen, object, of, by };
+  return { kind: 'record', record: { ...record, type, at, id } };
 }

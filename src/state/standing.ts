@@ -10,9 +10,11 @@ import type { LogRecord } from './record.ts';
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
-  readonly schema: v.GenericSchema<unknown, Data>;
+  readonly schema: v.GenericSchema<unknown, Data & { readonly origin: string }>;
   /** The key of an object: at most one object per key is created. */
   readonly keyOf: (data: Data) => string;
+  /** What objects of other keys may have in common. */
+  readonly traitsOf?: (data: Data) => readonly string[];
 }
 
 interface Recorded<Data> {
@@ -30,7 +32,7 @@ interface Recorded<Data> {
 export interface Reservation<Data> extends Recorded<Data> {
   /** The ids of jobs or files that existed before; undefined if they could not be read. */
   readonly seen?: readonly string[];
-  /** Whether its owner recorded that the outcome is unknown. */
+  /** Whether it is recorded that the outcome is unknown: its owner sends nothing any more. */
   readonly isUnknown: boolean;
   /** How long its owner may take: another version may take longer than this one. */
   readonly leaseMs?: number;
@@ -51,50 +53,117 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
+type Entry<Data> = Omit<Reservation<Data>, 'isUnknown'> & { readonly object?: string };
+
 const IDS = v.array(v.string());
 
-function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<unknown> {
-  return new Set(records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of));
-}
-
 /**
- * Reduces the records of one feature to the standing of each key, in the order in which the keys first appear. An id
- * that was recorded counts, whatever became of its reservation, until it is forgotten.
- * @throws LocalError if a record lacks a field
+ * The standing of each key by the records of one feature, in the order of the log. An id that was recorded counts,
+ * whatever became of its reservation, until it is forgotten. Reads each record once: a log may have very many.
  */
-export function standings<Data>(
-  records: readonly LogRecord[],
-  { type, schema, keyOf }: OnceKind<Data>,
-): ReadonlyMap<string, Standing<Data>> {
-  const [reserved, created] = [`${type}.reserved`, `${type}.created`];
-  const ended = targetsOf(records, created, `${type}.released`, `${type}.forgotten`);
-  const unknown = targetsOf(records, `${type}.unknown`);
-  const found = new Map<string, { objects: RecordedObject<Data>[]; open: Reservation<Data>[]; live: string[] }>();
-  for (const record of records) {
+export class Standings<Data> {
+  private readonly kind: OnceKind<Data>;
+  private readonly live = new Map<string, Entry<Data>>();
+  private readonly byKey = new Map<string, Map<string, Entry<Data>>>();
+  private readonly keysByTrait = new Map<string, Set<string>>();
+  private readonly ended = new Set<unknown>();
+  private readonly unknown = new Set<unknown>();
+  private readonly everCreated = new Set<string>();
+
+  constructor(kind: OnceKind<Data>) {
+    this.kind = kind;
+  }
+
+  /** Adds the next records of the log. @throws LocalError if one that counts lacks a field */
+  add(records: readonly LogRecord[]): this {
+    const { type } = this.kind;
+    const own = records.filter((record) => record.type.startsWith(`${type}.`));
+    // The end of a record may stand before it: copies of a log are merged.
+    for (const record of own) {
+      const what = record.type.slice(type.length + 1);
+      const targets = [record.of].flat();
+      if (what === 'unknown') for (const id of targets) this.unknown.add(id);
+      if (['created', 'released', 'forgotten'].includes(what)) for (const id of targets) this.end(id);
+    }
+    for (const record of own) {
+      if (record.type === `${type}.reserved` || record.type === `${type}.created`) this.enter(record);
+    }
+    return this;
+  }
+
+  /** The standing of a key; of one that the log does not know, too. */
+  of(key: string): Standing<Data> {
+    const entries = [...(this.byKey.get(key)?.values() ?? [])];
+    const objects = new Map<string, RecordedObject<Data>>();
+    for (const entry of entries) {
+      if (!isObject(entry)) continue;
+      objects.delete(entry.object);
+      objects.set(entry.object, entry);
+    }
+    const open = entries.flatMap((entry) => this.toReservation(entry));
+    return { objects: [...objects.values()], open, live: entries.map(({ id }) => id) };
+  }
+
+  /** The objects of all keys. */
+  objects(): readonly RecordedObject<Data>[] {
+    return [...this.live.values()].filter(isObject);
+  }
+
+  /** The open reservations of all keys. */
+  open(): readonly Reservation<Data>[] {
+    return [...this.live.values()].flatMap((entry) => this.toReservation(entry));
+  }
+
+  /** The standings with something that has a trait. */
+  withTrait(trait: string): readonly Standing<Data>[] {
+    return [...(this.keysByTrait.get(trait) ?? [])].map((key) => this.of(key));
+  }
+
+  /** Whether an object of a service was ever recorded, even if it was forgotten. */
+  wasCreated(origin: string, object: string): boolean {
+    return this.everCreated.has(JSON.stringify([origin, object]));
+  }
+
+  private toReservation(entry: Entry<Data>): Reservation<Data>[] {
+    return isObject(entry) ? [] : [{ ...entry, isUnknown: this.unknown.has(entry.id) }];
+  }
+
+  private end(id: unknown): void {
+    this.ended.add(id);
+    const entry = typeof id === 'string' ? this.live.get(id) : undefined;
+    if (!entry) return;
+    this.live.delete(entry.id);
+    this.byKey.get(entry.key)?.delete(entry.id);
+  }
+
+  private enter(record: LogRecord): void {
+    const { type, schema, keyOf, traitsOf } = this.kind;
     const { id, at, by, object, seen, leaseMs } = record;
-    if (ended.has(id) || (record.type !== reserved && record.type !== created)) continue;
     const { success, output: data } = v.safeParse(schema, record.data);
-    if (!success || (record.type === created && typeof object !== 'string')) {
+    const isWhole = success && (record.type !== `${type}.created` || typeof object === 'string');
+    if (isWhole && typeof object === 'string') this.everCreated.add(JSON.stringify([data.origin, object]));
+    if (this.ended.has(id)) return;
+    if (!isWhole) {
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
       throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });
     }
     const key = keyOf(data);
-    const standing = found.get(key) ?? { objects: [], open: [], live: [] };
-    found.set(key, standing);
-    standing.live.push(id);
-    const recorded = { id, at, by, key, data };
-    if (typeof object === 'string') {
-      standing.objects = [...standing.objects.filter((other) => other.object !== object), { ...recorded, object }];
-    } else {
-      const known = { ...(v.is(IDS, seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
-      standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
+    const isCreated = typeof object === 'string';
+    const entry: Entry<Data> = {
+      ...{ id, at, by, key, data },
+      ...(isCreated && { object }),
+      ...(!isCreated && v.is(IDS, seen) && { seen }),
+      ...(!isCreated && typeof leaseMs === 'number' && { leaseMs }),
+    };
+    this.live.set(id, entry);
+    this.byKey.set(key, (this.byKey.get(key) ?? new Map()).set(id, entry));
+    for (const trait of traitsOf?.(data) ?? []) {
+      this.keysByTrait.set(trait, (this.keysByTrait.get(trait) ?? new Set()).add(key));
     }
   }
-  return found;
 }
 
-/** The standing of a key; of one that the log does not know, too. */
-export function standingOf<Data>(all: ReadonlyMap<string, Standing<Data>>, key: string): Standing<Data> {
-  return all.get(key) ?? { objects: [], open: [], live: [] };
+function isObject<Data>(entry: Entry<Data>): entry is Entry<Data> & RecordedObject<Data> {
+  return entry.object !== undefined;
 }

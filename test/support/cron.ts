@@ -37,8 +37,10 @@ export function scheduleBody(fields: string, timezone = 'UTC'): Body {
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
 }
 
+/** Each name has a text of its own: a job with the text and the schedule of another is taken for that one, renamed. */
 function flagsOf(agent: string, name: string): string[] {
-  const content = ['--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
+  const text = name === 'daily' ? 'Sum up the day.' : `Sum up the day for ${name.normalize()}.`;
+  const content = ['--instructions', text, '--schedule', '0 9 * * 1-5'];
   return ['--agent', agent, '--name', name, ...content];
 }
 

@@ -56,14 +56,16 @@ export const create = () =>
         .conflicts(['agent', 'space', 'name', 'instructions', 'schedule', 'timezone']),
     )
     .option('--ensure', 'succeed if the job already exists with the same content; wait if it is being created')
+    .option('--create-beside', 'create a job although one that looks like it, under another name, exists')
     .option('--dry-run', 'show what would be done; nothing is written')
     .option('--schema', 'print the JSON Schema of a file for -f')
     .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...given }) => {
-        const { instructions = '', summary, summaryFile, ...options } = given;
+      run(async (context, { file: files, schema, confirm, ...given }) => {
+        const { instructions = '', summary, summaryFile, ensure = false, dryRun = false, ...more } = given;
+        const { createBeside = false, ...options } = more;
         const isBatch = files.length > 0;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
@@ -77,12 +79,14 @@ export const create = () =>
           ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
           : [await readJob(context, instructions, options)];
         const { openJobs } = await import('../../cron/create-wanted.ts');
-        const { JOBS, toOneResult } = await import('./shared/job-batch.ts');
+        const { namedIn } = await import('../../cron/create.ts');
+        const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');
-        const jobs = openJobs(context, await context.http(), await context.log(), { ensure, dryRun });
+        const settings = { ensure, dryRun, createBeside, isNamed: isBatch ? namedIn(wanted) : undefined };
+        const jobs = openJobs(context, await context.http(), await context.log(), settings);
         const results = jobs.create(wanted);
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
-        return isBatch ? batchResult(results, JOBS, signals, onResult) : await toOneResult(results, signals);
+        return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
       }),
     );

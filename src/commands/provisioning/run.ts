@@ -72,7 +72,10 @@ async function openProvisioning(
     const known = 'Only what the state recorded is known.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
-  const { lists, describe, create } = openJobs(context, http, log, { ensure: true, dryRun: isPlan });
+  const { lists, describe, create } = openJobs(context, http, log, {
+    ...{ ensure: true, dryRun: isPlan, createBeside: installRenamed },
+    isNamed: () => true,
+  });
   let done = 0;
   const onDocument = (): void => {
     done += 1;

@@ -43,7 +43,12 @@ describe('A log', () => {
   it('writes what is appended during a write in one more write', async () => {
     const writes: (readonly string[])[] = [];
     const none = async () => undefined;
-    const driver = { ...fileLog('unused'), label: 'log', load: async () => writes.flat(), close: none };
+    const driver = {
+      ...fileLog('unused'),
+      label: 'log',
+      load: async () => ({ from: 0, lines: writes.flat() }),
+      close: none,
+    };
     const write = async (lines: readonly string[]): Promise<void> => {
       writes.push(lines);
       await new Promise((resolve) => setImmediate(resolve));
