@@ -129,13 +129,11 @@ class EnsureRun<Wanted, Data, Outcome> {
     standings: Standings<Data>,
   ): Promise<readonly Reservation<Data>[]> {
     const { log, concurrency = CONCURRENCY } = this.deps;
-    const { isLarge } = this.feature;
+    const isLarge = ({ wanted }: Creation<Wanted, Data>) => this.feature.isLarge(wanted);
     const wait: Reservation<Data>[] = [];
+    const small = creations.filter((each) => !isLarge(each));
     let isJudged = true;
-    for (const batch of chunks(
-      creations.filter(({ wanted }) => !isLarge(wanted)),
-      log.batch,
-    )) {
+    for (const batch of chunks(small, Math.max(log.batch, concurrency))) {
       const wanted = batch.map((each) => each.wanted);
       // The list is older by the time that the batches before this one took.
       const verdict = isJudged ? { wait: [], create: batch } : await this.judge(wanted, standings);
@@ -144,8 +142,9 @@ class EnsureRun<Wanted, Data, Outcome> {
       await this.createBatch(verdict.create, verdict.create.length);
     }
     const limit = pLimit(concurrency);
-    const large = creations.filter(({ wanted }) => isLarge(wanted));
-    const ended = await Promise.allSettled(large.map((each) => limit(() => this.createBatch([each], concurrency))));
+    const ended = await Promise.allSettled(
+      creations.filter(isLarge).map((each) => limit(() => this.createBatch([each], concurrency))),
+    );
     for (const each of ended) if (each.status === 'rejected') throw each.reason;
     return wait;
   }

@@ -83,7 +83,16 @@ describe('cron create', () => {
   test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const service = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
-    const args = ['create', '--agent', 'name:Support', '--space', 'name:Acme', '--schedule', '@daily'];
+    const args = [
+      'create',
+      '--agent',
+      'name:Support',
+      '--space',
+      'name:Acme',
+      '--schedule',
+      '@daily',
+      '--create-beside',
+    ];
     await service.cron([...args, '--name', 'a', '--instructions', text]);
     await service.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
     await service.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });

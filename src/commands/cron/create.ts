@@ -21,6 +21,15 @@ async function readJob(context: Context, instructions: string, options: JobOptio
   return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
 }
 
+/** Reads the files, or the job of the flags, which is in no file. */
+async function readWanted(context: Context, files: readonly string[], instructions: string, options: JobOptions) {
+  if (files.length === 0) return { wanted: [await readJob(context, instructions, options)], isNamed: undefined };
+  const { readJobFiles } = await import('../../cron/job-file.ts');
+  const { namedIn } = await import('../../cron/create.ts');
+  const wanted = await readJobFiles(context, files);
+  return { wanted, isNamed: namedIn(wanted) };
+}
+
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
 export const create = () =>
@@ -75,15 +84,12 @@ export const create = () =>
           throw new UsageError('--summary and --summary-file can only be used with -f.');
         }
         if (!dryRun) await context.confirmWrite(confirm);
-        const wanted = isBatch
-          ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
-          : [await readJob(context, instructions, options)];
+        const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/create-wanted.ts');
-        const { namedIn } = await import('../../cron/create.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');
-        const settings = { ensure, dryRun, createBeside, isNamed: isBatch ? namedIn(wanted) : undefined };
+        const settings = { ensure, dryRun, createBeside, isNamed };
         const jobs = openJobs(context, await context.http(), await context.log(), settings);
         const results = jobs.create(wanted);
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);

@@ -38,6 +38,7 @@ export function hasSameContent(one: CronJob, other: CronJob): boolean {
 
 /** The failures that a run meets. */
 export const failures = {
+  unreadable: () => new LocalError('The file cannot be read.'),
   unwritable: () => new LocalError('The file cannot be written.'),
   unavailable: () => new ServiceError('The service answered 503.', { status: 503 }),
   forbidden: () => new CredentialsError('Not allowed.', { status: 403 }),
