@@ -85,7 +85,7 @@ export async function* readHistory(
   });
   for await (const { items, ...last } of pages) {
     if (hasUnnamed && items.length > 0) await checkSession(http, source_id, items, limits());
-    read.messages.push(...items);
+    for (const item of items) read.messages.push(item);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
     read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));

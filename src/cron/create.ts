@@ -17,6 +17,7 @@ import {
   toJobData,
   toNfc,
 } from './job.ts';
+import { indexLookAlikes } from './look-alikes.ts';
 import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { findLostJobs } from './reconcile.ts';
 import { completeSchedule } from './schedule.ts';
@@ -68,6 +69,8 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
   readonly kind = JOB_KIND;
   private readonly deps: CreateDeps;
   private readonly options: RunOptions;
+  /** Indexed once for each list: it takes a hash of each text. */
+  private lookAlikes: { readonly list: unknown; readonly find: Knowledge['findLookAlikes'] } | undefined;
 
   constructor(deps: CreateDeps, options: RunOptions) {
     this.deps = deps;
@@ -132,7 +135,14 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     isWatched = false,
   ): Decided {
     const { origin, clock } = this.deps;
-    const all = { ...this.options, ...known, origin, isWatched, now: clock.now() };
+    const { standings, list = 'closed' } = known;
+    const findLookAlikes = (job: CronJob) => {
+      if (this.lookAlikes?.list !== list) {
+        this.lookAlikes = { list, find: indexLookAlikes(list, standings, origin, this.options.isNamed) };
+      }
+      return this.lookAlikes.find(job);
+    };
+    const all = { ...this.options, ...known, origin, isWatched, findLookAlikes, now: clock.now() };
     const decided: Decided = { settled: [], adopt: [], wait: [], create: [], undecided: [], unlisted: [] };
     for (const each of wanted) {
       const decision = decide({ ...all, ...each });

@@ -3,19 +3,16 @@ import { InputError } from '../errors.ts';
 import {
   type CronJob,
   findDifferences,
-  hashOf,
-  instructionsHash,
   isNotShown,
-  isSameButForCase,
   type JobReservation,
   type JobStandings,
   NOT_SHOWN,
   type RecordedJob,
   toNfc,
-  traitsOf,
 } from './job.ts';
-import { blocked, type JobOutcome, type LookAlike, outcome, type Subject, unknown } from './outcomes.ts';
-import { completeSchedule, type ScheduleParts } from './schedule.ts';
+import { type ExistingJob, type LookAlike, presentContent } from './look-alikes.ts';
+import { blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
+import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 
 /*
@@ -23,14 +20,6 @@ import { findInList, type JobList } from './service-jobs.ts';
  * decision serves `cron create`, `provision`, and their plans. A job is at the service what the list shows; the record
  * says that it is ours, and what the list does not show.
  */
-
-/** A job that exists. */
-export interface ExistingJob {
-  readonly agent_id: string;
-  /** Null if it may have been created. */
-  readonly cron_job_id: string | null;
-  readonly name: string;
-}
 
 /** What a run wants of jobs that exist. */
 export interface RunOptions {
@@ -51,6 +40,8 @@ export interface Knowledge extends Subject, RunOptions {
   readonly standings: JobStandings;
   /** Undefined if it has not been read yet; `closed` if it cannot be read. */
   readonly list: JobList | 'closed' | undefined;
+  /** Finds what the job was probably made of; called only with a list. */
+  readonly findLookAlikes: (job: CronJob) => readonly LookAlike[];
   /** Whether this process did not find a recorded job in the list, and waited for as long as a service may take. */
   readonly isWatched: boolean;
   /** Milliseconds since the epoch. Chooses words, never whether to send. */
@@ -74,13 +65,6 @@ function block(...why: Parameters<typeof blocked>): Decision {
   return { kind: 'settled', outcome: blocked(...why) };
 }
 
-/** What is known of a recorded job: what the list shows of it, and else what was recorded. */
-function presentContent(data: RecordedJob['data'], current: ListedCronJob | undefined) {
-  const shown = Object.entries(current?.schedule ?? {}).filter(([, part]) => part !== undefined);
-  const schedule: ScheduleParts = { ...data.schedule, ...Object.fromEntries(shown) };
-  return { schedule, instructions: current?.instructions, instructions_hash: data.instructions_hash };
-}
-
 function decideRecorded(known: Knowledge, { object: cron_job_id, data }: RecordedJob): Decision {
   const { job, list, ensure, dryRun, isWatched } = known;
   // Without --ensure, it is blocked in any case; the list tells only which differences to name.
@@ -100,49 +84,13 @@ function decideRecorded(known: Knowledge, { object: cron_job_id, data }: Recorde
 
 /** The ids of listed jobs of this name, without an agent, that no record or open reservation accounts for. */
 function unexplained({ job, key, origin, standings }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
-  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !standings.wasCreated(origin, id));
+  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !standings.dataOf(origin, id));
   if (ids.length === 0) return [];
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.
   const lost = standings
     .open()
     .filter((other) => other.key !== key && other.data.origin === origin && toNfc(other.data.name) === toNfc(job.name));
   return ids.length > lost.length ? ids : [];
-}
-
-/** What exists at the service under another name, and shares a trait with the wanted job. */
-function relatives({ job, key, origin, standings, list }: Knowledge) {
-  const traits = traitsOf(job.agent_id, job.name, instructionsHash(job.instructions));
-  const shown = typeof list === 'object' ? list : undefined;
-  const listed = traits
-    .flatMap((trait) => shown?.withTrait(trait) ?? [])
-    .filter(({ name }) => toNfc(name ?? '') !== toNfc(job.name))
-    .map((each) => ({ cron_job_id: each.cron_job_id, name: each.name ?? '', content: each }));
-  // What the list does not show: the agent, the instructions, or, if it cannot be read, anything.
-  const recorded = traits
-    .flatMap((trait) => standings.withTrait(trait))
-    .flatMap(({ objects, open }) => [...objects, ...(shown ? [] : open)])
-    .filter((each) => each.key !== key && each.data.origin === origin)
-    .flatMap(({ data, ...each }) => {
-      const cron_job_id = 'object' in each ? each.object : null;
-      const current = cron_job_id === null ? undefined : shown?.jobs.get(cron_job_id);
-      if (shown && !current) return [];
-      return [{ cron_job_id, name: current?.name ?? data.name, content: presentContent(data, current) }];
-    });
-  return [...listed, ...recorded];
-}
-
-/** The jobs that the wanted one was probably made of, by an edit of its name: the file does not name them. */
-function findLookAlikes(known: Knowledge): readonly LookAlike[] {
-  const { job, isNamed } = known;
-  const found = new Map<string, LookAlike>();
-  for (const { cron_job_id, name, content } of relatives(known)) {
-    if (isNamed?.({ agent_id: job.agent_id, cron_job_id, name })) continue;
-    const isSameText = hashOf(content) === instructionsHash(job.instructions);
-    const isSameTime = completeSchedule(content.schedule) !== undefined && findDifferences(content, job).length === 0;
-    if (!isSameButForCase(name, job.name) && !(isSameText && (isNamed || isSameTime))) continue;
-    found.set(cron_job_id ?? name, { cron_job_id, name, isSameText });
-  }
-  return [...found.values()];
 }
 
 /** @param seen as in `Decision` */
@@ -155,7 +103,7 @@ function decideNew(known: Knowledge, seen: readonly string[] | undefined): Decis
     return { kind: 'settled', outcome: outcome('failed', { error }) };
   }
   const mayBeside = typeof createBeside === 'boolean' ? createBeside : createBeside(job.agent_id);
-  const lookAlikes = mayBeside ? [] : findLookAlikes(known);
+  const lookAlikes = mayBeside ? [] : known.findLookAlikes(job);
   return lookAlikes.length > 0 ? block(known, 'edited', { lookAlikes }) : { kind: 'create', seen };
 }
 

@@ -66,29 +66,7 @@ export function cronKey({ origin, agent_id, name }: JobIdentity): string {
   return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);
 }
 
-/** A name without what people change without meaning another job: case and spaces. */
-function looseName(name: string): string {
-  return toNfc(name).toLowerCase().replaceAll(/\s+/g, '');
-}
-
-/** What jobs of one agent have in common that are probably one, edited. @param hash of the instructions */
-export function traitsOf(agentId: string, name: string, hash: string | null | undefined): readonly string[] {
-  const agent = comparableAgent(agentId);
-  const traits = [['name', agent, looseName(name)], ...(hash ? [['instructions', agent, hash]] : [])];
-  return traits.map((trait) => JSON.stringify(trait));
-}
-
-export const JOB_KIND: OnceKind<JobData> = {
-  type: 'cron',
-  schema: jobData,
-  keyOf: cronKey,
-  traitsOf: ({ agent_id, name, instructions_hash }) => traitsOf(agent_id, name, instructions_hash),
-};
-
-/** Whether two names of jobs differ at most in case and spaces. */
-export function isSameButForCase(one: string, other: string): boolean {
-  return looseName(one) === looseName(other);
-}
+export const JOB_KIND: OnceKind<JobData> = { type: 'cron', schema: jobData, keyOf: cronKey };
 
 /** Whether the agent and the name of a listed job are these; `maybe` if the list does not say which agent runs it. */
 export function matchIdentity(

@@ -9,6 +9,7 @@ import {
 } from '../errors.ts';
 import { LEASE_MS } from '../state/lease.ts';
 import type { CronDifference, CronJob } from './job.ts';
+import type { LookAlike } from './look-alikes.ts';
 
 export interface JobOutcome {
   /**
@@ -54,14 +55,6 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
 
 type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress' | 'edited';
 
-/** A job that exists under another name, and is probably the wanted one. */
-export interface LookAlike {
-  /** Null if it may have been created. */
-  readonly cron_job_id: string | null;
-  readonly name: string;
-  readonly isSameText: boolean;
-}
-
 type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedule'>> & {
   readonly candidates?: readonly string[];
   readonly lookAlikes?: readonly LookAlike[];
@@ -70,8 +63,8 @@ type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedu
   readonly now?: number;
 };
 
-function describeLookAlike({ cron_job_id, name, isSameText }: LookAlike): string {
-  const what = isSameText ? 'it has the same instructions' : 'the names differ only in case or spaces';
+function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): string {
+  const what = hasSameText ? 'it has the same instructions' : 'the names differ only in case or spaces';
   const exists = cron_job_id === null ? 'may exist' : `exists (${cron_job_id})`;
   return `${JSON.stringify(name)} of this agent ${exists}: ${what}.`;
 }

@@ -72,7 +72,7 @@ async function matchListed(
   const open = openAt(standings, origin);
   const byName = groupBy(open, ({ data }) => toNfc(data.name));
   const adopted = new Set<string>();
-  const isRecorded = (id: string) => adopted.has(id) || standings.wasCreated(origin, id);
+  const isRecorded = (id: string) => adopted.has(id) || standings.dataOf(origin, id) !== undefined;
   const results: Reconciled[] = [];
   for (const reservation of open.filter(({ id }) => wanted.has(id))) {
     const found = findCreated(reservation, byName.get(toNfc(reservation.data.name)) ?? [], list, isRecorded);

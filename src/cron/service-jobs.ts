@@ -6,7 +6,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type ListedCronJob, readCronJob } from '../contract/resources.ts';
 import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { instructionsHash, matchIdentity, toNfc, traitsOf } from './job.ts';
+import { matchIdentity, toNfc } from './job.ts';
 
 export const JOB_LIST = 'the list of jobs';
 
@@ -32,32 +32,6 @@ export interface JobList {
   readonly jobs: ReadonlyMap<string, ListedCronJob>;
   /** By name in NFC. */
   readonly byName: ReadonlyMap<string, readonly ListedCronJob[]>;
-  /** The jobs with a trait of `traitsOf`. */
-  withTrait(trait: string): readonly ListedCronJob[];
-}
-
-function traitsOfListed({ agent_id, agent_text, name, instructions }: ListedCronJob): readonly string[] {
-  const agent = agent_id ?? agent_text;
-  if (agent === undefined) return [];
-  return traitsOf(agent, name ?? '', instructions === undefined ? undefined : instructionsHash(instructions));
-}
-
-/** Indexes a list. By traits only once that is asked for: it takes a hash of each text. */
-function toJobList(jobs: ReadonlyMap<string, ListedCronJob>): JobList {
-  let byTrait: ReadonlyMap<string, readonly ListedCronJob[]> | undefined;
-  const index = () => {
-    const pairs = [...jobs.values()].flatMap((job) => traitsOfListed(job).map((trait) => ({ trait, job })));
-    const groups = groupBy(pairs, ({ trait }) => trait);
-    return new Map([...groups].map(([trait, group]) => [trait, group.map(({ job }) => job)]));
-  };
-  return {
-    jobs,
-    byName: groupBy(jobs.values(), ({ name }) => toNfc(name ?? '')),
-    withTrait(trait) {
-      byTrait ??= index();
-      return byTrait.get(trait) ?? [];
-    },
-  };
 }
 
 /** The listed jobs of an agent and a name, and those that may be: the service does not return their agent. */
@@ -130,6 +104,6 @@ export class JobLists {
       return failure;
     }
     this.wasRead = true;
-    return toJobList(jobs);
+    return { jobs, byName: groupBy(jobs.values(), ({ name }) => toNfc(name ?? '')) };
   }
 }

@@ -57,7 +57,7 @@ export interface LogContent {
   /** False if there is no file or branch yet. */
   readonly exists: boolean;
   /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
-  readonly records: readonly { readonly line: number; readonly record: LogRecord; readonly text: string }[];
+  readonly records: readonly { readonly line: number; readonly record: LogRecord }[];
   /** The lines that a killed writer left. They count for nothing. */
   readonly torn: readonly number[];
   readonly damaged: readonly DamagedLine[];
@@ -116,7 +116,7 @@ class Content implements LogContent {
       else if (decoded.kind === 'damaged') this.damaged.push({ line, why: decoded.why });
       else if (!this.ids.has(decoded.record.id)) {
         this.ids.add(decoded.record.id);
-        this.records.push({ line, record: decoded.record, text });
+        this.records.push({ line, record: decoded.record });
       }
     }
   }
@@ -198,7 +198,7 @@ export class Log {
     if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
     const known = new Set((await this.read()).map(({ id }) => id));
     const missing = records.filter(({ record }) => !known.has(record.id));
-    if (missing.length > 0) await this.write(missing.map(({ text }) => text));
+    if (missing.length > 0) await this.write(missing.map(({ record }) => encode(record)));
     return { copied: missing.length, present: records.length - missing.length };
   }
 

@@ -29,7 +29,7 @@ export type Line =
 
 const VERSION = 2;
 const HEAD = `{"v":${VERSION},"bytes":`;
-const SUM = /,"sum":"([0-9a-f]{16})"\}$/;
+const SUM = /^,"sum":"([0-9a-f]{16})"\}$/;
 const SUM_LENGTH = ',"sum":"0123456789abcdef"}'.length;
 
 function checksum(covered: string): string {
@@ -56,18 +56,21 @@ function damaged(why: string): Line {
 
 /** Decodes a line that is not empty. */
 export function decode(line: string): Line {
-  const [end, sum] = SUM.exec(line) ?? [];
+  const [end, sum] = SUM.exec(line.slice(-SUM_LENGTH)) ?? [];
   if (end === undefined) {
     if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line)) return damaged('a merge conflict marker');
     return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
   }
-  if (sum !== checksum(line.slice(0, -end.length))) return damaged('changed after it was written');
+  if (sum !== checksum(line.slice(0, -SUM_LENGTH))) return damaged('changed after it was written');
+  const [head = '', v, bytes] = /^\{"v":(\d+),("bytes":\d+,)?/.exec(line) ?? [];
+  if (Number(v) > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
+  if (v !== undefined && Number(v) < VERSION) return damaged(`written in a format that was never released (${v})`);
+  if (bytes === undefined) return damaged('not a record');
   // What has a checksum is JSON.
-  const parsed: unknown = JSON.parse(line);
-  const { v, bytes: _bytes, sum: _sum, ...record } = isJsonObject(parsed) ? parsed : {};
-  if (typeof v === 'number' && v > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
-  if (v !== VERSION) return damaged(`written in a format that was never released (${String(v)})`);
-  const { type, at, id } = record;
-  if (typeof type !== 'string' || typeof at !== 'string' || typeof id !== 'string') return damaged('not a record');
-  return { kind: 'record', record: { ...record, type, at, id } };
+  const record: unknown = JSON.parse(`{${line.slice(head.length, -SUM_LENGTH)}}`);
+  return isRecord(record) ? { kind: 'record', record } : damaged('not a record');
+}
+
+function isRecord(fields: unknown): fields is LogRecord {
+  return isJsonObject(fields) && [fields.type, fields.at, fields.id].every((field) => typeof field === 'string');
 }

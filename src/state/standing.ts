@@ -10,11 +10,9 @@ import type { LogRecord } from './record.ts';
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
-  readonly schema: v.GenericSchema<unknown, Data & { readonly origin: string }>;
+  readonly schema: v.GenericSchema<Data & { readonly origin: string }>;
   /** The key of an object: at most one object per key is created. */
   readonly keyOf: (data: Data) => string;
-  /** What objects of other keys may have in common. */
-  readonly traitsOf?: (data: Data) => readonly string[];
 }
 
 interface Recorded<Data> {
@@ -53,7 +51,7 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
-type Entry<Data> = Omit<Reservation<Data>, 'isUnknown'> & { readonly object?: string };
+type Entry<Data> = Recorded<Data> & { object?: string; seen?: readonly string[]; leaseMs?: number };
 
 const IDS = v.array(v.string());
 
@@ -64,11 +62,11 @@ const IDS = v.array(v.string());
 export class Standings<Data> {
   private readonly kind: OnceKind<Data>;
   private readonly live = new Map<string, Entry<Data>>();
-  private readonly byKey = new Map<string, Map<string, Entry<Data>>>();
-  private readonly keysByTrait = new Map<string, Set<string>>();
+  private readonly byKey = new Map<string, readonly Entry<Data>[]>();
   private readonly ended = new Set<unknown>();
   private readonly unknown = new Set<unknown>();
-  private readonly everCreated = new Set<string>();
+  /** What was recorded last of each object, whether or not it was forgotten. */
+  private readonly everCreated = new Map<string, Data>();
 
   constructor(kind: OnceKind<Data>) {
     this.kind = kind;
@@ -77,23 +75,22 @@ export class Standings<Data> {
   /** Adds the next records of the log. @throws LocalError if one that counts lacks a field */
   add(records: readonly LogRecord[]): this {
     const { type } = this.kind;
-    const own = records.filter((record) => record.type.startsWith(`${type}.`));
+    const [created, reserved, unknown] = [`${type}.created`, `${type}.reserved`, `${type}.unknown`];
+    const ends = new Set([created, `${type}.released`, `${type}.forgotten`]);
     // The end of a record may stand before it: copies of a log are merged.
-    for (const record of own) {
-      const what = record.type.slice(type.length + 1);
-      const targets = [record.of].flat();
-      if (what === 'unknown') for (const id of targets) this.unknown.add(id);
-      if (['created', 'released', 'forgotten'].includes(what)) for (const id of targets) this.end(id);
+    for (const { type: what, of } of records) {
+      if (what === unknown) this.unknown.add(of);
+      else if (of !== undefined && ends.has(what)) for (const id of Array.isArray(of) ? of : [of]) this.end(id);
     }
-    for (const record of own) {
-      if (record.type === `${type}.reserved` || record.type === `${type}.created`) this.enter(record);
+    for (const record of records) {
+      if (record.type === reserved || record.type === created) this.enter(record, record.type === created);
     }
     return this;
   }
 
   /** The standing of a key; of one that the log does not know, too. */
   of(key: string): Standing<Data> {
-    const entries = [...(this.byKey.get(key)?.values() ?? [])];
+    const entries = this.byKey.get(key) ?? [];
     const objects = new Map<string, RecordedObject<Data>>();
     for (const entry of entries) {
       if (!isObject(entry)) continue;
@@ -114,14 +111,9 @@ export class Standings<Data> {
     return [...this.live.values()].flatMap((entry) => this.toReservation(entry));
   }
 
-  /** The standings with something that has a trait. */
-  withTrait(trait: string): readonly Standing<Data>[] {
-    return [...(this.keysByTrait.get(trait) ?? [])].map((key) => this.of(key));
-  }
-
-  /** Whether an object of a service was ever recorded, even if it was forgotten. */
-  wasCreated(origin: string, object: string): boolean {
-    return this.everCreated.has(JSON.stringify([origin, object]));
+  /** What was recorded last of an object of a service, even if it was forgotten; undefined if it never was. */
+  dataOf(origin: string, object: string): Data | undefined {
+    return this.everCreated.get(`${origin}\n${object}`);
   }
 
   private toReservation(entry: Entry<Data>): Reservation<Data>[] {
@@ -133,34 +125,27 @@ export class Standings<Data> {
     const entry = typeof id === 'string' ? this.live.get(id) : undefined;
     if (!entry) return;
     this.live.delete(entry.id);
-    this.byKey.get(entry.key)?.delete(entry.id);
+    this.byKey.set(entry.key, this.byKey.get(entry.key)?.filter((each) => each !== entry) ?? []);
   }
 
-  private enter(record: LogRecord): void {
-    const { type, schema, keyOf, traitsOf } = this.kind;
-    const { id, at, by, object, seen, leaseMs } = record;
-    const { success, output: data } = v.safeParse(schema, record.data);
-    const isWhole = success && (record.type !== `${type}.created` || typeof object === 'string');
-    if (isWhole && typeof object === 'string') this.everCreated.add(JSON.stringify([data.origin, object]));
-    if (this.ended.has(id)) return;
-    if (!isWhole) {
+  private enter(record: LogRecord, isCreated: boolean): void {
+    const { schema, keyOf } = this.kind;
+    const { id, at, by, data, object, seen, leaseMs } = record;
+    if (!v.is(schema, data) || (isCreated && typeof object !== 'string')) {
+      if (this.ended.has(id)) return;
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
       throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });
     }
+    if (typeof object === 'string') this.everCreated.set(`${data.origin}\n${object}`, data);
+    if (this.ended.has(id)) return;
     const key = keyOf(data);
-    const isCreated = typeof object === 'string';
-    const entry: Entry<Data> = {
-      ...{ id, at, by, key, data },
-      ...(isCreated && { object }),
-      ...(!isCreated && v.is(IDS, seen) && { seen }),
-      ...(!isCreated && typeof leaseMs === 'number' && { leaseMs }),
-    };
+    const entry: Entry<Data> = { id, at, by, key, data };
+    if (typeof object === 'string') entry.object = object;
+    else if (v.is(IDS, seen)) entry.seen = seen;
+    if (typeof leaseMs === 'number') entry.leaseMs = leaseMs;
     this.live.set(id, entry);
-    this.byKey.set(key, (this.byKey.get(key) ?? new Map()).set(id, entry));
-    for (const trait of traitsOf?.(data) ?? []) {
-      this.keysByTrait.set(trait, (this.keysByTrait.get(trait) ?? new Set()).add(key));
-    }
+    this.byKey.set(key, [...(this.byKey.get(key) ?? []), entry]);
   }
 }
 

@@ -32,7 +32,7 @@ describe('An outage', () => {
       return sendJson(response, []);
     });
     const ran = await run(service, ['cron', 'create', '-f', jobsFile('a1', 300), '-o', 'json']);
-    expect(ran.code).toBe(10);
+    expect(ran.code).toBe(9);
     expect(service.made.length).toBeLessThanOrEqual(16);
     expect(lists).toBeLessThanOrEqual(3);
     const statuses = ran.json<{ status: string; error: { message: string } }[]>();
