@@ -6,9 +6,11 @@ import { createArgs, jobService, scheduleBody, startCronBehindGateway } from '..
 import { createGate, json, reset, sendJson } from '../support/fake-service.ts';
 import { canTrace } from '../support/kill.ts';
 import { PROGRAM, start, startFile } from '../support/program.ts';
-import { fastClock, tempDirectory } from '../support/run.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { fastClock, partnerctl, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { jobRecordKinds, shortenLeases, stateFile } from '../support/state-file.ts';
+import { jobRecordKinds, readJobLog, shortenLeases, stateFile } from '../support/state-file.ts';
+import { bareRepository } from '../support/stores.ts';
 
 /* How much one run may leave open, and what it tells those who come after it. */
 
@@ -183,5 +185,54 @@ describe.skipIf(!canTrace())('Each record is on the disk before it counts:', () 
     expect(execFileSync('grep', ['-c', `fsync([0-9]*<${join(directory, '..')}>`, trace], { encoding: 'utf8' })).toBe(
       '1\n',
     );
+  });
+});
+
+describe('A git whose fetch fails', () => {
+  /** A state in a repository, and a `git` that fails at the fetches of these numbers. */
+  async function withBrokenFetch(condition: (variable: string) => string) {
+    const service = await jobService();
+    const directory = tempDirectory();
+    const count = join(directory, 'count');
+    const script = `#!/bin/sh
+case " $* " in *" fetch "*)
+  echo x >> '${count}'
+  n=$(wc -l < '${count}')
+  [ -e '${directory}/broken' ] && [ ${condition('$n')} ] && { echo 'fatal: Connection reset by peer' >&2; exit 128; } ;;
+esac
+exec '${execFileSync('which', ['git'], { encoding: 'utf8' }).trim()}' "$@"
+`;
+    writeFileSync(join(directory, 'git'), script, { mode: 0o755 });
+    const PARTNER_STATE = `git+file://${bareRepository()}#state`;
+    const env = { PARTNER_STATE, PATH: `${directory}:${process.env.PATH}`, HOME: tempDirectory() };
+    const act = (...args: string[]) =>
+      partnerctl(service.baseUrl, args, { env, clock: fastClock(), random: () => 0.5 });
+    expect((await act('state', 'init')).code).toBe(0);
+    rmSync(count);
+    const setBroken = (isBroken: boolean) =>
+      isBroken ? writeFileSync(join(directory, 'broken'), '') : rmSync(join(directory, 'broken'));
+    setBroken(true);
+    return { service, act, env, setBroken };
+  }
+
+  it.each([2, 1, 3, 4].slice(0, propertyRuns(4, 1)))(
+    'at call %i is called again, and the job is created once',
+    async (at) => {
+      const { service, act } = await withBrokenFetch((n) => `${n} -eq ${at}`);
+      expect((await act(...createArgs('a1', 'daily'))).code).toBe(0);
+      expect(service.made).toHaveLength(1);
+    },
+  );
+
+  it.each([2, 1, 3].slice(0, propertyRuns(3, 1)))('from call %i on blocks nothing that was not sent', async (from) => {
+    const { service, act, env, setBroken } = await withBrokenFetch((n) => `${n} -ge ${from}`);
+    const failed = await act('cron', 'create', '-f', jobsFile('a1', 3), '-o', 'json');
+    const sent = service.made.length;
+    expect([failed.code, sent]).toEqual(sent > 0 ? [0, 3] : [8, 0]);
+    setBroken(false);
+    const kinds = (await readJobLog(env.PARTNER_STATE, { PATH: env.PATH })).records.map(({ kind }) => kind);
+    expect(count(kinds, 'reserved')).toBe(count(kinds, 'released') + count(kinds, 'created'));
+    expect((await act('cron', 'create', '-f', jobsFile('a1', 3), '--ensure', '-o', 'json')).code).toBe(0);
+    expect(service.made).toHaveLength(3);
   });
 });

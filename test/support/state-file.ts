@@ -85,7 +85,7 @@ export function asVersion(line: string, v: number): string {
 }
 
 /** A line with its checksum. @param covered the line up to that */
-export function withSum(covered: string): string {
+function withSum(covered: string): string {
   return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
 }
 
