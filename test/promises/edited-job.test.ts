@@ -44,7 +44,8 @@ describe('A job of a file', () => {
             { status: 'blocked', error: { details: { reason: 'edited', candidates: [id] } } },
           ]);
           const { message, hint } = ran.error();
-        for (const text of ['"morning"', 'cannot rename', '--create-beside']) expect(`${message} ${hint}`).toContain(text);
+          for (const text of ['"morning"', 'cannot rename', '--create-beside'])
+            expect(`${message} ${hint}`).toContain(text);
         }
         if (!isBlocked) return;
         expect(await cron.posted()).toBe(1);
