@@ -84,7 +84,7 @@ export async function* readHistory(
   const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
   let isFound = false;
   for await (const { items, ...last } of readMessagePages(http, position, limits)) {
-    read.messages.push(...items);
+    for (const item of items) read.messages.push(item);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
     read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));

@@ -64,9 +64,9 @@ export function rememberIds<Item extends Listed>(
   items: AsyncIterable<Item>,
 ): Paged<Item> {
   async function* pages(): AsyncGenerator<readonly Item[]> {
-    const words: Candidate[] = [];
+    let words: readonly Candidate[] = [];
     for await (const page of Paged.of(items).pages) {
-      if (words.length < MAX_WORDS) words.push(...page.flatMap((item) => wordsOf(item, kind)));
+      if (words.length < MAX_WORDS) words = words.concat(page.flatMap((item) => wordsOf(item, kind)));
       yield page;
     }
     await store(context, kind, words);

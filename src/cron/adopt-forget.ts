@@ -2,27 +2,25 @@ import { ListUnavailable, nameListFailure } from '../api/list.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { InputError, isTokenRejected, NotFoundError, UsageError } from '../errors.ts';
 import { waitOutLeases } from '../state/lease.ts';
-import { standingOf, standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
-import { cronKey, JOBS, type JobData, type JobIdentity, type JobStanding, matchIdentity, toJobData } from './job.ts';
+import {
+  cronKey,
+  JOB_KIND,
+  type JobData,
+  type JobIdentity,
+  type JobStandings,
+  matchIdentity,
+  toJobData,
+} from './job.ts';
 import { findAgent, type NamedJob } from './job-flags.ts';
 import { completeSchedule } from './schedule.ts';
 import { JOB_LIST, JobLists, listNamedJobs } from './service-jobs.ts';
 
 const NOTHING_CHANGED = 'Nothing was changed.';
 
-/** Asks the user once others can no longer create the job. @throws UsageError unless the user confirms */
-async function confirmChange(
-  context: CronContext,
-  { open }: JobStanding,
-  { yes, skipUnknown, question }: { readonly yes: boolean; readonly skipUnknown: boolean; readonly question: string },
-): Promise<void> {
-  const { clock, abortSignal: signal, progress } = context;
-  await waitOutLeases({ log: await context.log(), clock, signal }, JOBS, new Set(open.map(({ id }) => id)), {
-    skipUnknown,
-    onWait: (ms) => progress.start('Waiting, because another process may still be creating the job', ms),
-  });
-  progress.stop();
+/** @throws UsageError unless the user confirms */
+async function confirmChange(context: CronContext, question: string, yes: boolean): Promise<void> {
+  context.progress.stop();
   if (yes || (context.isInteractive && (await context.confirm(question)))) return;
   throw new UsageError(`Not confirmed. ${NOTHING_CHANGED}`, { hint: 'To answer in advance, add --yes.' });
 }
@@ -42,7 +40,7 @@ function unknownJobError(context: CronContext, named: string): NotFoundError {
 /** Finds the selected job; a text is its key or id. Calls the service only to look up an agent by name. */
 async function findSelected(
   context: CronContext,
-  all: ReadonlyMap<string, JobStanding>,
+  all: JobStandings,
   selection: NamedJob | string,
 ): Promise<JobIdentity> {
   if (typeof selection === 'object') {
@@ -51,9 +49,9 @@ async function findSelected(
     return { origin, agent_id: await findAgent(context, selection), name: selection.name };
   }
   // Several services may have a job with this id.
-  const byId = [...all.values()].filter(({ objects }) => objects.some(({ object }) => object === selection));
-  const standing = all.get(selection) ?? (byId.length === 1 ? byId[0] : undefined);
-  const found = standing?.objects.at(-1) ?? standing?.open[0];
+  const byId = new Map(all.objects().flatMap((job) => (job.object === selection ? [[job.key, job]] : [])));
+  const { objects, open } = all.of(selection);
+  const found = objects.at(-1) ?? open[0] ?? (byId.size === 1 ? [...byId.values()][0] : undefined);
   if (found) return found.data;
   throw unknownJobError(context, selection);
 }
@@ -88,7 +86,7 @@ export async function adoptSelected(
 ) {
   const { baseUrl: origin } = await context.http();
   // A state that cannot be used is reported as such, not as a failure of the list.
-  const all = standings(await (await context.log()).read(), JOBS);
+  const all = await (await context.log()).follow(JOB_KIND)();
   const selected = selection === undefined ? undefined : await findSelected(context, all, selection);
   if (selected && selected.origin !== origin) throw unknownJobError(context, String(selection));
   const listed = await fetchListed(context, cronJobId);
@@ -118,9 +116,9 @@ export async function adoptJob(
     });
   }
   const key = cronKey(job);
-  const standing = standingOf(standings(await log.read(), JOBS), key);
-  await confirmChange(context, standing, { yes, skipUnknown: true, question: `Record ${cron_job_id} as ${named}?` });
-  const { objects, open } = standing;
+  // Waits for nobody: it creates nothing, and a person has named the id.
+  await confirmChange(context, `Record ${cron_job_id} as ${named}?`, yes);
+  const { objects, open } = (await log.follow(JOB_KIND)()).of(key);
   const shown = toJobData(job, { ...listed, schedule: completeSchedule(listed?.schedule) });
   // The list may leave out a part of the content.
   const isPartial = shown.schedule === null || shown.instructions_hash === null;
@@ -139,17 +137,20 @@ export async function adoptJob(
 export async function forgetJob(context: CronContext, selection: NamedJob | string | undefined, yes: boolean) {
   if (!selection) throw unnamedError(context);
   const log = await context.log();
-  const all = standings(await log.read(), JOBS);
+  const all = await log.follow(JOB_KIND)();
   const job = await findSelected(context, all, selection);
   const key = cronKey(job);
-  const standing = standingOf(all, key);
+  const standing = all.of(key);
   if (standing.live.length === 0) throw unknownJobError(context, JSON.stringify(job.name));
   const ids = standing.objects.map(({ object }) => object).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
   const what = `Forget the record of ${JSON.stringify(job.name)} of agent ${job.agent_id}?`;
   const question = `${what} ${remains}; this only lets a job of that name be created again.`;
   // A lost request may still create its job, and the service may list it later: the next run would create another.
-  await confirmChange(context, standing, { yes, skipUnknown: false, question });
+  const { clock, abortSignal: signal, progress } = context;
+  const onWait = (ms: number) => progress.start('Waiting, because another process may still be creating the job', ms);
+  await waitOutLeases({ log, clock, signal, onWait }, JOB_KIND, new Set(standing.open.map(({ id }) => id)));
+  await confirmChange(context, question, yes);
   await log.append([log.newRecord('cron.forgotten', { key, of: standing.live })]);
   return { key, job };
 }

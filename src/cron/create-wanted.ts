@@ -6,7 +6,8 @@ import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import type { SendOptions } from '../state/once.ts';
 import type { CronContext } from './context.ts';
-import { type CreatedJob, type CreateOptions, createJobs, type WantedJob } from './create.ts';
+import { type CreatedJob, ensureJobs, type WantedJob } from './create.ts';
+import type { RunOptions } from './decide.ts';
 import type { CronJob } from './job.ts';
 import { createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
 import { JobLists, listNamedJobs } from './service-jobs.ts';
@@ -31,7 +32,7 @@ function listHint(failure: unknown, { command }: CronContext): string {
 }
 
 /** Opens what creates the jobs of a command. */
-export function openJobs(context: CronContext, http: Http, log: Log, options: CreateOptions) {
+export function openJobs(context: CronContext, http: Http, log: Log, options: RunOptions) {
   const { clock, abortSignal: signal, command, warn, progress } = context;
   const describe = createScheduleDescriber(clock);
   const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: (failure) => listHint(failure, context) });
@@ -45,9 +46,9 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Cr
 
   let isWarned = false;
   async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
-    for await (const created of emitted<CreatedJob>((emit) => createJobs(deps, wanted, options, emit))) {
-      if (created.isScheduleUnknown && !isWarned) await warn(scheduleWarning(created, context));
-      isWarned ||= created.isScheduleUnknown;
+    for await (const created of emitted<CreatedJob>((emit) => ensureJobs(deps, wanted, options, emit))) {
+      if (created.schedule === null && !isWarned) await warn(scheduleWarning(created, context));
+      isWarned ||= created.schedule === null;
       yield { ...created, ...(await describe(created.job.schedule)) };
     }
   }

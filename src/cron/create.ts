@@ -1,46 +1,36 @@
 import { ListUnavailable } from '../api/list.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
-import { InterruptedError, PartnerctlError, stopsRun } from '../errors.ts';
-import type { Clock } from '../platform/clock.ts';
-import { waitOutLeases } from '../state/lease.ts';
-import type { Log } from '../state/log.ts';
-import type { Result, SendOptions } from '../state/once.ts';
-import { decide } from './decide.ts';
+import { comparableAgent } from '../contract/values.ts';
+import { InterruptedError, PartnerctlError } from '../errors.ts';
+import { groupBy } from '../platform/group-by.ts';
+import { type EnsureDeps, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
+import { LEASE_MS } from '../state/lease.ts';
+import type { Creation, SendOptions } from '../state/once.ts';
+import { decide, type Knowledge, type RunOptions } from './decide.ts';
 import {
   type CronJob,
   cronKey,
-  JOBS,
+  JOB_KIND,
   type JobData,
   type JobReservation,
-  type JobsInLog,
-  jobsInLog,
+  type JobStandings,
   toJobData,
+  toNfc,
 } from './job.ts';
+import { indexLookAlikes } from './look-alikes.ts';
 import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
+import { findLostJobs } from './reconcile.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
-export interface CreateDeps extends Pick<Subject, 'command'> {
+export interface CreateDeps extends EnsureDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Once it aborts, nothing more is sent. */
-  readonly signal: AbortSignal;
   readonly lists: JobLists;
   /** Called if the list cannot be read at all: only the state prevents duplicates then. */
   readonly onUnavailable: (reason: ListUnavailable) => void;
   /** Sends the POST once. @throws OutcomeUnknownError; any other PartnerctlError proves that no job was created */
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
-  /** Called before a wait for another process, with its length in milliseconds. */
-  readonly onWait: (ms: number) => void;
-}
-
-export interface CreateOptions {
-  /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
-  readonly ensure: boolean;
-  /** Whether to skip all writes, both to the state and to the service, and all waits for other processes. */
-  readonly dryRun: boolean;
 }
 
 export interface WantedJob {
@@ -56,162 +46,172 @@ export interface CreatedJob extends WantedJob, JobOutcome {
 
 type Wanted = WantedJob & Subject;
 
-class CreateRun {
-  private readonly deps: CreateDeps;
-  private readonly options: CreateOptions;
-  private readonly emit: (created: CreatedJob) => void;
-  /** The jobs without an outcome, by their index. */
-  private readonly pending: Map<number, Wanted>;
-  private readonly awaited = new Map<Wanted, JobReservation>();
-  /** Aborts after a failure that would repeat, such as a 402. */
-  private readonly stop = new AbortController();
+/** What was decided about jobs so far. */
+interface Decided {
+  readonly settled: [Wanted, JobOutcome][];
+  readonly adopt: { readonly wanted: Wanted; readonly listed: ListedCronJob }[];
+  readonly wait: JobReservation[];
+  readonly create: Creation<Wanted, JobData>[];
+  /** What only the list can tell, and what the list does not show although it is recorded. */
+  readonly undecided: Wanted[];
+  readonly unlisted: Wanted[];
+}
 
-  constructor(deps: CreateDeps, jobs: readonly WantedJob[], options: CreateOptions, emit: CreateRun['emit']) {
-    const { origin, command } = deps;
-    const wanted = jobs.map((each) => ({ ...each, key: cronKey({ ...each.job, origin }), command }));
+/** Returns whether jobs have an agent and a name of those of a file. */
+export function namedIn(jobs: readonly WantedJob[]): NonNullable<RunOptions['isNamed']> {
+  const byAgent = groupBy(jobs, ({ job }) => comparableAgent(job.agent_id));
+  const names = new Map([...byAgent].map(([agent, own]) => [agent, new Set(own.map(({ job }) => toNfc(job.name)))]));
+  return ({ agent_id, name }) => names.get(comparableAgent(agent_id))?.has(toNfc(name)) ?? false;
+}
+
+/** Judges jobs by the log and the list, sends, and finds what was lost. */
+class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
+  readonly kind = JOB_KIND;
+  private readonly deps: CreateDeps;
+  private readonly options: RunOptions;
+  /** Indexed once for each list: it takes a hash of each text. */
+  private lookAlikes: { readonly list: unknown; readonly find: Knowledge['findLookAlikes'] } | undefined;
+
+  constructor(deps: CreateDeps, options: RunOptions) {
     this.deps = deps;
     this.options = options;
-    this.emit = emit;
-    this.pending = new Map(wanted.map((each) => [each.index, each]));
   }
 
-  async run(): Promise<void> {
-    let view = await this.readLog();
-    try {
-      while (this.pending.size > 0) {
-        await this.createAll([...this.pending.values()], view);
-        await this.waitForOthers();
-        if (this.pending.size > 0) view = await this.readLog();
-      }
-    } catch (error) {
-      if (!(error instanceof PartnerctlError)) throw error;
-      const isTold = this.stop.signal.aborted;
-      for (const [at, each] of [...this.pending.values()].entries()) {
-        this.settle(each, at > 0 || isTold ? outcome('skipped') : failed(each, error));
-      }
+  async judge(
+    wanted: readonly Wanted[],
+    standings: JobStandings,
+    read: () => Promise<JobStandings>,
+  ): Promise<Verdict<Wanted, JobData, JobOutcome>> {
+    const { clock, signal } = this.deps;
+    const byLog = this.decideAll(wanted, { standings, list: undefined });
+    if (byLog.undecided.length === 0) return byLog;
+    const byList = await this.judgeByList(byLog.undecided, standings, read, false);
+    let results = [byLog, byList];
+    const isBusy = results.some(({ wait, create, settled }) => wait.length + create.length + settled.length > 0);
+    if (byList.unlisted.length > 0 && !isBusy) {
+      // A service may take a while to list a new job.
+      this.deps.onWait(LEASE_MS);
+      await clock.sleep(LEASE_MS, signal);
+      results = [await this.judgeByList(byList.unlisted, standings, read, true)];
     }
+    await this.adopt(results.flatMap(({ adopt }) => adopt));
+    const settled = results.flatMap((each) => each.settled);
+    const create = results.flatMap((each) => each.create);
+    const wait = results.flatMap((each) => each.wait);
+    if (!this.options.dryRun) return { settled, wait, create };
+    return {
+      settled: [...settled, ...create.map(({ wanted: each }) => [each, outcome('planned')] as const)],
+      wait,
+      create: [],
+    };
   }
 
-  private async readLog(): Promise<JobsInLog> {
-    return jobsInLog(await this.deps.log.read(), this.deps.origin);
+  post({ job }: Wanted, options: SendOptions): Promise<string> {
+    return this.deps.post(job, options);
   }
 
-  private settle({ index, source, job, key }: Wanted, ended: JobOutcome): void {
-    this.pending.delete(index);
-    this.emit({ index, source, job, key, ...ended });
+  isLarge(): boolean {
+    return false;
   }
 
-  private async createAll(wanted: readonly Wanted[], view: JobsInLog): Promise<void> {
-    const { deps, stop } = this;
-    const left = await this.decideAll(wanted, view, undefined);
-    if (this.options.dryRun) {
-      for (const each of await this.decideByList(left, view)) this.settle(each, outcome('planned'));
-      return;
-    }
-    if (left.length === 0) return;
-    // Not needed for a job that exists.
-    const { createOnce } = await import('../state/once.ts');
-    const items = left.map((each) => ({ ...each, data: toJobData({ ...each.job, origin: deps.origin }, each.job) }));
-    await createOnce({ ...deps, signal: AbortSignal.any([deps.signal, stop.signal]) }, JOBS, items, {
-      prepare: (batch) => this.decideByList(batch, view),
-      act: async ({ job }, options) => {
-        try {
-          return await deps.post(job, options);
-        } catch (error) {
-          // Before the release is recorded: that may take a second, in which others would be sent.
-          if (stopsRun(error)) stop.abort(error);
-          throw error;
-        }
-      },
-      settled: async (each, result) => {
-        const ended = await this.outcomeOf(each, result);
-        if (ended) this.settle(each, ended);
-      },
-    });
+  find(...[lost]: Parameters<Feature<Wanted, JobData, JobOutcome>['find']>) {
+    return findLostJobs(this.deps, lost);
   }
 
-  /** @param list undefined to decide by the log alone @returns the jobs to create, or to read the list for */
-  private async decideAll<Each extends Wanted>(
-    wanted: readonly Each[],
-    view: JobsInLog,
-    list: JobList | 'closed' | undefined,
-  ): Promise<readonly Each[]> {
-    const { ensure, dryRun } = this.options;
-    const known = { ...view, list, ensure, canWait: ensure && !dryRun, now: this.deps.clock.now() };
-    const left: Each[] = [];
+  toOutcome(...[wanted, result]: Parameters<Feature<Wanted, JobData, JobOutcome>['toOutcome']>): JobOutcome {
+    if (result.kind === 'created') return created(wanted, result.id, result.unrecorded);
+    return result.kind === 'failed'
+      ? failed(wanted, result.error)
+      : unknown(wanted, result.reservation.at, result.error);
+  }
+
+  notSent(wanted: Wanted, error: PartnerctlError, isTold: boolean): JobOutcome {
+    return isTold ? outcome('skipped') : failed(wanted, error);
+  }
+
+  private decideAll(
+    wanted: readonly Wanted[],
+    known: Pick<Knowledge, 'standings' | 'list'>,
+    isWatched = false,
+  ): Decided {
+    const { origin, clock } = this.deps;
+    const { standings, list = 'closed' } = known;
+    const findLookAlikes = (job: CronJob) => {
+      if (this.lookAlikes?.list !== list) {
+        this.lookAlikes = { list, find: indexLookAlikes(list, standings, origin, this.options.isNamed) };
+      }
+      return this.lookAlikes.find(job);
+    };
+    const all = { ...this.options, ...known, origin, isWatched, findLookAlikes, now: clock.now() };
+    const decided: Decided = { settled: [], adopt: [], wait: [], create: [], undecided: [], unlisted: [] };
     for (const each of wanted) {
-      const decision = decide({ ...each, ...known });
-      if (decision.kind === 'list') left.push(each);
-      else if (decision.kind === 'create') left.push({ ...each, seen: decision.seen });
-      else if (decision.kind === 'wait') this.awaited.set(each, decision.reservation);
-      else {
-        if (decision.kind === 'adopt') await this.adopt(each, decision.listed);
-        this.settle(each, decision.outcome);
+      const decision = decide({ ...all, ...each });
+      if (decision.kind === 'list') decided.undecided.push(each);
+      else if (decision.kind === 'unlisted') decided.unlisted.push(each);
+      else if (decision.kind === 'wait') decided.wait.push(decision.reservation);
+      else if (decision.kind === 'create') {
+        decided.create.push({ wanted: each, data: toJobData({ ...each.job, origin }, each.job), seen: decision.seen });
+      } else {
+        if (decision.kind === 'adopt') decided.adopt.push({ wanted: each, listed: decision.listed });
+        decided.settled.push([each, decision.outcome]);
       }
     }
-    return left;
+    return decided;
   }
 
-  /** Reads the list for jobs, and decides. @returns those to create */
-  private async decideByList<Each extends Wanted>(wanted: readonly Each[], view: JobsInLog): Promise<readonly Each[]> {
-    if (wanted.length === 0) return [];
-    const list = await this.deps.lists.recent().catch((error: unknown) => {
+  private async judgeByList(
+    wanted: readonly Wanted[],
+    standings: JobStandings,
+    read: () => Promise<JobStandings>,
+    isWatched: boolean,
+  ): Promise<Decided> {
+    const { lists } = this.deps;
+    const list = await (isWatched ? lists.anew() : lists.recent()).catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
     if (list instanceof PartnerctlError) {
-      if (stopsRun(list)) this.stop.abort(list);
       // That a recorded job exists is known without the list.
-      for (const each of await this.decideAll(wanted, view, 'closed')) this.settle(each, failed(each, list));
-      return [];
+      const closed = this.decideAll(wanted, { standings, list: 'closed' });
+      for (const { wanted: each } of closed.create) closed.settled.push([each, failed(each, list)]);
+      return { ...closed, create: [] };
     }
     if (list instanceof ListUnavailable) {
       this.deps.onUnavailable(list);
-      return await this.decideAll(wanted, view, 'closed');
+      return this.decideAll(wanted, { standings, list: 'closed' });
     }
-    const isListed = ({ job }: Wanted): boolean => {
-      const { same, maybe } = findInList(list, job);
-      return same.length + maybe.length > 0;
-    };
     // A listed job may have been created since the log was read. Its reservation was in the log before.
-    return await this.decideAll(wanted, wanted.some(isListed) ? await this.readLog() : view, list);
+    const current = wanted.some(({ job }) => isListed(list, job)) ? await read() : standings;
+    return this.decideAll(wanted, { standings: current, list }, isWatched);
   }
 
-  private async adopt({ key, job }: Wanted, listed: ListedCronJob): Promise<void> {
+  private async adopt(found: Decided['adopt']): Promise<void> {
     if (this.options.dryRun) return;
     const { log, origin } = this.deps;
-    const data = toJobData({ ...job, origin }, { ...listed, schedule: completeSchedule(listed.schedule) });
-    await log.append([log.newRecord('cron.created', { key, object: listed.cron_job_id, data })]);
-  }
-
-  private async waitForOthers(): Promise<void> {
-    const { deps, awaited } = this;
-    if (awaited.size === 0) return;
-    const ids = new Set([...awaited.values()].map(({ id }) => id));
-    const open = await waitOutLeases(deps, JOBS, ids, { skipUnknown: true, onWait: deps.onWait });
-    for (const [wanted, { id, at }] of awaited) {
-      if (open.some((each) => each.id === id)) this.settle(wanted, unknown(wanted, at));
-    }
-    awaited.clear();
-  }
-
-  /** @returns undefined if another process was faster: the job stays pending, and is decided about again */
-  private async outcomeOf(wanted: Wanted, result: Result<JobData>): Promise<JobOutcome | undefined> {
-    if (result.kind === 'created') return created(wanted, result.id, result.unrecorded);
-    if (result.kind === 'failed') return failed(wanted, result.error);
-    if (result.kind === 'taken') return undefined;
-    const { error, reservation } = result;
-    const { findLostJob } = await import('./reconcile.ts');
-    return (await findLostJob(this.deps, reservation, error)) ?? unknown(wanted, reservation.at, error);
+    await log.append(
+      found.map(({ wanted: { key, job }, listed }) => {
+        const data = toJobData({ ...job, origin }, { ...listed, schedule: completeSchedule(listed.schedule) });
+        return log.newRecord('cron.created', { key, object: listed.cron_job_id, data });
+      }),
+    );
   }
 }
 
+function isListed(list: JobList, job: CronJob): boolean {
+  const { same, maybe } = findInList(list, job);
+  return same.length + maybe.length > 0;
+}
+
 /** Creates jobs, each at most once, and emits what became of each. @throws LocalError if the state cannot be read */
-export async function createJobs(
+export async function ensureJobs(
   deps: CreateDeps,
   jobs: readonly WantedJob[],
-  options: CreateOptions,
+  options: RunOptions,
   emit: (created: CreatedJob) => void,
 ): Promise<void> {
-  await new CreateRun(deps, jobs, options, emit).run();
+  const { origin, command } = deps;
+  const wanted = jobs.map((each) => ({ ...each, key: cronKey({ ...each.job, origin }), command }));
+  await ensureOnce(deps, new JobFeature(deps, options), wanted, ({ index, source, job, key }, ended) =>
+    emit({ index, source, job, key, ...ended }),
+  );
 }

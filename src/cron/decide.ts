@@ -1,36 +1,49 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { InputError } from '../errors.ts';
-import { LEASE_MS } from '../state/lease.ts';
-import { standingOf } from '../state/standing.ts';
 import {
   type CronJob,
   findDifferences,
   isNotShown,
   type JobReservation,
-  type JobsInLog,
+  type JobStandings,
   NOT_SHOWN,
   type RecordedJob,
   toNfc,
 } from './job.ts';
+import { type ExistingJob, type LookAlike, presentContent } from './look-alikes.ts';
 import { blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it. Pure: the same
- * decision serves `cron create`, `provision`, and their plans.
+ * decision serves `cron create`, `provision`, and their plans. A job is at the service what the list shows; the record
+ * says that it is ours, and what the list does not show.
  */
 
-/** How long a service may take to list a new job. */
-export const LISTED_WITHIN_MS = 60_000;
+/** What a run wants of jobs that exist. */
+export interface RunOptions {
+  /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
+  readonly ensure: boolean;
+  /** Whether to skip all writes, both to the state and to the service, and all waits for other processes. */
+  readonly dryRun: boolean;
+  /** Whether a job of an agent may be created beside one that it was probably made of by an edit. */
+  readonly createBeside: boolean | ((agentId: string) => boolean);
+  /** Whether the files of the run name or ignore a job. Undefined for a job that is in no file. */
+  readonly isNamed?: ((job: ExistingJob) => boolean) | undefined;
+}
 
-export interface Knowledge extends Subject, JobsInLog {
+export interface Knowledge extends Subject, RunOptions {
   readonly job: CronJob;
+  /** The base URL of the service. */
+  readonly origin: string;
+  readonly standings: JobStandings;
   /** Undefined if it has not been read yet; `closed` if it cannot be read. */
   readonly list: JobList | 'closed' | undefined;
-  /** Whether an existing job counts as success. */
-  readonly ensure: boolean;
-  readonly canWait: boolean;
+  /** Finds what the job was probably made of; called only with a list. */
+  readonly findLookAlikes: (job: CronJob) => readonly LookAlike[];
+  /** Whether this process did not find a recorded job in the list, and waited for as long as a service may take. */
+  readonly isWatched: boolean;
   /** Milliseconds since the epoch. Chooses words, never whether to send. */
   readonly now: number;
 }
@@ -41,6 +54,8 @@ export type Decision =
   | { readonly kind: 'wait'; readonly reservation: JobReservation }
   /** The service's list has to be read before anything can be said. */
   | { readonly kind: 'list' }
+  /** It is recorded, and the list does not show it yet, or any more. */
+  | { readonly kind: 'unlisted' }
   /** The service has it, and the state does not know it. `outcome` is what to report once it is recorded. */
   | { readonly kind: 'adopt'; readonly listed: ListedCronJob; readonly outcome: JobOutcome }
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
@@ -50,35 +65,46 @@ function block(...why: Parameters<typeof blocked>): Decision {
   return { kind: 'settled', outcome: blocked(...why) };
 }
 
-function decideRecorded(known: Knowledge, { object: cron_job_id, at, data }: RecordedJob): Decision {
-  const { job, list, ensure, now } = known;
+function decideRecorded(known: Knowledge, { object: cron_job_id, data }: RecordedJob): Decision {
+  const { job, list, ensure, dryRun, isWatched } = known;
+  // Without --ensure, it is blocked in any case; the list tells only which differences to name.
+  if (!list && (ensure || data.schedule === null || findDifferences(data, job).length > 0)) return { kind: 'list' };
   const jobs = typeof list === 'object' ? list.jobs : undefined;
-  const current = jobs?.get(cron_job_id);
-  const isOther = findDifferences(data, job).length > 0;
-  // A service may take a while to list a new job.
-  const mayBeGone = ensure && now >= Date.parse(at) + LISTED_WITHIN_MS;
-  const isUnknown = data.schedule === null;
-  // Somebody may have changed it at the service since it was recorded.
-  if (!list && (isOther || mayBeGone || isUnknown)) return { kind: 'list' };
   // Compares ids: a renamed job still exists.
-  if (mayBeGone && jobs?.has(cron_job_id) === false) return block(known, 'gone', { cron_job_id });
-  const present = { ...data, schedule: current?.schedule ?? data.schedule, instructions: current?.instructions };
-  const differences = isOther ? findDifferences(present, job) : [];
+  if (ensure && jobs?.has(cron_job_id) === false) {
+    return isWatched || dryRun ? block(known, 'gone', { cron_job_id }) : { kind: 'unlisted' };
+  }
+  const present = presentContent(data, jobs?.get(cron_job_id));
+  const differences = findDifferences(present, job);
   if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
-  const listed = isUnknown ? current : undefined;
-  const shown = listed ? findDifferences(listed, job) : [];
-  if (shown.length > 0) return block(known, 'different', { cron_job_id, differences: shown });
-  const isScheduleUnknown = isUnknown && !completeSchedule(listed?.schedule);
-  if (!ensure) return block(known, 'same', { cron_job_id, isScheduleUnknown });
-  return { kind: 'settled', outcome: outcome('exists', { cron_job_id, isScheduleUnknown }) };
+  const compared = completeSchedule(present.schedule) ? {} : { schedule: null };
+  if (!ensure) return block(known, 'same', { cron_job_id, ...compared });
+  return { kind: 'settled', outcome: outcome('exists', { cron_job_id, ...compared }) };
 }
 
 /** The ids of listed jobs of this name, without an agent, that no record or open reservation accounts for. */
-function unexplained({ job, key, recorded, open }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
-  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
+function unexplained({ job, key, origin, standings }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
+  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !standings.dataOf(origin, id));
+  if (ids.length === 0) return [];
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.
-  const lost = open.filter((other) => other.key !== key && toNfc(other.data.name) === toNfc(job.name));
+  const lost = standings
+    .open()
+    .filter((other) => other.key !== key && other.data.origin === origin && toNfc(other.data.name) === toNfc(job.name));
   return ids.length > lost.length ? ids : [];
+}
+
+/** @param seen as in `Decision` */
+function decideNew(known: Knowledge, seen: readonly string[] | undefined): Decision {
+  const { job, createBeside } = known;
+  if (isNotShown(job.instructions)) {
+    // One whose instructions are not known can only exist.
+    const message = `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} does not exist, and its instructions are "${NOT_SHOWN}".`;
+    const error = new InputError(message, { hint: 'Fill in the instructions.' });
+    return { kind: 'settled', outcome: outcome('failed', { error }) };
+  }
+  const mayBeside = typeof createBeside === 'boolean' ? createBeside : createBeside(job.agent_id);
+  const lookAlikes = mayBeside ? [] : known.findLookAlikes(job);
+  return lookAlikes.length > 0 ? block(known, 'edited', { lookAlikes }) : { kind: 'create', seen };
 }
 
 function decideListed(known: Knowledge, list: JobList): Decision {
@@ -90,42 +116,34 @@ function decideListed(known: Knowledge, list: JobList): Decision {
   if (listed) {
     const { cron_job_id } = listed;
     const differences = findDifferences(listed, known.job);
-    const adopted = outcome('adopted', { cron_job_id, isScheduleUnknown: !completeSchedule(listed.schedule) });
+    const compared = completeSchedule(listed.schedule) ? {} : { schedule: null };
+    const adopted = outcome('adopted', { cron_job_id, ...compared });
     const isOther = differences.length > 0;
     const after = isOther ? blocked(known, 'different', { cron_job_id, differences }) : adopted;
     return { kind: 'adopt', listed, outcome: after };
   }
   const candidates = unexplained(known, maybe);
   if (candidates.length > 0) return block(known, 'ambiguous', { candidates });
-  return { kind: 'create', seen: maybe.map(({ cron_job_id }) => cron_job_id) };
+  return decideNew(
+    known,
+    maybe.map(({ cron_job_id }) => cron_job_id),
+  );
 }
 
 function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
-  const { list, canWait, now } = known;
+  const { list, ensure, dryRun, now } = known;
   if (first) {
-    if (canWait && !first.isUnknown) return { kind: 'wait', reservation: first };
-    // Its age chooses the words: whether it has ended is decided by watching it.
-    const isOld = first.isUnknown || now >= Date.parse(first.at) + LEASE_MS;
-    return isOld ? { kind: 'settled', outcome: unknown(known, first.at) } : block(known, 'in_progress');
+    if (first.isUnknown) return { kind: 'settled', outcome: unknown(known, first.at) };
+    if (!ensure) return block(known, 'in_progress', { since: first.at, now });
+    return dryRun ? { kind: 'settled', outcome: unknown(known, first.at) } : { kind: 'wait', reservation: first };
   }
   if (!list) return { kind: 'list' };
-  return list === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, list);
+  return list === 'closed' ? decideNew(known, undefined) : decideListed(known, list);
 }
 
-/** Decides what to do about a job. One whose instructions are not known can only exist: it is never created. */
+/** Decides what to do about a job. */
 export function decide(known: Knowledge): Decision {
-  const decision = decideAny(known);
-  if (decision.kind !== 'create' || !isNotShown(known.job.instructions)) return decision;
-  const { name, agent_id } = known.job;
-  const job = `Job ${JSON.stringify(name)} of agent ${agent_id}`;
-  const error = new InputError(`${job} does not exist, and its instructions are "${NOT_SHOWN}".`, {
-    hint: 'Fill in the instructions.',
-  });
-  return { kind: 'settled', outcome: outcome('failed', { error }) };
-}
-
-function decideAny(known: Knowledge): Decision {
-  const { objects, open } = standingOf(known.all, known.key);
+  const { objects, open } = known.standings.of(known.key);
   // Merged copies of the state may have left several.
   const recorded = objects.findLast(({ data }) => findDifferences(data, known.job).length === 0) ?? objects.at(-1);
   return recorded ? decideRecorded(known, recorded) : decideUnrecorded(known, open);

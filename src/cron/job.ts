@@ -1,19 +1,10 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { NewJob } from '../api/calls.ts';
-import { isJsonObject } from '../contract/json.ts';
 import type { ListedCronJob } from '../contract/resources.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
-import type { LogRecord } from '../state/record.ts';
-import { type OnceKind, type RecordedObject, type Reservation, type Standing, standings } from '../state/standing.ts';
-import {
-  type CronSchedule,
-  normalizeFields,
-  normalizePart,
-  SCHEDULE_PARTS,
-  type SchedulePart,
-  type ScheduleParts,
-} from './schedule.ts';
+import type { OnceKind, RecordedObject, Reservation, Standing, Standings } from '../state/standing.ts';
+import { type CronSchedule, normalizePart, SCHEDULE_PARTS, type SchedulePart, type ScheduleParts } from './schedule.ts';
 
 /** What an exported file has in place of a text that the service does not show. It is never sent. */
 export const NOT_SHOWN = '(not shown)';
@@ -51,8 +42,6 @@ const jobData = v.object({
   ),
   /** Null if the service did not return the instructions when the job was adopted. */
   instructions_hash: v.nullable(v.string()),
-  /** Of schedule, time zone, and instructions; for people, and for versions that read it. */
-  content_hash: v.nullable(v.string()),
 });
 
 /** What the state keeps of a job: enough to recognize it and to show differences, but not its instructions. */
@@ -60,6 +49,7 @@ export type JobData = Readonly<v.InferOutput<typeof jobData>>;
 export type JobReservation = Reservation<JobData>;
 export type RecordedJob = RecordedObject<JobData>;
 export type JobStanding = Standing<JobData>;
+export type JobStandings = Standings<JobData>;
 
 /** JSON separates the parts, and escapes lone surrogates, which UTF-8 would all turn into the same character. */
 function sha256(value: unknown): string {
@@ -76,27 +66,7 @@ export function cronKey({ origin, agent_id, name }: JobIdentity): string {
   return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);
 }
 
-export const JOBS: OnceKind<JobData> = { type: 'cron', schema: jobData, keyOf: cronKey };
-
-/** What the log says about the jobs of one service. */
-export interface JobsInLog {
-  /** By key, of all services. */
-  readonly all: ReadonlyMap<string, JobStanding>;
-  /** The ids of all jobs that were ever recorded, also of those that were forgotten. */
-  readonly recorded: ReadonlySet<unknown>;
-  /** The reservations of all keys that have not ended. */
-  readonly open: readonly JobReservation[];
-}
-
-/** @param origin the base URL of the service @throws as `standings` */
-export function jobsInLog(records: readonly LogRecord[], origin: string): JobsInLog {
-  const all = standings(records, JOBS);
-  const created = records.filter(
-    ({ type, data }) => type === 'cron.created' && isJsonObject(data) && data.origin === origin,
-  );
-  const open = [...all.values()].flatMap((standing) => standing.open).filter(({ data }) => data.origin === origin);
-  return { all, recorded: new Set(created.map(({ object }) => object)), open };
-}
+export const JOB_KIND: OnceKind<JobData> = { type: 'cron', schema: jobData, keyOf: cronKey };
 
 /** Whether the agent and the name of a listed job are these; `maybe` if the list does not say which agent runs it. */
 export function matchIdentity(
@@ -122,10 +92,7 @@ export function toJobData(
   content: { readonly schedule?: CronSchedule | undefined; readonly instructions?: string | undefined },
 ): JobData {
   const { schedule = null, instructions } = content;
-  const instructions_hash = hashOf({ instructions }) ?? null;
-  const content_hash =
-    schedule && instructions_hash && sha256([normalizeFields(schedule), schedule.timezone, instructions_hash]);
-  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
+  return { origin, agent_id, name, schedule, instructions_hash: hashOf({ instructions }) ?? null };
 }
 
 export interface CronDifference {
@@ -135,7 +102,8 @@ export interface CronDifference {
   readonly after: string | undefined;
 }
 
-function hashOf({ instructions, instructions_hash }: Content): string | undefined {
+/** The hash of the instructions; undefined if they are not known. */
+export function hashOf({ instructions, instructions_hash }: Content): string | undefined {
   if (instructions === undefined) return instructions_hash ?? undefined;
   return isNotShown(instructions) ? undefined : instructionsHash(instructions);
 }

@@ -4,10 +4,11 @@ import { readItem } from '../api/list.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
+import { LEASE_MS } from '../state/lease.ts';
 import type { LogRecord } from '../state/record.ts';
+import { Standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
-import { LISTED_WITHIN_MS } from './decide.ts';
-import { type JobReservation, jobsInLog, type RecordedJob } from './job.ts';
+import { JOB_KIND, type JobReservation, type RecordedJob } from './job.ts';
 import { type CronSchedule, completeSchedule, createScheduleDescriber, toWireSchedule } from './schedule.ts';
 
 export interface JobRow {
@@ -40,9 +41,14 @@ function toStateRow(record: RecordedJob | JobReservation, state: JobRow['state']
 }
 
 async function* joinJobs(http: Http, records: readonly LogRecord[], now: number): AsyncGenerator<Found> {
-  const { all, open } = jobsInLog(records, http.baseUrl);
-  const objects = [...all.values()].flatMap((standing) => standing.objects);
-  const jobs = new Map(objects.filter(({ data }) => data.origin === http.baseUrl).map((job) => [job.object, job]));
+  const standings = new Standings(JOB_KIND).add(records);
+  const isHere = ({ data }: JobReservation | RecordedJob) => data.origin === http.baseUrl;
+  const jobs = new Map(
+    standings
+      .objects()
+      .filter(isHere)
+      .map((job) => [job.object, job]),
+  );
   const unseen = new Map(jobs);
   for await (const item of listJobs(http, 'show')) {
     const { cron_job_id, agent_id, agent_text, name, schedule } = readItem(OPERATIONS.listCronJobs, () =>
@@ -59,9 +65,9 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
     };
   }
   for (const job of unseen.values()) {
-    yield toStateRow(job, now < Date.parse(job.at) + LISTED_WITHIN_MS ? 'unlisted' : 'gone');
+    yield toStateRow(job, now < Date.parse(job.at) + LEASE_MS ? 'unlisted' : 'gone');
   }
-  for (const reservation of open) yield toStateRow(reservation, 'unknown');
+  for (const reservation of standings.open().filter(isHere)) yield toStateRow(reservation, 'unknown');
 }
 
 /**

@@ -7,7 +7,9 @@ import {
   unrecordedError,
   withHint,
 } from '../errors.ts';
+import { LEASE_MS } from '../state/lease.ts';
 import type { CronDifference, CronJob } from './job.ts';
+import type { LookAlike } from './look-alikes.ts';
 
 export interface JobOutcome {
   /**
@@ -17,8 +19,8 @@ export interface JobOutcome {
   readonly status: 'created' | 'exists' | 'adopted' | 'blocked' | 'unknown' | 'failed' | 'planned' | 'skipped';
   readonly cron_job_id: string | null;
   readonly differences: readonly CronDifference[];
-  /** Whether the list does not show all of an existing job's schedule, so that it was not compared. */
-  readonly isScheduleUnknown: boolean;
+  /** Null if not all of an existing job's schedule is known, so that it was not compared. */
+  readonly schedule?: null;
   readonly error: unknown;
 }
 
@@ -30,7 +32,7 @@ export interface Subject {
 }
 
 export function outcome(status: JobOutcome['status'], more: Partial<JobOutcome> = {}): JobOutcome {
-  return { status, cron_job_id: null, differences: [], isScheduleUnknown: false, error: undefined, ...more };
+  return { status, cron_job_id: null, differences: [], error: undefined, ...more };
 }
 
 function quote(value: string | undefined): string {
@@ -51,16 +53,28 @@ function adoptLine({ job, command }: Subject, id: string, ...more: readonly stri
   return command(['cron', 'adopt', id, '--agent', job.agent_id, '--name', job.name, ...more]);
 }
 
-type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress';
+type Reason = 'same' | 'different' | 'gone' | 'several' | 'ambiguous' | 'in_progress' | 'edited';
 
-type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'isScheduleUnknown'>> & {
+type Evidence = Partial<Pick<JobOutcome, 'cron_job_id' | 'differences' | 'schedule'>> & {
   readonly candidates?: readonly string[];
+  readonly lookAlikes?: readonly LookAlike[];
+  /** When another process reserved the job, by its clock, and what time it is by the own one: for the words only. */
+  readonly since?: string;
+  readonly now?: number;
 };
+
+function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): string {
+  const what = hasSameText ? 'it has the same instructions' : 'the names differ only in case or spaces';
+  const exists = cron_job_id === null ? 'may exist' : `exists (${cron_job_id})`;
+  return `${JSON.stringify(name)} of this agent ${exists}: ${what}.`;
+}
 
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
   const { key, command } = subject;
-  const { cron_job_id = null, differences = [], isScheduleUnknown = false, candidates = [] } = evidence;
+  const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since = '', now = 0 } = evidence;
+  const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
+  const isOld = now - Date.parse(since) >= LEASE_MS;
   const job = describeJob(subject);
   const forget = command(['cron', 'forget', key]);
   const explanations: Readonly<Record<Reason, readonly [message: string, hint: string]>> = {
@@ -82,15 +96,21 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
       `If it is this job, or, with its agent, if it is another's: ${adoptLine(subject, candidates[0] ?? '')}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
     ],
     in_progress: [
-      `${job} is being created by another process.`,
+      isOld
+        ? `${job} was reserved by another run at ${since}, and no outcome is recorded.`
+        : `${job} is being created by another process.`,
       `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
+    ],
+    edited: [
+      `${job} seems to be ${lookAlikes.map(({ name }) => JSON.stringify(name)).join(' or ')}, edited.`,
+      'The API cannot rename, change, or delete a job: both would run. Use the present name, or add that job to the file. To have both: --create-beside',
     ],
   };
   const [message, hint] = explanations[reason];
-  const why = differences.length > 0 ? differences.map(describeDifference).join('\n') : undefined;
+  const why = [...differences.map(describeDifference), ...lookAlikes.map(describeLookAlike)].join('\n') || undefined;
   const details = { cron_job_id, key, reason, differences, candidates };
   const error = new DuplicateError(message, { why, hint, details });
-  return outcome('blocked', { cron_job_id, differences, isScheduleUnknown, error });
+  return outcome('blocked', { cron_job_id, differences, ...(schedule === null && { schedule }), error });
 }
 
 /** A job that may have been created. @param error the failure of this command's POST, if it sent one */

@@ -1,8 +1,18 @@
 import { isUnexpectedShape, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import { groupBy } from '../platform/group-by.ts';
+import type { Lost } from '../state/ensure-once.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { findDifferences, JOBS, type JobReservation, jobsInLog, matchIdentity } from './job.ts';
+import {
+  findDifferences,
+  JOB_KIND,
+  type JobData,
+  type JobReservation,
+  type JobStandings,
+  matchIdentity,
+  toNfc,
+} from './job.ts';
 import { type JobOutcome, outcome } from './outcomes.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
@@ -22,13 +32,13 @@ export interface Reconciled {
  */
 function findCreated(
   reservation: JobReservation,
-  open: readonly JobReservation[],
+  sameName: readonly JobReservation[],
   list: JobList,
-  recorded: ReadonlySet<unknown>,
+  isRecorded: (id: string) => boolean,
 ): Reconciled {
   const { key, data, seen } = reservation;
   const { same, maybe } = findInList(list, data);
-  const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !recorded.has(id) && !seen?.includes(id));
+  const found = [...same, ...maybe].filter(({ cron_job_id: id }) => !isRecorded(id) && !seen?.includes(id));
   const candidates = found.map(({ cron_job_id }) => cron_job_id);
   const unknown = { reservation, status: 'unknown', cron_job_id: null, candidates } as const;
   const [only, ...more] = found;
@@ -38,7 +48,7 @@ function findCreated(
   const mayBelongTo = (other: JobReservation) =>
     matchIdentity(only, other.data.agent_id, other.data.name) !== 'no' &&
     findDifferences(only, other.data).length === 0;
-  const others = open.filter((other) => other.key !== key || findDifferences(other.data, data).length > 0);
+  const others = sameName.filter((other) => other.key !== key || findDifferences(other.data, data).length > 0);
   if (!mayBelongTo(reservation) || others.some(mayBelongTo)) return unknown;
   return { reservation, status: 'adopted', cron_job_id: only.cron_job_id, candidates: [] };
 }
@@ -58,18 +68,27 @@ async function matchListed(
   reservations: readonly JobReservation[],
 ): Promise<readonly Reconciled[]> {
   const wanted = new Set(reservations.map(({ id }) => id));
-  const { open, recorded: before } = jobsInLog(await log.read(), origin);
-  const recorded = new Set(before);
+  const standings = await log.follow(JOB_KIND)();
+  const open = openAt(standings, origin);
+  const byName = groupBy(open, ({ data }) => toNfc(data.name));
+  const adopted = new Set<string>();
+  const isRecorded = (id: string) => adopted.has(id) || standings.dataOf(origin, id) !== undefined;
   const results: Reconciled[] = [];
   for (const reservation of open.filter(({ id }) => wanted.has(id))) {
-    const found = findCreated(reservation, open, list, recorded);
-    const { cron_job_id: object } = found;
-    const { key, id: of, data } = reservation;
-    if (object !== null) await log.append([log.newRecord('cron.created', { key, of, object, data })]);
-    recorded.add(object);
+    const found = findCreated(reservation, byName.get(toNfc(reservation.data.name)) ?? [], list, isRecorded);
+    if (found.cron_job_id !== null) adopted.add(found.cron_job_id);
     results.push(found);
   }
+  await log.append(
+    results.flatMap(({ cron_job_id: object, reservation: { key, id: of, data } }) =>
+      object === null ? [] : [log.newRecord('cron.created', { key, of, object, data })],
+    ),
+  );
   return results;
+}
+
+function openAt(standings: JobStandings, origin: string): readonly JobReservation[] {
+  return standings.open().filter(({ data }) => data.origin === origin);
 }
 
 export interface ReconcileDeps extends StateDeps {
@@ -89,12 +108,12 @@ export interface ReconcileDeps extends StateDeps {
  * @throws PartnerctlError if the list cannot be read; LocalError if the state cannot be read or written
  */
 export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Reconciled[]> {
-  const { log, origin, lists, isNotCreated, onWait } = deps;
+  const { log, origin, lists, isNotCreated } = deps;
   const isMissing = ({ status, candidates }: Reconciled) => status === 'unknown' && candidates.length === 0;
-  const { open: wanted } = jobsInLog(await log.read(), origin);
+  const wanted = openAt(await log.follow(JOB_KIND)(), origin);
   const first = wanted.length === 0 ? [] : await matchListed(deps, await lists.whole(), wanted);
   const missing = first.filter(isMissing).map(({ reservation }) => reservation.id);
-  const left = await waitOutLeases(deps, JOBS, new Set(missing), { onWait });
+  const left = await waitOutLeases(deps, JOB_KIND, new Set(missing));
   const second = left.length === 0 ? [] : await matchListed(deps, await lists.whole(), left);
   const results = first.filter((found) => !isMissing(found));
   for (const found of second) {
@@ -106,24 +125,33 @@ export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Recon
   return results;
 }
 
-/** Looks in the list for the job of a failed request, and records it; undefined if that fails or is not certain. */
-export async function findLostJob(
+/**
+ * Looks for the jobs of requests that were lost, with one reading of the list, and records those that are certain.
+ * @returns the outcome of each; undefined where that fails or is not certain
+ */
+export async function findLostJobs(
   deps: StateDeps & { readonly lists: JobLists },
-  reservation: JobReservation,
-  error: unknown,
-): Promise<JobOutcome | undefined> {
+  lost: readonly Lost<unknown, JobData>[],
+): Promise<readonly (JobOutcome | undefined)[]> {
   try {
     const list = await deps.lists.whole();
-    const [found] = await matchListed(deps, list, [reservation]);
-    if (!found?.cron_job_id) return undefined;
-    const { cron_job_id } = found;
-    // A service that accepted the request without telling an id has created this one.
-    const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
-    if (isWithoutId) return outcome('created', { cron_job_id });
-    const isScheduleUnknown = !completeSchedule(list.jobs.get(cron_job_id)?.schedule);
-    return outcome('adopted', { cron_job_id, isScheduleUnknown });
+    const results = await matchListed(
+      deps,
+      list,
+      lost.map(({ reservation }) => reservation),
+    );
+    const ids = new Map(results.map((found) => [found.reservation.id, found.cron_job_id]));
+    return lost.map(({ error, reservation }) => {
+      const cron_job_id = ids.get(reservation.id);
+      if (!cron_job_id) return undefined;
+      // A service that accepted the request without telling an id has created this one.
+      const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
+      if (isWithoutId) return outcome('created', { cron_job_id });
+      const isKnown = completeSchedule(list.jobs.get(cron_job_id)?.schedule) !== undefined;
+      return outcome('adopted', { cron_job_id, ...(!isKnown && { schedule: null }) });
+    });
   } catch (failure) {
-    if (failure instanceof PartnerctlError) return undefined;
+    if (failure instanceof PartnerctlError) return lost.map(() => undefined);
     throw failure;
   }
 }

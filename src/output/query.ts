@@ -97,7 +97,8 @@ function toHumanResult(selected: JSONValue): CommandResult {
   const items = Array.isArray(selected) ? selected : [selected];
   if (items.every(isRecord)) return listResult(items, columnsOf(items));
   const rows = items.map(toCells);
-  const columns = Array.from({ length: Math.max(...rows.map(({ length }) => length)) }, (_, index) => ({
+  const length = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const columns = Array.from({ length }, (_, index) => ({
     header: '',
     value: (row: readonly Cell[]) => row[index],
   }));

@@ -5,7 +5,7 @@ import { describeFileError, type ErrorInfo, LocalError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { makeDirectories } from '../platform/files.ts';
 import { toSentenceCase } from '../platform/text.ts';
-import type { LogDriver } from './log.ts';
+import type { LoadedLines, LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY, R_OK, W_OK } = constants;
@@ -59,9 +59,54 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
   }
 }
 
+/** How far a file has been read. */
+interface Progress {
+  readonly ino: number;
+  readonly dev: number;
+  /** The end of the last line that was read, and the bytes before it, by which a file that was rewritten is noticed. */
+  readonly offset: number;
+  readonly tail: Buffer;
+  readonly line: number;
+}
+
+const TAIL_BYTES = 64;
+
+async function readTo(file: FileHandle, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(end - start);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, start + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+/** Reads what a file has beyond `done`; all of it if it is another file, or was rewritten. */
+async function readMore(file: FileHandle, done: Progress | undefined): Promise<[LoadedLines, Progress]> {
+  const { ino, dev, size } = await file.stat();
+  if (done && done.ino === ino && done.dev === dev && size >= done.offset) {
+    const bytes = await readTo(file, done.offset - done.tail.length, size);
+    const fresh = bytes.subarray(done.tail.length);
+    if (done.tail.equals(bytes.subarray(0, done.tail.length))) return toLines(fresh, done);
+  }
+  return toLines(await readTo(file, 0, size), { ino, dev, offset: 0, tail: Buffer.alloc(0), line: 0 });
+}
+
+function toLines(bytes: Buffer, { ino, dev, offset, tail, line: from }: Progress): [LoadedLines, Progress] {
+  const lines = bytes.toString('utf8').split(/\r?\n/);
+  const end = bytes.lastIndexOf('\n') + 1;
+  const next = Buffer.concat([tail, bytes.subarray(Math.max(0, end - TAIL_BYTES), end)]).subarray(-TAIL_BYTES);
+  return [
+    { from, lines },
+    { ino, dev, offset: offset + end, tail: next, line: from + lines.length - 1 },
+  ];
+}
+
 /** The log in a local file. Each write is one call: the system keeps those of several processes whole and in order. */
 export function fileLog(path: string): LogDriver {
   let held: FileHandle | undefined;
+  let done: Progress | undefined;
 
   /** Whether the path still leads to the open file: git or a person may have replaced it. */
   async function isCurrent(file: FileHandle): Promise<boolean> {
@@ -86,15 +131,22 @@ export function fileLog(path: string): LogDriver {
 
   return {
     label: path,
+    batch: 8,
     load: () =>
       explained(path, 'read', async () => {
         const file = await openFile(path, O_RDONLY).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT') throw error;
         });
+        if (!file) {
+          done = undefined;
+          return undefined;
+        }
         try {
-          return (await file?.readFile('utf8'))?.split(/\r?\n/);
+          const [loaded, progress] = await readMore(file, done);
+          done = progress;
+          return loaded;
         } finally {
-          await file?.close();
+          await file.close();
         }
       }),
     // Begins with a line feed, to end what a killed writer may have left.

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { describeFileError, type ErrorInfo, LocalError, StateUnavailableError } from '../errors.ts';
+import { backOff, PERSISTENCE_MS, persist } from './backoff.ts';
 import { GitError, runGit } from './git.ts';
-import type { LogDriver, StoreDeps } from './log.ts';
+import type { LoadedLines, LogDriver, StoreDeps } from './log.ts';
 
 /*
  * The log is the file state.jsonl, alone on a branch that only moves forward. An append is a commit, pushed on the
@@ -14,10 +15,12 @@ import type { LogDriver, StoreDeps } from './log.ts';
  */
 
 const FILE = 'state.jsonl';
-/** How long to repeat a push while nobody else moves the branch. */
-const PERSISTENCE_MS = 60_000;
 /** The server refuses the push by its own rules. Otherwise, another pusher may have been faster. */
 const REFUSED = /hook declined|protected branch|permission denied|currently checked out/i;
+
+/** No further attempt helps: the repository is not there, or this user may not read it. */
+const FINAL =
+  /not found|does not exist|not appear to be a git|permission denied|authentication failed|could not read (username|password)|host key verification|not support/i;
 
 /** The branch at one moment. */
 interface Tip {
@@ -29,9 +32,14 @@ interface Tip {
 /** Before the branch is created. */
 const NONE: Tip = { commit: '', text: '' };
 
+function isUnreachable(error: unknown): error is StateUnavailableError {
+  return error instanceof StateUnavailableError && error.info.cause instanceof GitError;
+}
+
 /** The log on a branch of a git repository: `git+ssh://host/path#branch`. Connects with the first read or write. */
 export class GitLog implements LogDriver {
   readonly label: string;
+  readonly batch = 50;
   private readonly deps: StoreDeps;
   private readonly url: string;
   private readonly branch: string;
@@ -40,6 +48,8 @@ export class GitLog implements LogDriver {
   private clone: Promise<string> | undefined;
   /** The branch as this process saw it last. */
   private known = NONE;
+  /** The length of the text that was loaded, up to the end of its last line, and the number of its lines. */
+  private loaded = { length: 0, lines: 0 };
 
   constructor(deps: StoreDeps) {
     const url = new URL(deps.location.address);
@@ -50,10 +60,15 @@ export class GitLog implements LogDriver {
     this.deps = deps;
   }
 
-  load(): Promise<readonly string[] | undefined> {
+  load(): Promise<LoadedLines | undefined> {
     return this.inTurn(async () => {
-      const tip = await this.fetch();
-      return tip === NONE ? undefined : tip.text.split(/\r?\n/);
+      const tip = await this.fetchAgain();
+      if (tip === NONE) return undefined;
+      // The branch only moves forward.
+      const { length, lines: from } = this.loaded;
+      const lines = tip.text.slice(length).split(/\r?\n/);
+      this.loaded = { length: tip.text.lastIndexOf('\n') + 1, lines: from + lines.length - 1 };
+      return { from, lines };
     });
   }
 
@@ -70,12 +85,12 @@ export class GitLog implements LogDriver {
 
   async prepare(): Promise<undefined> {
     await this.inTurn(async () => {
-      if ((await this.fetch()) === NONE) await this.append([]);
+      if ((await this.fetchAgain()) === NONE) await this.append([]);
     });
   }
 
   async check(): Promise<void> {
-    await this.load();
+    await this.inTurn(() => this.fetchAgain());
   }
 
   async close(): Promise<void> {
@@ -85,18 +100,17 @@ export class GitLog implements LogDriver {
 
   /** Pushes until the branch has the lines. Gives up if nobody else moves the branch, and it cannot either. */
   private async append(lines: readonly string[]): Promise<void> {
-    const { clock, random, signal } = this.deps;
+    const { clock } = this.deps;
     let until = clock.monotonic() + PERSISTENCE_MS;
     for (let attempt = 0; ; attempt += 1) {
       const base = this.known;
       const why = await this.push(base, lines);
       if (why === undefined) return;
-      await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 4), signal);
+      await backOff(this.deps, attempt);
       const isLate = clock.monotonic() >= until;
       const now = await this.fetch().catch((error: unknown) => {
-        const isUnreachable = error instanceof StateUnavailableError && error.info.cause instanceof GitError;
-        if (isUnreachable && !isLate) return base;
-        throw error;
+        if (!isUnreachable(error) || isLate) throw error;
+        return base;
       });
       // A push arrived although its answer did not.
       if (now !== NONE && lines.every((line) => now.text.includes(line))) return;
@@ -107,6 +121,16 @@ export class GitLog implements LogDriver {
         throw this.unavailable('cannot be updated', { why, hint });
       }
     }
+  }
+
+  private fetchAgain(): Promise<Tip> {
+    return persist(
+      this.deps,
+      () => this.fetch(),
+      (error) => {
+        if (!isUnreachable(error) || FINAL.test(error.info.why ?? '')) throw error;
+      },
+    );
   }
 
   /** @returns `NONE` without a branch @throws StateUnavailableError if it is unreachable, no state, or set back */

@@ -4,14 +4,24 @@ import { InputError, LocalError, NotFoundError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
 import type { StateLocation } from './location.ts';
-import { decode, encode, type Line, type LogRecord } from './record.ts';
+import { decode, encode, type LogRecord } from './record.ts';
+import { type OnceKind, Standings } from './standing.ts';
+
+/** Lines of a log, from the first that may have changed since they were last loaded. */
+export interface LoadedLines {
+  /** The number of lines before them, which are as they were. */
+  readonly from: number;
+  readonly lines: readonly string[];
+}
 
 /** Where lines are kept: a file, a table, a branch of a repository. All readers must see the same ones in one order. */
 export interface LogDriver {
   /** The name in messages: the path of the file, or the address without a password. */
   readonly label: string;
-  /** Returns all lines, in order; undefined if there is no such file or branch yet. @throws LocalError */
-  load(): Promise<readonly string[] | undefined>;
+  /** How many reservations are worth one write: few, because a killed process leaves them open, or one slow push. */
+  readonly batch: number;
+  /** Returns what was added since the last call, in order; undefined if there is no file or branch yet. @throws LocalError */
+  load(): Promise<LoadedLines | undefined>;
   /**
    * Resolves once the lines are durable, in this order; others may stand between them. A repeat is harmless.
    * @throws LocalError; the log may still hold some of the lines
@@ -47,7 +57,7 @@ export interface LogContent {
   /** False if there is no file or branch yet. */
   readonly exists: boolean;
   /** Without repeats of earlier records, which a repeated write or a merge of two copies leaves. */
-  readonly records: readonly { readonly line: number; readonly record: LogRecord; readonly text: string }[];
+  readonly records: readonly { readonly line: number; readonly record: LogRecord }[];
   /** The lines that a killed writer left. They count for nothing. */
   readonly torn: readonly number[];
   readonly damaged: readonly DamagedLine[];
@@ -82,11 +92,41 @@ export function refuseSecret(text: string, redact: (text: string) => string): vo
   });
 }
 
+/** What was read of a log so far. */
+class Content implements LogContent {
+  exists = false;
+  readonly records: LogContent['records'][number][] = [];
+  torn: number[] = [];
+  damaged: DamagedLine[] = [];
+  /** The number of lines that change only if the log is replaced. */
+  settled = 0;
+  private readonly ids = new Set<string>();
+
+  add({ from, lines }: LoadedLines): void {
+    this.exists = true;
+    // The last line had no end yet.
+    this.torn = this.torn.filter((line) => line <= from);
+    this.damaged = this.damaged.filter(({ line }) => line <= from);
+    this.settled = Math.max(from, from + lines.length - 1);
+    for (const [index, text] of lines.entries()) {
+      if (text === '') continue;
+      const line = from + index + 1;
+      const decoded = decode(text);
+      if (decoded.kind === 'torn') this.torn.push(line);
+      else if (decoded.kind === 'damaged') this.damaged.push({ line, why: decoded.why });
+      else if (!this.ids.has(decoded.record.id)) {
+        this.ids.add(decoded.record.id);
+        this.records.push({ line, record: decoded.record });
+      }
+    }
+  }
+}
+
 /** An append-only log of records. Records that are appended during a write share the next one. */
 export class Log {
   private readonly deps: LogDeps;
-  /** What `decode` returned, by line: a run reads the log again for each batch. */
-  private readonly decoded = new Map<string, Line>();
+  private content = new Content();
+  private reading: Promise<unknown> = Promise.resolve();
   private waiting: string[] = [];
   private writing: Promise<void> = Promise.resolve();
   /** The write that has not started yet. */
@@ -106,22 +146,21 @@ export class Log {
     return { type, at: new Date(clock.now()).toISOString(), id: randomUUID(), ...fields, by: author };
   }
 
-  /** Reads every line. @throws LocalError if the log cannot be reached */
-  async inspect(): Promise<LogContent> {
-    const lines = await this.deps.driver.load();
-    const records = new Map<string, LogContent['records'][number]>();
-    const torn: number[] = [];
-    const damaged: DamagedLine[] = [];
-    for (const [index, text] of (lines ?? []).entries()) {
-      if (text === '') continue;
-      const line = index + 1;
-      const decoded = this.decoded.get(text) ?? decode(text);
-      this.decoded.set(text, decoded);
-      if (decoded.kind === 'torn') torn.push(line);
-      else if (decoded.kind === 'damaged') damaged.push({ line, why: decoded.why });
-      else if (!records.has(decoded.record.id)) records.set(decoded.record.id, { line, record: decoded.record, text });
-    }
-    return { exists: lines !== undefined, records: [...records.values()], torn, damaged };
+  /** How many reservations are worth one append. */
+  get batch(): number {
+    return this.deps.driver.batch;
+  }
+
+  /** Reads what was added. @throws LocalError if the log cannot be reached */
+  inspect(): Promise<Content> {
+    const mine = this.reading.then(async () => {
+      const loaded = await this.deps.driver.load();
+      if (!loaded || loaded.from < this.content.settled) this.content = new Content();
+      if (loaded) this.content.add(loaded);
+      return this.content;
+    });
+    this.reading = mine.catch(() => undefined);
+    return mine;
   }
 
   describe({ line, why }: DamagedLine): string {
@@ -132,6 +171,18 @@ export class Log {
   async read(): Promise<readonly LogRecord[]> {
     const { records } = await this.inspectIntact();
     return records.map(({ record }) => record);
+  }
+
+  /** Returns what reads the log, and tells what it says about a feature. @throws as `read` and `Standings.add` */
+  follow<Data>(kind: OnceKind<Data>): () => Promise<Standings<Data>> {
+    let [standings, of, count] = [new Standings(kind), this.content, 0];
+    return async () => {
+      const content = await this.inspectIntact();
+      if (content !== of) [standings, of, count] = [new Standings(kind), content, 0];
+      standings.add(content.records.slice(count).map(({ record }) => record));
+      count = content.records.length;
+      return standings;
+    };
   }
 
   /** Resolves once the records are durable. @throws InputError for a secret in one; LocalError as `LogDriver.write` */
@@ -147,7 +198,7 @@ export class Log {
     if (!exists) throw new NotFoundError(`There is no state at ${other.label}.`, { hint: 'Check the address.' });
     const known = new Set((await this.read()).map(({ id }) => id));
     const missing = records.filter(({ record }) => !known.has(record.id));
-    if (missing.length > 0) await this.write(missing.map(({ text }) => text));
+    if (missing.length > 0) await this.write(missing.map(({ record }) => encode(record)));
     return { copied: missing.length, present: records.length - missing.length };
   }
 
@@ -172,7 +223,7 @@ export class Log {
     await this.deps.driver.close();
   }
 
-  private async inspectIntact(): Promise<LogContent> {
+  private async inspectIntact(): Promise<Content> {
     const content = await this.inspect();
     const [first] = content.damaged;
     if (!first) return content;
@@ -184,7 +235,7 @@ export class Log {
   }
 
   private write(lines: readonly string[]): Promise<void> {
-    this.waiting.push(...lines);
+    this.waiting = this.waiting.concat(lines);
     this.next ??= this.writing.then(() => {
       const batch = this.waiting;
       this.waiting = [];

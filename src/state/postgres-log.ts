@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import postgres from 'postgres';
 import { StateUnavailableError, UsageError } from '../errors.ts';
 import { errorCode, errorMessage } from '../platform/error-code.ts';
-import type { LogDriver, StoreDeps } from './log.ts';
+import { persist } from './backoff.ts';
+import type { LoadedLines, LogDriver, StoreDeps } from './log.ts';
 
 /*
  * One row per record. The position of a row is one more than the highest that its statement sees: if two statements
@@ -11,8 +12,8 @@ import type { LogDriver, StoreDeps } from './log.ts';
  * uses no session state, which also works behind a transaction pooler.
  */
 
-/** How long a statement may take, and how long it is repeated. */
-const [STATEMENT_MS, PERSISTENCE_MS] = [30_000, 15_000];
+/** How long a statement may take. */
+const STATEMENT_MS = 30_000;
 
 /** Another statement used the same position, or the server is busy, full, or shut down. */
 const REPEATABLE = /^(23505|40001|40P01|08|53|57|55P03|25P03)/;
@@ -60,6 +61,7 @@ type Parameters = (string | string[])[];
 /** The log in a table of PostgreSQL 13 or newer. Connects with the first read or write. */
 export class PostgresLog implements LogDriver {
   readonly label: string;
+  readonly batch = 8;
   private readonly deps: StoreDeps;
   private readonly server: ReturnType<typeof readAddress>['server'];
   /** The quoted name. */
@@ -67,6 +69,8 @@ export class PostgresLog implements LogDriver {
   private sql: postgres.Sql | undefined;
   /** Whether the table has unique positions: else two writers could each believe that they are first. */
   private isChecked = false;
+  /** The position of the last row that was loaded, and the number of rows up to it: none is inserted before it. */
+  private loaded = { position: '0', rows: 0 };
 
   constructor(deps: StoreDeps) {
     const { server, table } = readAddress(deps);
@@ -76,9 +80,12 @@ export class PostgresLog implements LogDriver {
     this.table = table;
   }
 
-  async load(): Promise<readonly string[]> {
-    const rows = await this.run(`select line from ${this.table} order by position`);
-    return rows.map(({ line }) => String(line));
+  async load(): Promise<LoadedLines> {
+    const { position, rows: from } = this.loaded;
+    const query = `select position, line from ${this.table} where position > $1::bigint order by position`;
+    const rows = await this.run(query, [position]);
+    this.loaded = { position: String(rows.at(-1)?.position ?? position), rows: from + rows.length };
+    return { from, lines: rows.map(({ line }) => String(line)) };
   }
 
   async write(lines: readonly string[]): Promise<void> {
@@ -126,22 +133,17 @@ export class PostgresLog implements LogDriver {
    * repeated insertion may add its lines twice, which is harmless.
    * @throws StateUnavailableError; the reason of the signal
    */
-  private async run(text: string, parameters: Parameters = []): Promise<readonly Row[]> {
-    const { clock, random, signal } = this.deps;
-    const start = clock.monotonic();
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await this.attempt(text, parameters);
-      } catch (error) {
-        signal.throwIfAborted();
-        const isAnswer = error instanceof postgres.PostgresError;
-        const isFinal = isAnswer && !REPEATABLE.test(error.code);
-        if (isFinal || clock.monotonic() - start > PERSISTENCE_MS) throw this.unavailable(error);
-        // The connection may be one on which nothing arrives any more.
-        if (!isAnswer) await this.close();
-        await clock.sleep(10 * 2 ** Math.min(attempt, 6) * random(), signal);
-      }
-    }
+  private run(text: string, parameters: Parameters = []): Promise<readonly Row[]> {
+    const recover = async (error: unknown): Promise<void> => {
+      const isAnswer = error instanceof postgres.PostgresError;
+      if (isAnswer && !REPEATABLE.test(error.code)) throw error;
+      // The connection may be one on which nothing arrives any more.
+      if (!isAnswer) await this.close();
+    };
+    return persist(this.deps, () => this.attempt(text, parameters), recover).catch((error: unknown) => {
+      this.deps.signal.throwIfAborted();
+      throw this.unavailable(error);
+    });
   }
 
   private async attempt(text: string, parameters: Parameters): Promise<readonly Row[]> {

@@ -29,7 +29,7 @@ export type Line =
 
 const VERSION = 2;
 const HEAD = `{"v":${VERSION},"bytes":`;
-const SUM = /,"sum":"([0-9a-f]{16})"\}$/;
+const SUM = /^,"sum":"([0-9a-f]{16})"\}$/;
 const SUM_LENGTH = ',"sum":"0123456789abcdef"}'.length;
 
 function checksum(covered: string): string {
@@ -54,38 +54,23 @@ function damaged(why: string): Line {
   return { kind: 'damaged', why };
 }
 
-/** Decodes a line that is not empty. Lines of version 1 state no length. */
+/** Decodes a line that is not empty. */
 export function decode(line: string): Line {
-  const [end, sum] = SUM.exec(line) ?? [];
+  const [end, sum] = SUM.exec(line.slice(-SUM_LENGTH)) ?? [];
   if (end === undefined) {
     if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line)) return damaged('a merge conflict marker');
     return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
   }
-  if (sum !== checksum(line.slice(0, -end.length))) return damaged('changed after it was written');
+  if (sum !== checksum(line.slice(0, -SUM_LENGTH))) return damaged('changed after it was written');
+  const [head = '', v, bytes] = /^\{"v":(\d+),("bytes":\d+,)?/.exec(line) ?? [];
+  if (Number(v) > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
+  if (v !== undefined && Number(v) < VERSION) return damaged(`written in a format that was never released (${v})`);
+  if (bytes === undefined) return damaged('not a record');
   // What has a checksum is JSON.
-  const parsed: unknown = JSON.parse(line);
-  const { v, bytes: _bytes, sum: _sum, ...record } = isJsonObject(parsed) ? parsed : {};
-  if (typeof v === 'number' && v > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
-  const { type, at, id } = record;
-  if (typeof type !== 'string' || typeof at !== 'string' || typeof id !== 'string') return damaged('not a record');
-  const known = { ...record, type, at, id };
-  return { kind: 'record', record: v === VERSION ? known : fromVersion1(known) };
+  const record: unknown = JSON.parse(`{${line.slice(head.length, -SUM_LENGTH)}}`);
+  return isRecord(record) ? { kind: 'record', record } : damaged('not a record');
 }
 
-/** What version 1 called the kinds of records, and the fields for a reservation and an id at the service. */
-const VERSION_1 = new Map([
-  ['cron', { kinds: { adopted: 'created' }, of: 'reservation', object: 'cron_job_id' }],
-  ['upload', { kinds: { sent: 'reserved', done: 'created', adopted: 'created' }, of: 'sent', object: 'upload_id' }],
-]);
-
-/** Converts what version 1 recorded of jobs and uploads. Leaves other records as they are: nobody reads them. */
-function fromVersion1(record: LogRecord): LogRecord {
-  const [feature = '', old = ''] = record.type.split('.');
-  const form = VERSION_1.get(feature);
-  if (!form) return record;
-  const kind = new Map(Object.entries(form.kinds)).get(old) ?? old;
-  const { type: _type, at, id, by, key, seen, records, owner: _owner, until: _until, why: _why, ...rest } = record;
-  const { [form.of]: reservation, [form.object]: object, ...data } = rest;
-  const of = kind === 'forgotten' ? records : reservation;
-  return { type: `${feature}.${kind}`, at, id, key, data, seen, object, of, by };
+function isRecord(fields: unknown): fields is LogRecord {
+  return isJsonObject(fields) && [fields.type, fields.at, fields.id].every((field) => typeof field === 'string');
 }

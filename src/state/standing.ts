@@ -10,7 +10,7 @@ import type { LogRecord } from './record.ts';
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
-  readonly schema: v.GenericSchema<unknown, Data>;
+  readonly schema: v.GenericSchema<Data & { readonly origin: string }>;
   /** The key of an object: at most one object per key is created. */
   readonly keyOf: (data: Data) => string;
 }
@@ -30,7 +30,7 @@ interface Recorded<Data> {
 export interface Reservation<Data> extends Recorded<Data> {
   /** The ids of jobs or files that existed before; undefined if they could not be read. */
   readonly seen?: readonly string[];
-  /** Whether its owner recorded that the outcome is unknown. */
+  /** Whether it is recorded that the outcome is unknown: its owner sends nothing any more. */
   readonly isUnknown: boolean;
   /** How long its owner may take: another version may take longer than this one. */
   readonly leaseMs?: number;
@@ -51,50 +51,104 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
+type Entry<Data> = Recorded<Data> & { object?: string; seen?: readonly string[]; leaseMs?: number };
+
 const IDS = v.array(v.string());
 
-function targetsOf(records: readonly LogRecord[], ...types: readonly string[]): ReadonlySet<unknown> {
-  return new Set(records.filter(({ type }) => types.includes(type)).flatMap((record) => record.of));
-}
-
 /**
- * Reduces the records of one feature to the standing of each key, in the order in which the keys first appear. An id
- * that was recorded counts, whatever became of its reservation, until it is forgotten.
- * @throws LocalError if a record lacks a field
+ * The standing of each key by the records of one feature, in the order of the log. An id that was recorded counts,
+ * whatever became of its reservation, until it is forgotten. Reads each record once: a log may have very many.
  */
-export function standings<Data>(
-  records: readonly LogRecord[],
-  { type, schema, keyOf }: OnceKind<Data>,
-): ReadonlyMap<string, Standing<Data>> {
-  const [reserved, created] = [`${type}.reserved`, `${type}.created`];
-  const ended = targetsOf(records, created, `${type}.released`, `${type}.forgotten`);
-  const unknown = targetsOf(records, `${type}.unknown`);
-  const found = new Map<string, { objects: RecordedObject<Data>[]; open: Reservation<Data>[]; live: string[] }>();
-  for (const record of records) {
-    const { id, at, by, object, seen, leaseMs } = record;
-    if (ended.has(id) || (record.type !== reserved && record.type !== created)) continue;
-    const { success, output: data } = v.safeParse(schema, record.data);
-    if (!success || (record.type === created && typeof object !== 'string')) {
+export class Standings<Data> {
+  private readonly kind: OnceKind<Data>;
+  private readonly live = new Map<string, Entry<Data>>();
+  private readonly byKey = new Map<string, readonly Entry<Data>[]>();
+  private readonly ended = new Set<unknown>();
+  private readonly unknown = new Set<unknown>();
+  /** What was recorded last of each object, whether or not it was forgotten. */
+  private readonly everCreated = new Map<string, Data>();
+
+  constructor(kind: OnceKind<Data>) {
+    this.kind = kind;
+  }
+
+  /** Adds the next records of the log. @throws LocalError if one that counts lacks a field */
+  add(records: readonly LogRecord[]): this {
+    const { type } = this.kind;
+    const [created, reserved, unknown] = [`${type}.created`, `${type}.reserved`, `${type}.unknown`];
+    const ends = new Set([created, `${type}.released`, `${type}.forgotten`]);
+    // The end of a record may stand before it: copies of a log are merged.
+    for (const { type: what, of } of records) {
+      if (what === unknown) this.unknown.add(of);
+      else if (of !== undefined && ends.has(what)) for (const id of Array.isArray(of) ? of : [of]) this.end(id);
+    }
+    for (const record of records) {
+      if (record.type === reserved || record.type === created) this.enter(record, record.type === created);
+    }
+    return this;
+  }
+
+  /** The standing of a key; of one that the log does not know, too. */
+  of(key: string): Standing<Data> {
+    const entries = this.byKey.get(key) ?? [];
+    const objects = new Map<string, RecordedObject<Data>>();
+    for (const entry of entries) {
+      if (!isObject(entry)) continue;
+      objects.delete(entry.object);
+      objects.set(entry.object, entry);
+    }
+    const open = entries.flatMap((entry) => this.toReservation(entry));
+    return { objects: [...objects.values()], open, live: entries.map(({ id }) => id) };
+  }
+
+  /** The objects of all keys. */
+  objects(): readonly RecordedObject<Data>[] {
+    return [...this.live.values()].filter(isObject);
+  }
+
+  /** The open reservations of all keys. */
+  open(): readonly Reservation<Data>[] {
+    return [...this.live.values()].flatMap((entry) => this.toReservation(entry));
+  }
+
+  /** What was recorded last of an object of a service, even if it was forgotten; undefined if it never was. */
+  dataOf(origin: string, object: string): Data | undefined {
+    return this.everCreated.get(`${origin}\n${object}`);
+  }
+
+  private toReservation(entry: Entry<Data>): Reservation<Data>[] {
+    return isObject(entry) ? [] : [{ ...entry, isUnknown: this.unknown.has(entry.id) }];
+  }
+
+  private end(id: unknown): void {
+    this.ended.add(id);
+    const entry = typeof id === 'string' ? this.live.get(id) : undefined;
+    if (!entry) return;
+    this.live.delete(entry.id);
+    this.byKey.set(entry.key, this.byKey.get(entry.key)?.filter((each) => each !== entry) ?? []);
+  }
+
+  private enter(record: LogRecord, isCreated: boolean): void {
+    const { schema, keyOf } = this.kind;
+    const { id, at, by, data, object, seen, leaseMs } = record;
+    if (!v.is(schema, data) || (isCreated && typeof object !== 'string')) {
+      if (this.ended.has(id)) return;
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
       throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });
     }
+    if (typeof object === 'string') this.everCreated.set(`${data.origin}\n${object}`, data);
+    if (this.ended.has(id)) return;
     const key = keyOf(data);
-    const standing = found.get(key) ?? { objects: [], open: [], live: [] };
-    found.set(key, standing);
-    standing.live.push(id);
-    const recorded = { id, at, by, key, data };
-    if (typeof object === 'string') {
-      standing.objects = [...standing.objects.filter((other) => other.object !== object), { ...recorded, object }];
-    } else {
-      const known = { ...(v.is(IDS, seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
-      standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
-    }
+    const entry: Entry<Data> = { id, at, by, key, data };
+    if (typeof object === 'string') entry.object = object;
+    else if (v.is(IDS, seen)) entry.seen = seen;
+    if (typeof leaseMs === 'number') entry.leaseMs = leaseMs;
+    this.live.set(id, entry);
+    this.byKey.set(key, [...(this.byKey.get(key) ?? []), entry]);
   }
-  return found;
 }
 
-/** The standing of a key; of one that the log does not know, too. */
-export function standingOf<Data>(all: ReadonlyMap<string, Standing<Data>>, key: string): Standing<Data> {
-  return all.get(key) ?? { objects: [], open: [], live: [] };
+function isObject<Data>(entry: Entry<Data>): entry is Entry<Data> & RecordedObject<Data> {
+  return entry.object !== undefined;
 }

@@ -85,8 +85,9 @@ export async function findFiles(
   paths: readonly string[],
   { recursive, exclude }: { readonly recursive: boolean; readonly exclude: readonly string[] },
 ): Promise<{ readonly files: readonly LocalFile[]; readonly leftOut: number }> {
-  const entries: Entry[] = [];
-  for (const path of paths) entries.push(...(await inspectArgument(path, recursive, exclude)));
+  const found: Entry[][] = [];
+  for (const path of paths) found.push(await inspectArgument(path, recursive, exclude));
+  const entries = found.flat();
   const problems = entries.filter((entry) => typeof entry === 'object' && 'why' in entry);
   if (problems.length > 0) {
     throw new InputError('Some files cannot be uploaded.', {

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { createUpload, type OnceLimits } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { formBody } from '../api/streamed-body.ts';
 import { fileFieldOf, type UploadKind } from '../contract/resources.ts';
-import { stopsRun } from '../errors.ts';
-import { waitOutLeases } from '../state/lease.ts';
-import { createOnce, type OnceDeps, type Result } from '../state/once.ts';
-import { type OnceKind, type Standing, standingOf, standings } from '../state/standing.ts';
+import { type PartnerctlError, stopsRun } from '../errors.ts';
+import { type EnsureDeps, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
+import type { Creation, SendOptions } from '../state/once.ts';
+import type { OnceKind, Reservation, Standings } from '../state/standing.ts';
 import { hashFile, type LocalFile, readContent } from './files.ts';
 import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedFileError } from './result.ts';
 
@@ -23,7 +23,7 @@ const identity = v.object({
 
 type UploadIdentity = v.InferOutput<typeof identity>;
 
-const UPLOADS: OnceKind<UploadIdentity> = {
+const UPLOAD_KIND: OnceKind<UploadIdentity> = {
   type: 'upload',
   schema: identity,
   keyOf: ({ origin, kind, sha256, filename }) =>
@@ -40,13 +40,11 @@ export interface UploadOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export interface UploadDeps extends OnceDeps {
+export interface UploadDeps extends Omit<EnsureDeps, 'concurrency'> {
   readonly http: Http;
   /** Receives how much of a file the connection has accepted; 0 when an attempt starts. */
   readonly onSent: (file: LocalFile, bytes: number) => void;
   readonly onResult: (result: UploadResult) => void;
-  /** Called before a pause in which another process may finish its uploads, with the time that is left. */
-  readonly onWait: (leftMs: number) => void;
 }
 
 interface Upload {
@@ -54,122 +52,67 @@ interface Upload {
   readonly file: LocalFile;
   /** The file, and others of the same name and content, with their positions in the input. */
   readonly copies: { readonly index: number; readonly file: LocalFile }[];
-  /** Records of earlier uploads that do not block this one. */
-  replaces: readonly string[];
 }
-
-type Standings = ReadonlyMap<string, Standing<UploadIdentity>>;
 
 /** Smaller files are reserved together before any of them is sent: even a slow line sends them within a lease. */
 const MAX_BATCHED_BYTES = 128 * 1024;
 
-class UploadRun {
+/** Judges files by the log, and sends them. */
+class UploadFeature implements Feature<Upload, UploadIdentity, Outcome> {
+  readonly kind = UPLOAD_KIND;
   private readonly options: UploadOptions;
   private readonly deps: UploadDeps;
-  private readonly limit: LimitFunction;
-  private readonly pending = new Set<Upload>();
-  /** Aborts with an error that every further request would get. */
-  private readonly stop = new AbortController();
 
   constructor(options: UploadOptions, deps: UploadDeps) {
     this.options = options;
     this.deps = deps;
-    this.limit = pLimit(options.concurrency);
   }
 
-  async run(files: readonly LocalFile[]): Promise<void> {
-    await this.identify(files);
-    let all = await this.readLog();
-    try {
-      while (this.pending.size > 0) {
-        await this.pass(await this.waitForOthers(all));
-        // What another process reserved first is still pending.
-        if (this.pending.size > 0) all = await this.readLog();
-      }
-    } catch (error) {
-      for (const upload of this.pending) this.fail(upload, error);
-    }
-  }
-
-  private async identify(files: readonly LocalFile[]): Promise<void> {
-    const { http, signal } = this.deps;
-    const uploads = new Map<string, Upload>();
-    const hashing = files.map(async (file, index) => {
-      try {
-        return await this.limit(() => hashFile(file, signal));
-      } catch (error) {
-        this.report({ file, index }, null, { status: 'failed', error });
-        return undefined;
-      }
-    });
-    const hashes = await Promise.all(hashing);
-    for (const [index, file] of files.entries()) {
-      const sha256 = hashes[index];
-      if (sha256 === undefined) continue;
-      const data = { origin: http.baseUrl, kind: this.options.as, sha256, filename: file.filename };
-      const upload = uploads.get(UPLOADS.keyOf(data)) ?? { data, file, copies: [], replaces: [] };
-      uploads.set(UPLOADS.keyOf(data), upload);
-      upload.copies.push({ file, index });
-      this.pending.add(upload);
-    }
-  }
-
-  private async readLog(): Promise<Standings> {
-    return standings(await this.deps.log.read(), UPLOADS);
-  }
-
-  /** Waits until no other process that reserved one of the files can still send it. @returns the log after that */
-  private async waitForOthers(all: Standings): Promise<Standings> {
-    const owners = new Set<string>();
-    for (const upload of this.pending) {
-      const { open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
-      upload.replaces = live;
-      for (const { id, isUnknown } of open) if (!isUnknown) owners.add(id);
-    }
-    if (this.options.dryRun || owners.size === 0) return all;
-    await waitOutLeases(this.deps, UPLOADS, owners, { skipUnknown: true, onWait: this.deps.onWait });
-    return await this.readLog();
-  }
-
-  private async pass(all: Standings): Promise<void> {
-    const wanted: Upload[] = [];
-    for (const upload of this.pending) {
-      const next = this.decide(upload, all);
-      if (next === 'create') wanted.push(upload);
-      else this.settle(upload, next);
-    }
-    await this.create(wanted.filter(({ file }) => file.bytes <= MAX_BATCHED_BYTES));
-    const large = wanted.filter(({ file }) => file.bytes > MAX_BATCHED_BYTES);
-    await Promise.all(large.map((upload) => this.limit(() => this.create([upload]))));
-  }
-
-  private decide({ data, file }: Upload, all: Standings): Outcome | 'create' {
+  async judge(
+    uploads: readonly Upload[],
+    standings: Standings<UploadIdentity>,
+  ): Promise<Verdict<Upload, UploadIdentity, Outcome>> {
     const { force, retryUnknown, dryRun } = this.options;
-    const { objects, open } = standingOf(all, UPLOADS.keyOf(data));
-    const existing = objects.at(-1);
-    if (existing && !force) return { status: 'skipped', id: existing.object };
-    if (open.length > 0 && !retryUnknown) return { status: 'unknown', error: openError(file.label, open) };
-    return dryRun ? { status: 'planned' } : 'create';
+    const settled: [Upload, Outcome][] = [];
+    const wait: Reservation<UploadIdentity>[] = [];
+    const create: Creation<Upload, UploadIdentity>[] = [];
+    for (const upload of uploads) {
+      const { data, file } = upload;
+      const { objects, open, live } = standings.of(UPLOAD_KIND.keyOf(data));
+      const [existing, owners] = [objects.at(-1), open.filter(({ isUnknown }) => !isUnknown)];
+      if (existing && !force) settled.push([upload, { status: 'skipped', id: existing.object }]);
+      else if (owners.length > 0 && !dryRun) for (const owner of owners) wait.push(owner);
+      else if (open.length > 0 && !retryUnknown) {
+        settled.push([upload, { status: 'unknown', error: openError(file.label, open) }]);
+      } else if (dryRun) settled.push([upload, { status: 'planned' }]);
+      else create.push({ wanted: upload, data, replaces: live });
+    }
+    return { settled, wait, create };
   }
 
-  private async create(uploads: readonly Upload[]): Promise<void> {
-    const signal = AbortSignal.any([this.deps.signal, this.stop.signal]);
-    const deps = { ...this.deps, signal, concurrency: this.options.concurrency };
-    try {
-      await createOnce(deps, UPLOADS, uploads, {
-        act: async ({ file }, { maySend }) => {
-          try {
-            return await this.send(file, { maySend });
-          } catch (error) {
-            if (stopsRun(error)) this.stop.abort(error);
-            throw error;
-          }
-        },
-        settled: (upload, result) => this.settleResult(upload, result),
-      });
-    } catch (error) {
-      for (const upload of uploads) this.fail(upload, error);
-    }
+  post({ file }: Upload, { maySend }: SendOptions): Promise<string> {
+    return this.send(file, { maySend });
+  }
+
+  isLarge({ file }: Upload): boolean {
+    return file.bytes > MAX_BATCHED_BYTES;
+  }
+
+  async find(lost: readonly unknown[]): Promise<readonly undefined[]> {
+    // The API has no list of uploads.
+    return lost.map(() => undefined);
+  }
+
+  toOutcome(...[{ file }, result]: Parameters<Feature<Upload, UploadIdentity, Outcome>['toOutcome']>): Outcome {
+    if (result.kind === 'failed') return { status: 'failed', error: result.error };
+    if (result.kind === 'unknown') return { status: 'unknown', error: lostError(file.label, result.error) };
+    const { id, unrecorded } = result;
+    const error = unrecorded === undefined ? undefined : unrecordedFileError(file.label, id, unrecorded);
+    return { status: 'uploaded', id, error };
+  }
+
+  notSent(_: Upload, error: PartnerctlError, isTold: boolean): Outcome {
+    return { status: 'failed', error: isTold && stopsRun(error) ? new NotStarted(error) : error };
   }
 
   /** Sends a file, which may take any time while it makes progress. @returns the id of the upload */
@@ -190,38 +133,31 @@ class UploadRun {
     const name = fileFieldOf(as, http.contract);
     return await createUpload(http, as, formBody({ name, filename, contentType, bytes, content }), limits);
   }
+}
 
-  private settleResult(upload: Upload, result: Result<UploadIdentity>): void {
-    const { label } = upload.file;
-    if (result.kind === 'failed') this.settle(upload, { status: 'failed', error: result.error });
-    if (result.kind === 'unknown') this.settle(upload, { status: 'unknown', error: lostError(label, result.error) });
-    if (result.kind !== 'created') return;
-    const { id, unrecorded } = result;
-    const error = unrecorded === undefined ? undefined : unrecordedFileError(label, id, unrecorded);
-    this.settle(upload, { status: 'uploaded', id, error });
+/** Hashes the files. @returns those of one name and content together @param onFailure called for one that cannot be read */
+async function identify(
+  files: readonly LocalFile[],
+  { as: kind, concurrency }: UploadOptions,
+  { http, signal }: UploadDeps,
+  onFailure: (index: number, file: LocalFile, error: unknown) => void,
+): Promise<readonly Upload[]> {
+  const limit = pLimit(concurrency);
+  const hashing = files.map((file, index) =>
+    limit(() => hashFile(file, signal)).catch((error: unknown) => onFailure(index, file, error)),
+  );
+  const hashes = await Promise.all(hashing);
+  const uploads = new Map<string, Upload>();
+  for (const [index, file] of files.entries()) {
+    const sha256 = hashes[index];
+    if (sha256 === undefined) continue;
+    const data = { origin: http.baseUrl, kind, sha256, filename: file.filename };
+    const key = UPLOAD_KIND.keyOf(data);
+    const upload = uploads.get(key) ?? { data, file, copies: [] };
+    uploads.set(key, upload);
+    upload.copies.push({ file, index });
   }
-
-  private fail(upload: Upload, error: unknown): void {
-    if (!this.pending.has(upload)) return;
-    const isStopped = stopsRun(error) && error === this.stop.signal.reason;
-    if (stopsRun(error)) this.stop.abort(error);
-    this.settle(upload, { status: 'failed', error: isStopped ? new NotStarted(error) : error });
-  }
-
-  /** Reports what became of a file, and of its copies, which are not sent. */
-  private settle(upload: Upload, outcome: Outcome): void {
-    const ofCopies: Outcome = outcome.status === 'uploaded' ? { status: 'skipped', id: outcome.id ?? null } : outcome;
-    this.pending.delete(upload);
-    for (const [position, copy] of upload.copies.entries()) {
-      this.report(copy, upload.data.sha256, position === 0 ? outcome : ofCopies);
-    }
-  }
-
-  private report({ index, file }: Upload['copies'][number], sha256: string | null, outcome: Outcome): void {
-    const { status, id = null, error } = outcome;
-    const { label, bytes } = file;
-    this.deps.onResult({ index, file: label, as: this.options.as, id, bytes, sha256, status, error });
-  }
+  return [...uploads.values()];
 }
 
 /**
@@ -233,5 +169,20 @@ export async function uploadFiles(
   options: UploadOptions,
   deps: UploadDeps,
 ): Promise<void> {
-  await new UploadRun(options, deps).run(files);
+  const report = (index: number, file: LocalFile, sha256: string | null, outcome: Outcome): void => {
+    const { status, id = null, error } = outcome;
+    const { label, bytes } = file;
+    deps.onResult({ index, file: label, as: options.as, id, bytes, sha256, status, error });
+  };
+  const uploads = await identify(files, options, deps, (index, file, error) =>
+    report(index, file, null, { status: 'failed', error }),
+  );
+  const { concurrency } = options;
+  await ensureOnce({ ...deps, concurrency }, new UploadFeature(options, deps), uploads, ({ copies, data }, outcome) => {
+    // Copies are not sent.
+    const ofCopies: Outcome = outcome.status === 'uploaded' ? { status: 'skipped', id: outcome.id ?? null } : outcome;
+    for (const [position, { index, file }] of copies.entries()) {
+      report(index, file, data.sha256, position === 0 ? outcome : ofCopies);
+    }
+  });
 }

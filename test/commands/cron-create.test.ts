@@ -83,7 +83,16 @@ describe('cron create', () => {
   test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const service = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
-    const args = ['create', '--agent', 'name:Support', '--space', 'name:Acme', '--schedule', '@daily'];
+    const args = [
+      'create',
+      '--agent',
+      'name:Support',
+      '--space',
+      'name:Acme',
+      '--schedule',
+      '@daily',
+      '--create-beside',
+    ];
     await service.cron([...args, '--name', 'a', '--instructions', text]);
     await service.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
     await service.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });
@@ -135,11 +144,11 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     [jobFlags('name:Support'), '--agent name:<name> needs --space.'],
     [changed('--space', 'ext:acme'), '--space can only be used with --agent name:<name>.'],
     [changed('--schedule', '0 9 1 * *'), '--schedule: day of month must be *'],
+    [changed('--schedule', '0 24 * * *'), '--schedule: hour 24 is out of range (0-23).\nhint: Write 0 to 23.'],
     [
-      changed('--schedule', '0 24 * * *'),
-      '--schedule: hour 24 is out of range (0-23).\nhint: Write 0 to 23.',
+      changed('--timezone', 'Europe/Berln'),
+      '--timezone: "Europe/Berln" is not an IANA time zone name.\nhint: Did you mean Europe/Berlin?',
     ],
-    [changed('--timezone', 'Europe/Berln'), '--timezone: "Europe/Berln" is not an IANA time zone name.\nhint: Did you mean Europe/Berlin?'],
     [changed('--instructions', '@/nowhere.md'), 'cannot be read from /nowhere.md'],
     [changed('--instructions', `@${write('blank.md', ' \n\n')}`), '--instructions is blank.'],
     [changed('--instructions', '-', '--token-file', '-'), 'Standard input cannot be both'],

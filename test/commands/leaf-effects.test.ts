@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   'sources.setup': () => ['chat', 'setup', 's1', 'a1', '--name', 'Web', '--routing-mode', 'session_workflow'],
   'messages.send': () => ['chat', 'send', ...SESSION, '--external-id', 'x1', 'Hello'],
   'messages.history': () => ['chat', 'tail', ...SESSION, '--after', 'm0', '--no-follow'],
-  'cron_jobs.create': () => ['cron', 'create', ...JOB, '--name', 'Weekly'],
+  'cron_jobs.create': () => ['cron', 'create', ...JOB, '--name', 'Weekly', '--create-beside'],
   'cron_jobs.list': () => ['cron', 'list'],
   'documents.create': () => ['upload', '--as', 'document', write('a.txt', 'a')],
   'file_attachments.create': () => ['upload', write('a.txt', 'a')],

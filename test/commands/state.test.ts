@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { asNewerVersion, encodeLine, recordTypes } from '../support/state-file.ts';
+import { asVersion, encodeLine, recordTypes } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
@@ -31,7 +31,7 @@ const LINES: readonly (readonly [line: string | Buffer, why: string | undefined]
   [SPACE, undefined],
   ['<<<<<<< ours', 'a merge conflict marker'],
   [RESERVED, undefined],
-  [asNewerVersion(SPACE), 'written by a newer version of partnerctl (format 3)'],
+  [asVersion(SPACE, 3), 'written by a newer version of partnerctl (format 3)'],
   [SPACE, undefined],
   [RESERVED.replace('k1', 'k9'), 'changed after it was written'],
   [Buffer.from([0x7b, 0xff, 0x7d]), 'not a whole record'],

@@ -6,7 +6,7 @@ import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { propertyRuns } from '../support/properties.ts';
 import type { Ran } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
-import { asNewerVersion, encodeLine, flipBit, readJobLog, readState, stateFile } from '../support/state-file.ts';
+import { asVersion, encodeLine, flipBit, readJobLog, readState, stateFile } from '../support/state-file.ts';
 
 /* A damaged line of the state may be the only evidence of a job: it stops every write until it is repaired. */
 
@@ -77,7 +77,8 @@ const DAMAGES: readonly (readonly [string, (line: string) => string | Uint8Array
     (line) => `<<<<<<< HEAD\n${line}\n=======\n${line}\n>>>>>>> theirs`,
     'a merge conflict marker',
   ],
-  ['a newer version', asNewerVersion, 'written by a newer version of partnerctl (format 3)'],
+  ['a newer version', (line) => asVersion(line, 3), 'written by a newer version of partnerctl (format 3)'],
+  ['a format before the first', (line) => asVersion(line, 1), 'written in a format that was never released (1)'],
 ];
 
 it.each(DAMAGES)(

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createGate, type Handler, json } from '../support/fake-service.ts';
 import { fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { withSum } from '../support/state-file.ts';
-import { accept, completed, sendId, sha256, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
+import { accept, completed, sendId, smallFile, startUploads, statusesOf } from '../support/uploads.ts';
 
 /* What the state records of uploads guards them between runs, and between processes. */
 
@@ -30,32 +28,6 @@ it('The record of an upload stands until --force has made another, whatever beco
   expect((await upload([path, '--force'])).json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
   expect((await upload([path])).json()).toMatchObject([{ id: 'att_3', status: 'skipped' }]);
   expect(service.requests).toHaveLength(3);
-});
-
-it('A file of the last version of the state is known, and one that it left open is unknown', async () => {
-  const { service, upload, state } = await startUploads(accept);
-  const [known, open] = [write('known.txt', 'known'), write('open.txt', 'open')];
-  const fields = (name: string) => ({
-    v: 1,
-    at: '2026-01-02T03:04:05.000Z',
-    key: createHash('sha256')
-      .update(JSON.stringify([service.baseUrl, 'attachment', sha256(name), `${name}.txt`]))
-      .digest('hex')
-      .slice(0, 24),
-    origin: service.baseUrl,
-    kind: 'attachment',
-    sha256: sha256(name),
-    filename: `${name}.txt`,
-  });
-  const lines = [
-    { ...fields('known'), type: 'upload.sent', id: 'r1' },
-    { ...fields('known'), type: 'upload.done', id: 'd1', sent: 'r1', upload_id: 'att_0', stamp: null },
-    { ...fields('open'), type: 'upload.sent', id: 'r2' },
-  ].map((record) => `${withSum(JSON.stringify(record).slice(0, -1))}\n`);
-  writeFileSync(state, lines.join(''));
-  const ran = await upload([known, open]);
-  expect(ran.json()).toMatchObject([{ id: 'att_0', status: 'skipped' }, { status: 'unknown' }]);
-  expect(service.requests).toEqual([]);
 });
 
 describe('A file that another process is uploading', () => {

@@ -37,8 +37,10 @@ export function scheduleBody(fields: string, timezone = 'UTC'): Body {
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
 }
 
+/** Each name has a text of its own: a job with the text and the schedule of another is taken for that one, renamed. */
 function flagsOf(agent: string, name: string): string[] {
-  const content = ['--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
+  const text = name === 'daily' ? 'Sum up the day.' : `Sum up the day for ${name.normalize()}.`;
+  const content = ['--instructions', text, '--schedule', '0 9 * * 1-5'];
   return ['--agent', agent, '--name', name, ...content];
 }
 
@@ -48,8 +50,8 @@ export function createArgs(agentId: string, name: string, ...more: string[]): st
 }
 
 /** The flags of a valid job: on weekdays at nine, in Berlin. */
-export function jobFlags(agentId: string): string[] {
-  return [...flagsOf(agentId, 'daily'), '--timezone', 'Europe/Berlin'];
+export function jobFlags(agentId: string, name = 'daily'): string[] {
+  return [...flagsOf(agentId, name), '--timezone', 'Europe/Berlin'];
 }
 
 /** A job as `cron create -o json` writes it, in part. */
@@ -205,7 +207,10 @@ export async function schedules() {
     ...{ make, jobs, bodies, agent, space, state, cron },
     /** Creates the job of `jobFlags`, with these changes. */
     create: (more: readonly string[] = [], options?: RunOptions) =>
-      cron(['create', ...withDefaults(jobFlags(agent), more)], options),
+      cron(
+        ['create', ...withDefaults(jobFlags(agent, more[more.indexOf('--name') + 1 || more.length]), more)],
+        options,
+      ),
     /** The kinds of the records of the state file, in order. */
     records: () => jobRecordKinds(state),
   };

@@ -78,14 +78,14 @@ export function flipBit(bytes: Buffer, bit: number): Buffer {
   return flipped;
 }
 
-/** An intact line as a newer version of the program would write it. */
-export function asNewerVersion(line: string): string {
+/** An intact line as another version of the program would write it. */
+export function asVersion(line: string, v: number): string {
   const { sum: _, ...record } = JSON.parse(line);
-  return withSum(JSON.stringify({ ...record, v: record.v + 1 }).slice(0, -1));
+  return withSum(JSON.stringify({ ...record, v }).slice(0, -1));
 }
 
 /** A line with its checksum. @param covered the line up to that */
-export function withSum(covered: string): string {
+function withSum(covered: string): string {
   return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
 }
 

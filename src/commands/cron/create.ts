@@ -21,6 +21,15 @@ async function readJob(context: Context, instructions: string, options: JobOptio
   return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
 }
 
+/** Reads the files, or the job of the flags, which is in no file. */
+async function readWanted(context: Context, files: readonly string[], instructions: string, options: JobOptions) {
+  if (files.length === 0) return { wanted: [await readJob(context, instructions, options)], isNamed: undefined };
+  const { readJobFiles } = await import('../../cron/job-file.ts');
+  const { namedIn } = await import('../../cron/create.ts');
+  const wanted = await readJobFiles(context, files);
+  return { wanted, isNamed: namedIn(wanted) };
+}
+
 const UNLESS_FILE = { unless: ['--file', '--schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 
 export const create = () =>
@@ -56,14 +65,16 @@ export const create = () =>
         .conflicts(['agent', 'space', 'name', 'instructions', 'schedule', 'timezone']),
     )
     .option('--ensure', 'succeed if the job already exists with the same content; wait if it is being created')
+    .option('--create-beside', 'create a job although one that looks like it, under another name, exists')
     .option('--dry-run', 'show what would be done; nothing is written')
     .option('--schema', 'print the JSON Schema of a file for -f')
     .option(...SUMMARY)
     .option(...SUMMARY_FILE)
     .option(...CONFIRM)
     .action(
-      run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...given }) => {
-        const { instructions = '', summary, summaryFile, ...options } = given;
+      run(async (context, { file: files, schema, confirm, ...given }) => {
+        const { instructions = '', summary, summaryFile, ensure = false, dryRun = false, ...more } = given;
+        const { createBeside = false, ...options } = more;
         const isBatch = files.length > 0;
         if (schema) {
           const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
@@ -73,16 +84,15 @@ export const create = () =>
           throw new UsageError('--summary and --summary-file can only be used with -f.');
         }
         if (!dryRun) await context.confirmWrite(confirm);
-        const wanted = isBatch
-          ? await (await import('../../cron/job-file.ts')).readJobFiles(context, files)
-          : [await readJob(context, instructions, options)];
+        const { wanted, isNamed } = await readWanted(context, files, instructions, options);
         const { openJobs } = await import('../../cron/create-wanted.ts');
-        const { JOBS, toOneResult } = await import('./shared/job-batch.ts');
+        const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');
-        const jobs = openJobs(context, await context.http(), await context.log(), { ensure, dryRun });
+        const settings = { ensure, dryRun, createBeside, isNamed };
+        const jobs = openJobs(context, await context.http(), await context.log(), settings);
         const results = jobs.create(wanted);
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
-        return isBatch ? batchResult(results, JOBS, signals, onResult) : await toOneResult(results, signals);
+        return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
       }),
     );

@@ -1,8 +1,8 @@
 import type { ListedCronJob } from '../../../src/contract/resources.ts';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
-import { type CreateDeps, type CreatedJob, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
-import { type CronJob, cronKey, findDifferences, JOBS, type JobStanding } from '../../../src/cron/job.ts';
+import { type CreateDeps, type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/create.ts';
+import { type CronJob, cronKey, findDifferences, JOB_KIND, type JobStanding } from '../../../src/cron/job.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import { JobLists } from '../../../src/cron/service-jobs.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import { Log } from '../../../src/state/log.ts';
 import type { SendOptions } from '../../../src/state/once.ts';
 import { decode, type LogRecord } from '../../../src/state/record.ts';
-import { standingOf, standings } from '../../../src/state/standing.ts';
+import { Standings } from '../../../src/state/standing.ts';
 
 /*
  * The engine that creates jobs, as the model sees it. Of the model's files, only this one imports the product: another
@@ -38,6 +38,7 @@ export function hasSameContent(one: CronJob, other: CronJob): boolean {
 
 /** The failures that a run meets. */
 export const failures = {
+  unreadable: () => new LocalError('The file cannot be read.'),
   unwritable: () => new LocalError('The file cannot be written.'),
   unavailable: () => new ServiceError('The service answered 503.', { status: 503 }),
   forbidden: () => new CredentialsError('Not allowed.', { status: 403 }),
@@ -82,7 +83,7 @@ export function recordsIn(lines: readonly string[]): readonly LogRecord[] {
 
 /** The jobs that exist by the records of a key, and its reservations that are open. */
 export function standingIn(records: readonly LogRecord[], key: string): JobStanding {
-  return standingOf(standings(records, JOBS), key);
+  return new Standings(JOB_KIND).add(records).of(key);
 }
 
 /** The id that a record says. */
@@ -117,7 +118,8 @@ export class Engine {
     this.log = new Log({
       driver: {
         label: 'state.jsonl',
-        load: async () => (await around.read()).split('\n'),
+        batch: 8,
+        load: async () => ({ from: 0, lines: (await around.read()).split('\n') }),
         write: (lines) => around.append(`\n${lines.join('\n')}\n`),
         prepare: async () => undefined,
         check: async () => undefined,
@@ -129,12 +131,14 @@ export class Engine {
     });
   }
 
-  async create(job: CronJob, options: CreateOptions): Promise<CreatedJob> {
+  async create(job: CronJob, options: { readonly ensure: boolean; readonly dryRun: boolean }): Promise<CreatedJob> {
     const { post } = this.around;
     const quiet = { onUnavailable: async () => undefined, onWait: () => undefined };
     const created: CreatedJob[] = [];
     const wanted = [{ index: 0, source: undefined, job }];
-    await createJobs({ ...this.base(), lists: this.lists(), post, ...quiet }, wanted, options, (each) =>
+    // The jobs of the model have one text.
+    const run = { ...options, createBeside: true, isNamed: namedIn(wanted) };
+    await ensureJobs({ ...this.base(), lists: this.lists(), post, ...quiet }, wanted, run, (each) =>
       created.push(each),
     );
     const [only, ...more] = created;

@@ -29,6 +29,8 @@ type Event =
   /** A user who knows which job it is adopts it; one who knows that there is none forgets it. */
   | ({ readonly kind: 'adopt' | 'forget' } & Pick<Which, 'key'> & Fate)
   | ({ readonly kind: 'remove' } & Pick<Which, 'key'>)
+  /** Somebody changes the job at the service. */
+  | ({ readonly kind: 'change' } & Which)
   | { readonly kind: 'pass'; readonly ms: number };
 
 /** Waves happen one after another; the events of a wave happen concurrently. */
@@ -47,12 +49,26 @@ function checkClaim(world: World, which: Which, outcome: CreatedJob, process: Pr
     return;
   }
   const isOther = !hasSameContent(made, jobOf(which));
-  const isTold = world.says.contents || world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
+  const wasChanged = made.changedAt > 0;
+  const isShown = world.says.contents && (process.fate.list ?? 'read') === 'read' && made.changedAt < process.startedAt;
+  const wasAnswered = world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
+  const isTold = wasChanged ? isShown : world.says.contents || wasAnswered;
   if (isOther && isTold && (outcome.status === 'exists' || outcome.status === 'adopted')) {
     world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which has other content`);
   }
+  if (!isOther && isShown && statusOf(outcome) === 'different') {
+    world.violations.push(`${outcome.cron_job_id} is called different, and has the same content`);
+  }
   const isOurs = world.answered.some(({ cron_job_id, by }) => by === process && cron_job_id === made.cron_job_id);
   if (outcome.status === 'created' && !isOurs) world.violations.push(`created ${made.cron_job_id}, which another made`);
+}
+
+/** A run that could write blocks nothing that it did not send. */
+function checkNothingUnsentIsOpen(world: World, { key }: Which, { pid, sent, fate }: Process): void {
+  const couldWrite = fate.appends?.every((append) => append === 'ok') ?? true;
+  const isOwn = ({ by }: { readonly by?: unknown }) => Object(by).pid === pid;
+  if (sent > 0 || !couldWrite || !world.standing(keyOf(NAMES[key])).open.some(isOwn)) return;
+  world.violations.push(`${pid} sent nothing, and blocks ${NAMES[key].name} of ${NAMES[key].agent_id}`);
 }
 
 async function create(world: World, event: Which & { readonly ensure: boolean } & Fate): Promise<string> {
@@ -62,6 +78,7 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
     const outcome = await process.run(() => process.engine.create(jobOf(event), { ensure, dryRun: false }));
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
+    checkNothingUnsentIsOpen(world, event, process);
     return statusOf(outcome);
   } catch (error) {
     bug(world, error);
@@ -114,6 +131,10 @@ async function happen(world: World, event: Event): Promise<void> {
     case 'remove':
       await world.step('remove');
       for (const job of world.live(NAMES[event.key])) job.removed = true;
+      return;
+    case 'change':
+      await world.step('change');
+      for (const job of world.live(NAMES[event.key])) world.change(job, CONTENTS[event.content]);
       return;
     case 'pass':
       await world.step('pass');
@@ -212,6 +233,7 @@ const mostly = <Value>(usual: Value, ...rare: readonly Value[]): fc.Arbitrary<Va
 const fate = {
   diesAt: fc.option(fc.integer({ min: 1, max: 18 }), { nil: undefined, freq: 1 }),
   appends: fc.array(mostly<AppendFate>('ok', 'out', 'in', 0.5, 0.999), { maxLength: 3 }),
+  reads: fc.array(mostly<'ok' | 'fails'>('ok', 'fails'), { maxLength: 4 }),
   clockMs: mostly<number>(0, -3_600_000, 200_000, 90_000_000),
   stop: fc.option(fc.record({ at: fc.integer({ min: 1, max: 12 }), ms: fc.constantFrom(20_000, 70_000) }), {
     nil: undefined,
@@ -219,11 +241,13 @@ const fate = {
   }),
 };
 
+const content = mostly<0 | 1>(0, 1);
+
 const create_ = (list: Fate['list'][]) =>
   fc.record({
     kind: fc.constant('create' as const),
     key,
-    content: mostly<0 | 1>(0, 1),
+    content,
     ensure: fc.boolean(),
     ...fate,
     post: mostly<PostFate>('answered', 'lost', 'vanished', 'broken', 'refused', 'unsent'),
@@ -233,6 +257,7 @@ const create_ = (list: Fate['list'][]) =>
 const reconcile_ = fc.record({ kind: fc.constant('reconcile' as const), assume: fc.boolean(), ...fate });
 const byHand_ = fc.record({ kind: fc.constantFrom('adopt' as const, 'forget' as const), key, ...fate });
 const remove_ = fc.record({ kind: fc.constant('remove' as const), key });
+const change_ = fc.record({ kind: fc.constant('change' as const), key, content });
 const pass_ = fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1_000, 9_000, 25_000, 120_000) });
 
 function wavesOf(list: Fate['list'][], maxLength: number): fc.Arbitrary<Waves> {
@@ -241,6 +266,7 @@ function wavesOf(list: Fate['list'][], maxLength: number): fc.Arbitrary<Waves> {
     { weight: 3, arbitrary: reconcile_ },
     { weight: 1, arbitrary: byHand_ },
     { weight: 1, arbitrary: remove_ },
+    { weight: 1, arbitrary: change_ },
     { weight: 2, arbitrary: pass_ },
   );
   return fc.array(fc.array(event, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength });

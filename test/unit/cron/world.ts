@@ -31,6 +31,8 @@ export interface Fate {
   readonly diesAt?: number | undefined;
   /** How its appends end, in order; later ones succeed. */
   readonly appends?: readonly AppendFate[] | undefined;
+  /** Which of its readings of the log fail, in order; later ones succeed. */
+  readonly reads?: readonly ('ok' | 'fails')[] | undefined;
   readonly post?: PostFate | undefined;
   readonly list?: 'read' | 'closed' | 'failing' | undefined;
   /** How far its machine's clock is ahead. */
@@ -49,6 +51,8 @@ interface MadeJob extends CronJob {
   readonly cron_job_id: string;
   readonly madeAt: number;
   removed: boolean;
+  /** When somebody last changed it at the service. */
+  changedAt: number;
 }
 
 /**
@@ -101,8 +105,13 @@ export class World {
   /** Creates a job at the service. */
   make(job: CronJob): string {
     const cron_job_id = `cron_${this.jobs.length + 1}`;
-    this.jobs.push({ ...job, cron_job_id, madeAt: this.now, removed: false });
+    this.jobs.push({ ...job, cron_job_id, madeAt: this.now, removed: false, changedAt: 0 });
     return cron_job_id;
+  }
+
+  /** Changes what a job does at the service. */
+  change(job: MadeJob, content: Omit<CronJob, 'agent_id' | 'name'>): void {
+    Object.assign(job, content, { changedAt: this.now });
   }
 
   live(job: Pick<CronJob, 'agent_id' | 'name'>): MadeJob[] {
@@ -147,10 +156,14 @@ export class Process {
   readonly engine: Engine;
   readonly died: Promise<'died'>;
   ended = false;
+  startedAt = 0;
+  /** How many of its requests left it. */
+  sent = 0;
   private readonly world: World;
-  private readonly fate: Fate;
+  readonly fate: Fate;
   private steps = 0;
   private appends = 0;
+  private reads = 0;
   private die: (how: 'died') => void = () => undefined;
 
   constructor(world: World, pid: number, fate: Fate) {
@@ -187,6 +200,7 @@ export class Process {
   async run<Result>(act: () => Promise<Result>): Promise<Result | 'died'> {
     try {
       await this.world.step(`${this.pid} start`);
+      this.startedAt = this.world.now;
       return await Promise.race([act(), this.died]);
     } finally {
       this.ended = true;
@@ -229,6 +243,7 @@ export class Process {
     await this.step('connect');
     if (fate === 'unsent' || world.now >= deadline) throw failures.unreachable();
     if (!maySend()) throw failures.late();
+    this.sent += 1;
     const carried = world.carry(job, fate);
     await this.step('sent');
     const cron_job_id = await carried;
@@ -255,6 +270,8 @@ export class Process {
       append: (bytes) => this.append(bytes),
       read: async () => {
         await this.step('read');
+        this.reads += 1;
+        if (this.fate.reads?.[this.reads - 1] === 'fails') throw failures.unreadable();
         return world.file;
       },
       list: () => this.list(),

@@ -6,18 +6,18 @@ import { errorJson } from '../../../output/error-text.ts';
 
 /** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {
-  const { source, job, key, description, next_runs, status, cron_job_id, isScheduleUnknown, differences, error } =
-    result;
+  const { source, job, key, description, next_runs, status, cron_job_id, schedule, differences, error } = result;
+  const isKnown = schedule !== null;
   return {
     ...(source !== undefined && { source }),
     cron_job_id,
     status,
     agent_id: job.agent_id,
     name: job.name,
-    schedule: isScheduleUnknown ? null : toWireSchedule(job.schedule),
-    in_words: isScheduleUnknown ? null : description,
+    schedule: isKnown ? toWireSchedule(job.schedule) : null,
+    in_words: isKnown ? description : null,
     key,
-    next_runs: isScheduleUnknown ? [] : next_runs,
+    next_runs: isKnown ? next_runs : [],
     ...(differences.length > 0 && { differences }),
     error: errorJson(error),
   };
@@ -35,14 +35,14 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
-function formatRuns({ status, next_runs, isScheduleUnknown }: CronResult): string {
+function formatRuns({ status, next_runs, schedule }: CronResult): string {
   const hasRuns = ['created', 'exists', 'adopted', 'planned'].includes(status);
-  return hasRuns && !isScheduleUnknown ? next_runs.join(', ') : '';
+  return hasRuns && schedule !== null ? next_runs.join(', ') : '';
 }
 
-function formatSchedule({ isScheduleUnknown, differences, description }: CronResult): string {
+function formatSchedule({ schedule, differences, description }: CronResult): string {
   if (differences.some(({ field }) => field !== 'instructions')) return 'differs';
-  return isScheduleUnknown ? 'not compared' : description;
+  return schedule === null ? 'not compared' : description;
 }
 
 const COLUMNS: readonly Column<CronResult>[] = [
@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
 ];
 
 /** Jobs as `cron create` shows them. */
-export const JOBS: Batch<CronResult> = {
+export const JOB_BATCH: Batch<CronResult> = {
   columns: COLUMNS,
   noun: 'jobs',
   again: 'Then run it again with --ensure: existing jobs are left as they are.',
@@ -74,7 +74,7 @@ export async function toOneResult(
 ): Promise<CommandResult> {
   let result: CronResult | undefined;
   for await (const each of results) result = each;
-  const failure = result && failureOfBatch([result], JOBS, interrupt);
+  const failure = result && failureOfBatch([result], JOB_BATCH, interrupt);
   if (!result || (failure && ['failed', 'skipped'].includes(result.status))) throw failure;
   return { ...objectResult(result, COLUMNS), json: cronResultJson(result), failure };
 }
