@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly ensure: boolean;
   /** Whether to skip all writes, both to the state and to the service, and all waits for other processes. */
   readonly dryRun: boolean;
+  /** Whether a dry run precedes one that waits: what another process is creating is left to that one. */
+  readonly willRun?: boolean;
   /** Whether a job of an agent may be created beside one that it was probably made of by an edit. */
   readonly createBeside: boolean | ((agentId: string) => boolean);
   /** Whether the files of the run name or ignore a job. Undefined for a job that is in no file. */
@@ -131,11 +133,12 @@ function decideListed(known: Knowledge, list: JobList): Decision {
 }
 
 function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
-  const { list, ensure, dryRun, now } = known;
+  const { list, ensure, dryRun, willRun, now } = known;
   if (first) {
     if (first.isUnknown) return { kind: 'settled', outcome: unknown(known, first.at) };
     if (!ensure) return block(known, 'in_progress', { since: first.at, now });
-    return dryRun ? { kind: 'settled', outcome: unknown(known, first.at) } : { kind: 'wait', reservation: first };
+    if (!dryRun) return { kind: 'wait', reservation: first };
+    return { kind: 'settled', outcome: willRun ? outcome('planned') : unknown(known, first.at) };
   }
   if (!list) return { kind: 'list' };
   return list === 'closed' ? decideNew(known, undefined) : decideListed(known, list);

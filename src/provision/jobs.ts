@@ -54,8 +54,11 @@ function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): Job
   };
 }
 
-/** The engine that creates each job at most once. Nothing else in this folder knows it. */
-export function openEngine(context: CronContext, http: Http, log: Log) {
+/**
+ * The engine that creates each job at most once. Nothing else in this folder knows it.
+ * @param willRun whether what is looked up is created afterwards
+ */
+export function openEngine(context: CronContext, http: Http, log: Log, willRun: boolean) {
   // Which agents the plans have is known later than this.
   let rules = rulesOf([], new Set());
   const options = {
@@ -63,7 +66,7 @@ export function openEngine(context: CronContext, http: Http, log: Log) {
     createBeside: (agentId: string) => rules.createBeside(agentId),
     isNamed: (job: ExistingJob) => rules.isNamed(job),
   };
-  const looking = openJobs(context, http, log, { ...options, dryRun: true });
+  const looking = openJobs(context, http, log, { ...options, dryRun: true, willRun });
   const creating = openJobs(context, http, log, { ...options, dryRun: false });
   const run = async ({ create }: typeof looking, wanted: readonly WantedJob[], now: JobRules) => {
     rules = now;

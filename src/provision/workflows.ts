@@ -79,7 +79,7 @@ async function openProvisioning(
   };
   return {
     ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
-    jobs: openEngine(context, http, log),
+    jobs: openEngine(context, http, log, doing !== 'Planning'),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };

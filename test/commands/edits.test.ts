@@ -30,6 +30,7 @@ interface Edit {
 
 const refused = () => true;
 const accepted = () => false;
+const hasJobs = ({ agents: [first] }: FleetSpace) => (first?.cron ?? []).length > 0;
 
 const EDITS: Readonly<Record<string, Edit>> = {
   'rename an agent': {
@@ -43,6 +44,14 @@ const EDITS: Readonly<Record<string, Edit>> = {
   'change a template': {
     edit: (space) => ofFirstAgent(space, (agent) => ({ ...agent, template_id: 'tmpl_other' })),
     ...{ identityOf: 'agent', isRefused: refused },
+  },
+  'rename jobs': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, name: `New ${job.name}` })),
+    ...{ identityOf: 'job', isRefused: hasJobs },
+  },
+  'change the case of job names': {
+    edit: (space) => ofJobs(space, (job) => ({ ...job, name: job.name.toUpperCase().replace(/ /g, '  ') })),
+    ...{ identityOf: 'job', isRefused: hasJobs },
   },
   'change schedules': {
     edit: (space) => ofJobs(space, (job) => ({ ...job, schedule: '7 7 * * 2' })),
