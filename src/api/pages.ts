@@ -266,7 +266,7 @@ class PageReader<Item> {
       };
       return { ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
     };
-    const [offset, half] = [String(count), Math.floor(count / 2)];
+    const [offset, half] = [String(count), Math.max(1, Math.floor(count / 2))];
     const answers = [
       await this.question(page, { page: '1', ...of(count + 1) }),
       // Where pages count from 0, page 1 of a larger size begins too late: page 2 of half the size begins right behind.

@@ -192,7 +192,9 @@ function kindOfText(name: string, value: string): SignKind | undefined {
 
 /** Returns the value at a path of the body, or of a header: `header.x-next-page`. For a link object, its URL. */
 export function valueAt(path: readonly string[], { body, headers, nextLink }: PageResponse): unknown {
-  const [top, name = ''] = path;
+  const [top, name = '', ...rest] = path;
   if (top !== 'header') return urlOf(descend(body, path.join('.')));
-  return name === 'link' ? nextLink : headers[name.toLowerCase()];
+  if (name === 'link') return nextLink;
+  const text = headers[name.toLowerCase()];
+  return rest.length === 0 || text === undefined ? text : urlOf(descend(jsonOrText(text), rest.join('.')));
 }

@@ -53,7 +53,10 @@ export function pairAgents(
   ];
   for (const matches of rules) {
     const used = new Set(found.values());
-    const [free, open] = [usable.filter((each) => !used.has(each)), wanted.filter((each) => !found.has(each))];
+    const [free, open] = [
+      usable.filter((each) => !used.has(each)),
+      wanted.filter((each) => !found.has(each) && !unclear.has(each)),
+    ];
     for (const each of open) {
       const candidates = free.filter((agent) => matches(agent, each));
       const [agent] = candidates;

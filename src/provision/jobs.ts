@@ -3,6 +3,7 @@ import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
 import type { WantedJob } from '../cron/create.ts';
 import { type CronResult, openJobs } from '../cron/create-wanted.ts';
+import type { RunOptions } from '../cron/decide.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { toWireSchedule } from '../cron/schedule.ts';
@@ -20,20 +21,8 @@ import type { JobsByAgent } from './snapshot.ts';
 
 /* The jobs of plans: looked up before anything is sent, and created after their agents. */
 
-interface ExistingJob {
-  readonly agent_id: string;
-  /** Null if it may have been created. */
-  readonly cron_job_id: string | null;
-  readonly name: string;
-}
-
 /** What the manifests say of jobs that exist: which may be taken for an edited one, and where that is wanted. */
-interface JobRules {
-  /** Whether a job of an agent may be created beside one that it seems to be. */
-  readonly createBeside: (agentId: string) => boolean;
-  /** Whether a manifest has a job of its agent, or ignores it by name. */
-  readonly isNamed: (job: ExistingJob) => boolean;
-}
+type JobRules = Required<Pick<RunOptions, 'createBeside' | 'isNamed'>>;
 
 function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): JobRules {
   const owners = new Map(
@@ -59,27 +48,19 @@ function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): Job
  * @param willRun whether what is looked up is created afterwards
  */
 export function openEngine(context: CronContext, http: Http, log: Log, willRun: boolean) {
-  // Which agents the plans have is known later than this.
-  let rules = rulesOf([], new Set());
-  const options = {
-    ensure: true,
-    createBeside: (agentId: string) => rules.createBeside(agentId),
-    isNamed: (job: ExistingJob) => rules.isNamed(job),
-  };
-  const looking = openJobs(context, http, log, { ...options, dryRun: true, willRun });
-  const creating = openJobs(context, http, log, { ...options, dryRun: false });
-  const run = async ({ create }: typeof looking, wanted: readonly WantedJob[], now: JobRules) => {
-    rules = now;
+  // One list for both: that it was read once tells what a later 403 means.
+  const { lists, describe, create } = openJobs(context, http, log);
+  const run = async (wanted: readonly WantedJob[], options: Omit<RunOptions, 'ensure'>) => {
     const results = new Map<number, CronResult>();
-    for await (const result of create(wanted)) results.set(result.index, result);
+    for await (const result of create(wanted, { ensure: true, ...options })) results.set(result.index, result);
     return results;
   };
   return {
-    ...{ lists: looking.lists, describe: looking.describe },
+    ...{ lists, describe },
     /** Tells what would be done, from the state and the list. */
-    lookUp: (wanted: readonly WantedJob[], now: JobRules) => run(looking, wanted, now),
+    lookUp: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, { ...rules, dryRun: true, willRun }),
     /** Creates jobs, waits for those that others create, and records those that exist. */
-    create: (wanted: readonly WantedJob[], now: JobRules) => run(creating, wanted, now),
+    create: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, { ...rules, dryRun: false }),
   };
 }
 
@@ -170,12 +151,15 @@ export async function judgeJobs(
       ...outcome('planned'),
       ...(await describe(job.schedule)),
     };
-    const found = accept(results.get(index) ?? unknown, step, plan.document.manifest);
+    const seen = results.get(index) ?? unknown;
+    const found = accept(seen, step, plan.document.manifest);
     // Nothing was looked up after a failure that every further call would have.
     const now = found.status === 'skipped' ? { ...found, error: ended } : found;
     const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
+    // Differences are not told of a record, and those that are ignored not at all.
+    const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
     judged.set(step, {
-      step: { ...withJob(step, now), status, id: now.cron_job_id },
+      step: { ...withJob(step, now), status, mayBeUnrecorded, id: now.cron_job_id },
       failures: failureOf(plan, step, now),
     });
   }
@@ -189,9 +173,9 @@ export async function judgeJobs(
   });
 }
 
-/** Whether a job is to be created, or recorded. */
-function isUnsettled({ status, job }: JobStep): boolean {
-  return status === 'planned' || job?.status === 'adopted' || (job?.differences.length ?? 0) > 0;
+/** Whether a job is to be created, or may have to be recorded. */
+function isUnsettled({ status, mayBeUnrecorded }: JobStep): boolean {
+  return status === 'planned' || mayBeUnrecorded === true;
 }
 
 /** Whether the jobs of a plan are complete. */

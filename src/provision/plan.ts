@@ -46,6 +46,8 @@ export interface JobStep extends AgentStep<'create_job'> {
   readonly wanted: Omit<CronJob, 'agent_id'>;
   /** The result as `cron create` shows it, once the job was looked up. */
   readonly job?: CronResult | undefined;
+  /** Whether the list has a job that the state may not know. */
+  readonly mayBeUnrecorded?: boolean;
 }
 
 /** One thing that a manifest describes. */

@@ -39,7 +39,8 @@ export class Progress {
     }
     // The jobs were looked up for the plan; those of an agent that is new to it are missing as before.
     const steps = plan.steps.map((step) => (step.op === 'create_job' ? (before.get(step.key) ?? step) : step));
-    this.plan = { ...plan, steps };
+    const ofJobs = this.plan.differences.filter(({ resource }) => resource === 'job');
+    this.plan = { ...plan, steps, differences: [...plan.differences, ...ofJobs] };
   }
 
   /** Adds what a response showed to differ. */

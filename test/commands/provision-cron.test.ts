@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type JobAnswer } from '../support/cron.ts';
-import { fastClock } from '../support/run.ts';
+import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
@@ -160,4 +160,51 @@ describe('a job that cannot be created', () => {
     }
     expect(await listed(service)).toEqual([]);
   });
+});
+
+describe('a job that exists and is not in the state', () => {
+  const LIST = `GET ${CRON_JOBS}`;
+  const fresh = ({ env }: Service) => ({ ...env, HOME: tempDirectory() });
+
+  test('is not created if the list, once read, is forbidden when its time has come', async () => {
+    const service = await startService();
+    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
+    await provision([path], service);
+    // Time passes, so that the list is read again before jobs are created.
+    for (const skip of [1, 2]) {
+      await service.faults({ kind: 'status', status: 403, on: LIST, skip, times: 1 });
+      await provision([path], service, { env: fresh(service), clock: fasterClock(3_000) });
+    }
+    await service.faults();
+    expect(await listed(service)).toHaveLength(1);
+  });
+
+  test('is recorded also if all of its differences are ignored', async () => {
+    const service = await startService();
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
+    const edited = scheduling('acme', { Support: [DAILY.replace('0 9', '30 9')] });
+    const path = write('acme.yaml', `${edited}ignore: [{ resource: job, field: minute }]\n`);
+    const env = fresh(service);
+    expect((await provision([path], service, { env })).code).toBe(0);
+    // The list cannot be read any more: only the state knows it.
+    await service.faults({ kind: 'status', status: 403, on: LIST });
+    expect((await provision([path], service, { env })).code).toBe(0);
+    await service.faults();
+    expect(await listed(service)).toHaveLength(1);
+  });
+});
+
+test('the differences of a job are told also after a lost response to the installation of another agent', async () => {
+  const service = await startService();
+  await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
+  const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9')], Sales: [] }));
+  await service.faults({
+    kind: 'reset',
+    stage: 'after',
+    on: 'POST /automation/agent-templates/provision-space/',
+    times: 1,
+  });
+  const ran = await provision([path], service);
+  expect(ran.code).toBe(0);
+  expect(ran.json<Answer>().results[0]?.differences).toMatchObject([{ resource: 'job', field: 'minute' }]);
 });

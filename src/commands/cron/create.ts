@@ -90,8 +90,8 @@ export const create = () =>
         const { progress, signals } = context;
         progress.start('Creating jobs');
         const settings = { ensure, dryRun, createBeside, isNamed };
-        const jobs = openJobs(context, await context.http(), await context.log(), settings);
-        const results = jobs.create(wanted);
+        const jobs = openJobs(context, await context.http(), await context.log());
+        const results = jobs.create(wanted, settings);
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
         return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
       }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type CreatedJob, type CronJob, hasSameContent, isShown, jobIdOf, keyOf, statusOf } from './engine.ts';
-import { type AppendFate, type Fate, type ListSays, type PostFate, type Process, World } from './world.ts';
+import { type AppendFate, type Fate, type ListSays, type PostFate, type Process, UNLISTED_MS, World } from './world.ts';
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
@@ -50,7 +50,8 @@ function checkClaim(world: World, which: Which, outcome: CreatedJob, process: Pr
   }
   const isOther = !hasSameContent(made, jobOf(which));
   const wasChanged = made.changedAt > 0;
-  const isShown = world.says.contents && (process.fate.list ?? 'read') === 'read' && made.changedAt < process.startedAt;
+  const isListed = (process.fate.list ?? 'read') === 'read' && process.startedAt >= made.madeAt + UNLISTED_MS;
+  const isShown = world.says.contents && isListed && made.changedAt < process.startedAt;
   const wasAnswered = world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
   const isTold = wasChanged ? isShown : world.says.contents || wasAnswered;
   if (isOther && isTold && (outcome.status === 'exists' || outcome.status === 'adopted')) {

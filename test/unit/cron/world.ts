@@ -14,7 +14,7 @@ import {
 
 /** The longest time a request is in transit, and a new job is missing from the list; together less than a lease. */
 const TRANSIT_MS = 4_000;
-const UNLISTED_MS = 4_000;
+export const UNLISTED_MS = 4_000;
 
 /** How an append ends: `out` and `in` fail, without and with the record in the file; a number is the share written. */
 export type AppendFate = 'ok' | 'out' | 'in' | number;
