@@ -175,13 +175,14 @@ class PageReader<Item> {
     const last = steps.at(-1);
     if (outcomes.includes('nothing')) return 'nothing';
     if (this.isTrial(page) || !last || !isNumberStep(last)) return 'repeated';
-    // Some services repeat their last page. One that was repeated by mistake has others behind it.
+    // Some services repeat their last page for every further number. One repeated by mistake has another answer behind it.
     const behind = stepAfter(last, page.page.itemCount);
     const further = await this.attempt(behind, page, this.requestOf(behind, page));
-    if (typeof further === 'string' || further.fresh.size === 0) return page.progress.step ? 'nothing' : 'repeated';
-    throw this.incomplete(page, 'The service sent a page of the list twice.', [
-      `${formatStep(behind)}=${behind.value}`,
-    ]);
+    const isRepeated =
+      typeof further === 'string' ? further === 'repeated' : further.count > 0 && further.fresh.size === 0;
+    if (isRepeated) return page.progress.step ? 'nothing' : 'repeated';
+    const signs = [`another answer to ${formatStep(behind)}=${behind.value}`];
+    throw this.incomplete(page, 'The service sent a page of the list twice.', signs);
   }
 
   /** Whether the first number is tried, and the contract does not say how pages are requested. */
