@@ -2,9 +2,9 @@ import { ListUnavailable } from '../api/list.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { type Ending, type EnsureDeps, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
+import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import type { Creation, Lost, SendOptions } from '../state/once.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/once.ts';
 import { type Decision, decide, type Knowledge, type RunOptions } from './decide.ts';
 import {
   type CronJob,
@@ -22,7 +22,7 @@ import { findLostJobs } from './reconcile.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
-export interface CreateDeps extends EnsureDeps, Pick<Subject, 'command'> {
+export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly lists: JobLists;

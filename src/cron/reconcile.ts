@@ -13,8 +13,7 @@ import {
   matchIdentity,
   toNfc,
 } from './job.ts';
-import { type JobOutcome, outcome } from './outcomes.ts';
-import { completeSchedule } from './schedule.ts';
+import { comparison, type JobOutcome, outcome } from './outcomes.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 export interface Reconciled {
@@ -129,9 +128,8 @@ export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Recon
 function foundOutcome({ error }: Lost<JobData>, cron_job_id: string, list: JobList): JobOutcome {
   // A service that accepted the request without telling an id has created this one.
   const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
-  const isKnown = completeSchedule(list.jobs.get(cron_job_id)?.schedule) !== undefined;
   if (isWithoutId) return outcome('created', { cron_job_id });
-  return outcome('adopted', { cron_job_id, ...(!isKnown && { schedule: null }) });
+  return outcome('adopted', { cron_job_id, ...comparison(list.jobs.get(cron_job_id)?.schedule) });
 }
 
 /**

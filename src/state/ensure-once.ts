@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { LocalError, PartnerctlError, ServiceError, stopsRun } from '../errors.ts';
-import { type ObserverDeps, waitOutLeases } from './lease.ts';
+import { waitOutLeases } from './lease.ts';
 import {
   CONCURRENCY,
   type Creation,
@@ -45,8 +45,6 @@ export interface Feature<Wanted, Data, Outcome> extends Sender<Wanted, Data> {
   toOutcome(wanted: Wanted, ending: Ending<Data>): Outcome;
 }
 
-export type EnsureDeps = OnceDeps & ObserverDeps;
-
 function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
@@ -71,7 +69,7 @@ function tooLateError(label: string): LocalError {
 }
 
 class EnsureRun<Wanted, Data, Outcome> {
-  private readonly deps: EnsureDeps;
+  private readonly deps: OnceDeps;
   private readonly feature: Feature<Wanted, Data, Outcome>;
   private readonly emit: (wanted: Wanted, outcome: Outcome) => void;
   private readonly left: Set<Wanted>;
@@ -83,7 +81,7 @@ class EnsureRun<Wanted, Data, Outcome> {
   private streak = { late: 0, lost: 0 };
 
   constructor(
-    deps: EnsureDeps,
+    deps: OnceDeps,
     feature: Feature<Wanted, Data, Outcome>,
     wanted: readonly Wanted[],
     emit: EnsureRun<Wanted, Data, Outcome>['emit'],
@@ -197,7 +195,7 @@ class EnsureRun<Wanted, Data, Outcome> {
  * @throws LocalError if the state cannot be read, and nothing was sent
  */
 export async function ensureOnce<Wanted, Data, Outcome>(
-  deps: EnsureDeps,
+  deps: OnceDeps,
   feature: Feature<Wanted, Data, Outcome>,
   wanted: readonly Wanted[],
   emit: (wanted: Wanted, outcome: Outcome) => void,

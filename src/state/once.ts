@@ -1,9 +1,8 @@
 import pLimit from 'p-limit';
 import type { JsonObject } from '../contract/json.ts';
 import { LocalError, type PartnerctlError, provesNothingDone } from '../errors.ts';
-import { type Clock, startStopwatch } from '../platform/clock.ts';
-import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
-import type { Log } from './log.ts';
+import { startStopwatch } from '../platform/clock.ts';
+import { LEASE_MS, type ObserverDeps, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { OnceKind, Reservation, Standings } from './standing.ts';
 
 /*
@@ -52,11 +51,8 @@ export type Result<Data> =
   /** Nothing was sent, because the lease or the run ended. */
   | { readonly kind: 'late' };
 
-export interface OnceDeps {
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Once it aborts, nothing more is sent, and what was reserved is released. */
-  readonly signal: AbortSignal;
+/** Once the signal aborts, nothing more is sent, and what was reserved is released. */
+export interface OnceDeps extends ObserverDeps {
   readonly concurrency?: number;
 }
 

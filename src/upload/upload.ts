@@ -6,8 +6,8 @@ import type { Http } from '../api/http.ts';
 import { formBody } from '../api/streamed-body.ts';
 import { fileFieldOf, type UploadKind } from '../contract/resources.ts';
 import { stopsRun } from '../errors.ts';
-import { type EnsureDeps, ensureOnce, type Feature } from '../state/ensure-once.ts';
-import type { Creation } from '../state/once.ts';
+import { ensureOnce, type Feature } from '../state/ensure-once.ts';
+import type { Creation, OnceDeps } from '../state/once.ts';
 import type { OnceKind, Reservation } from '../state/standing.ts';
 import { hashFile, type LocalFile, readContent } from './files.ts';
 import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedFileError } from './result.ts';
@@ -40,7 +40,7 @@ export interface UploadOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export interface UploadDeps extends Omit<EnsureDeps, 'concurrency'> {
+export interface UploadDeps extends Omit<OnceDeps, 'concurrency'> {
   readonly http: Http;
   /** Receives how much of a file the connection has accepted; 0 when an attempt starts. */
   readonly onSent: (file: LocalFile, bytes: number) => void;
