@@ -1,12 +1,11 @@
 import { ListUnavailable } from '../api/list.ts';
-import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { type EnsureDeps, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
+import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import type { Creation, SendOptions } from '../state/once.ts';
-import { decide, type Knowledge, type RunOptions } from './decide.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/once.ts';
+import { type Decision, decide, type Knowledge, type RunOptions } from './decide.ts';
 import {
   type CronJob,
   cronKey,
@@ -23,7 +22,7 @@ import { findLostJobs } from './reconcile.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
-export interface CreateDeps extends EnsureDeps, Pick<Subject, 'command'> {
+export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */
   readonly origin: string;
   readonly lists: JobLists;
@@ -46,16 +45,7 @@ export interface CreatedJob extends WantedJob, JobOutcome {
 
 type Wanted = WantedJob & Subject;
 
-/** What was decided about jobs so far. */
-interface Decided {
-  readonly settled: [Wanted, JobOutcome][];
-  readonly adopt: { readonly wanted: Wanted; readonly listed: ListedCronJob }[];
-  readonly wait: JobReservation[];
-  readonly create: Creation<Wanted, JobData>[];
-  /** What only the list can tell, and what the list does not show although it is recorded. */
-  readonly undecided: Wanted[];
-  readonly unlisted: Wanted[];
-}
+type Decided = (readonly [Wanted, Decision])[];
 
 /** Returns whether jobs have an agent and a name of those of a file. */
 export function namedIn(jobs: readonly WantedJob[]): NonNullable<RunOptions['isNamed']> {
@@ -77,86 +67,53 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     this.options = options;
   }
 
-  async judge(
-    wanted: readonly Wanted[],
-    standings: JobStandings,
-    read: () => Promise<JobStandings>,
-  ): Promise<Verdict<Wanted, JobData, JobOutcome>> {
-    const { clock, signal } = this.deps;
-    const byLog = this.decideAll(wanted, { standings, list: undefined });
-    if (byLog.undecided.length === 0) return byLog;
-    const byList = await this.judgeByList(byLog.undecided, standings, read, false);
-    let results = [byLog, byList];
-    const isBusy = results.some(({ wait, create, settled }) => wait.length + create.length + settled.length > 0);
-    if (byList.unlisted.length > 0 && !isBusy) {
+  async judge(wanted: readonly Wanted[], standings: JobStandings, read: () => Promise<JobStandings>) {
+    const byLog = this.decideAll(wanted, standings, undefined);
+    const undecided = byLog.filter(([, { kind }]) => kind === 'list').map(([each]) => each);
+    const judgeByList = (some: readonly Wanted[], isWatched: boolean) =>
+      this.judgeByList(some, standings, read, isWatched);
+    const byList = undecided.length > 0 ? await judgeByList(undecided, false) : [];
+    let decided = [...byLog.filter(([, { kind }]) => kind !== 'list'), ...byList];
+    if (decided.every(([, { kind }]) => kind === 'unlisted')) {
       // A service may take a while to list a new job.
       this.deps.onWait(LEASE_MS);
-      await clock.sleep(LEASE_MS, signal);
-      results = [await this.judgeByList(byList.unlisted, standings, read, true)];
+      await this.deps.clock.sleep(LEASE_MS, this.deps.signal);
+      decided = await judgeByList(undecided, true);
     }
-    await this.adopt(results.flatMap(({ adopt }) => adopt));
-    const settled = results.flatMap((each) => each.settled);
-    const create = results.flatMap((each) => each.create);
-    const wait = results.flatMap((each) => each.wait);
-    if (!this.options.dryRun) return { settled, wait, create };
-    return {
-      settled: [...settled, ...create.map(({ wanted: each }) => [each, outcome('planned')] as const)],
-      wait,
-      create: [],
-    };
+    if (!this.options.dryRun) await this.adopt(decided);
+    return this.toVerdict(decided);
   }
 
   post({ job }: Wanted, options: SendOptions): Promise<string> {
     return this.deps.post(job, options);
   }
 
-  isLarge(): boolean {
-    return false;
-  }
-
-  find(...[lost]: Parameters<Feature<Wanted, JobData, JobOutcome>['find']>) {
+  find(lost: readonly Lost<JobData>[]): Promise<ReadonlyMap<Lost<JobData>, JobOutcome>> {
     return findLostJobs(this.deps, lost);
   }
 
-  toOutcome(...[wanted, result]: Parameters<Feature<Wanted, JobData, JobOutcome>['toOutcome']>): JobOutcome {
-    if (result.kind === 'created') return created(wanted, result.id, result.unrecorded);
-    return result.kind === 'failed'
-      ? failed(wanted, result.error)
-      : unknown(wanted, result.reservation.at, result.error);
-  }
-
-  notSent(wanted: Wanted, error: PartnerctlError, isTold: boolean): JobOutcome {
-    return isTold ? outcome('skipped') : failed(wanted, error);
+  toOutcome(wanted: Wanted, ending: Ending<JobData>): JobOutcome {
+    if (ending.kind === 'created') return created(wanted, ending.id, ending.unrecorded);
+    if (ending.kind === 'unknown') return unknown(wanted, ending.reservation.at, ending.error);
+    return ending.kind === 'unsent' && ending.isTold ? outcome('skipped') : failed(wanted, ending.error);
   }
 
   private decideAll(
     wanted: readonly Wanted[],
-    known: Pick<Knowledge, 'standings' | 'list'>,
+    standings: JobStandings,
+    list: Knowledge['list'],
     isWatched = false,
   ): Decided {
     const { origin, clock } = this.deps;
-    const { standings, list = 'closed' } = known;
     const findLookAlikes = (job: CronJob) => {
-      if (this.lookAlikes?.list !== list) {
-        this.lookAlikes = { list, find: indexLookAlikes(list, standings, origin, this.options.isNamed) };
+      if (!this.lookAlikes || this.lookAlikes.list !== list) {
+        const find = indexLookAlikes(list ?? 'closed', standings, origin, this.options.isNamed);
+        this.lookAlikes = { list, find };
       }
       return this.lookAlikes.find(job);
     };
-    const all = { ...this.options, ...known, origin, isWatched, findLookAlikes, now: clock.now() };
-    const decided: Decided = { settled: [], adopt: [], wait: [], create: [], undecided: [], unlisted: [] };
-    for (const each of wanted) {
-      const decision = decide({ ...all, ...each });
-      if (decision.kind === 'list') decided.undecided.push(each);
-      else if (decision.kind === 'unlisted') decided.unlisted.push(each);
-      else if (decision.kind === 'wait') decided.wait.push(decision.reservation);
-      else if (decision.kind === 'create') {
-        decided.create.push({ wanted: each, data: toJobData({ ...each.job, origin }, each.job), seen: decision.seen });
-      } else {
-        if (decision.kind === 'adopt') decided.adopt.push({ wanted: each, listed: decision.listed });
-        decided.settled.push([each, decision.outcome]);
-      }
-    }
-    return decided;
+    const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes, now: clock.now() };
+    return wanted.map((each) => [each, decide({ ...known, ...each })]);
   }
 
   private async judgeByList(
@@ -165,35 +122,51 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
     read: () => Promise<JobStandings>,
     isWatched: boolean,
   ): Promise<Decided> {
-    const { lists } = this.deps;
+    const { lists, onUnavailable } = this.deps;
     const list = await (isWatched ? lists.anew() : lists.recent()).catch((error: unknown) => {
       if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
       return error;
     });
-    if (list instanceof PartnerctlError) {
+    if (list instanceof ListUnavailable) onUnavailable(list);
+    if (list instanceof PartnerctlError || list instanceof ListUnavailable) {
+      const closed = this.decideAll(wanted, standings, 'closed');
+      if (list instanceof ListUnavailable) return closed;
       // That a recorded job exists is known without the list.
-      const closed = this.decideAll(wanted, { standings, list: 'closed' });
-      for (const { wanted: each } of closed.create) closed.settled.push([each, failed(each, list)]);
-      return { ...closed, create: [] };
-    }
-    if (list instanceof ListUnavailable) {
-      this.deps.onUnavailable(list);
-      return this.decideAll(wanted, { standings, list: 'closed' });
+      return closed.map(([each, decision]) => [
+        each,
+        decision.kind === 'create' ? { kind: 'settled', outcome: failed(each, list) } : decision,
+      ]);
     }
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     const current = wanted.some(({ job }) => isListed(list, job)) ? await read() : standings;
-    return this.decideAll(wanted, { standings: current, list }, isWatched);
+    return this.decideAll(wanted, current, list, isWatched);
   }
 
-  private async adopt(found: Decided['adopt']): Promise<void> {
-    if (this.options.dryRun) return;
+  private async adopt(decided: Decided): Promise<void> {
     const { log, origin } = this.deps;
-    await log.append(
-      found.map(({ wanted: { key, job }, listed }) => {
-        const data = toJobData({ ...job, origin }, { ...listed, schedule: completeSchedule(listed.schedule) });
-        return log.newRecord('cron.created', { key, object: listed.cron_job_id, data });
-      }),
-    );
+    const records = decided.flatMap(([{ key, job }, decision]) => {
+      if (decision.kind !== 'adopt') return [];
+      const { listed } = decision;
+      const data = toJobData({ ...job, origin }, { ...listed, schedule: completeSchedule(listed.schedule) });
+      return [log.newRecord('cron.created', { key, object: listed.cron_job_id, data })];
+    });
+    await log.append(records);
+  }
+
+  private toVerdict(decided: Decided): Verdict<Wanted, JobData, JobOutcome> {
+    const settled: [Wanted, JobOutcome][] = [];
+    const wait: JobReservation[] = [];
+    const create: Creation<Wanted, JobData>[] = [];
+    for (const [wanted, decision] of decided) {
+      if ('outcome' in decision) settled.push([wanted, decision.outcome]);
+      else if (decision.kind === 'wait') wait.push(decision.reservation);
+      else if (decision.kind === 'create' && this.options.dryRun) settled.push([wanted, outcome('planned')]);
+      else if (decision.kind === 'create') {
+        const data = toJobData({ ...wanted.job, origin: this.deps.origin }, wanted.job);
+        create.push({ wanted, data, seen: decision.seen });
+      }
+    }
+    return { settled, wait, create };
   }
 }
 

@@ -11,8 +11,7 @@ import {
   toNfc,
 } from './job.ts';
 import { type ExistingJob, type LookAlike, presentContent } from './look-alikes.ts';
-import { blocked, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
-import { completeSchedule } from './schedule.ts';
+import { blocked, comparison, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
 import { findInList, type JobList } from './service-jobs.ts';
 
 /*
@@ -63,8 +62,8 @@ export type Decision =
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
   | { readonly kind: 'create'; readonly seen: readonly string[] | undefined };
 
-function block(...why: Parameters<typeof blocked>): Decision {
-  return { kind: 'settled', outcome: blocked(...why) };
+function settled(decided: JobOutcome): Decision {
+  return { kind: 'settled', outcome: decided };
 }
 
 function decideRecorded(known: Knowledge, { object: cron_job_id, data }: RecordedJob): Decision {
@@ -74,19 +73,18 @@ function decideRecorded(known: Knowledge, { object: cron_job_id, data }: Recorde
   const jobs = typeof list === 'object' ? list.jobs : undefined;
   // Compares ids: a renamed job still exists.
   if (ensure && jobs?.has(cron_job_id) === false) {
-    return isWatched || dryRun ? block(known, 'gone', { cron_job_id }) : { kind: 'unlisted' };
+    return isWatched || dryRun ? settled(blocked(known, 'gone', { cron_job_id })) : { kind: 'unlisted' };
   }
   const present = presentContent(data, jobs?.get(cron_job_id));
   const differences = findDifferences(present, job);
-  if (differences.length > 0) return block(known, 'different', { cron_job_id, differences });
-  const compared = completeSchedule(present.schedule) ? {} : { schedule: null };
-  if (!ensure) return block(known, 'same', { cron_job_id, ...compared });
-  return { kind: 'settled', outcome: outcome('exists', { cron_job_id, ...compared }) };
+  if (differences.length > 0) return settled(blocked(known, 'different', { cron_job_id, differences }));
+  const found = { cron_job_id, ...comparison(present.schedule) };
+  return ensure ? settled(outcome('exists', found)) : settled(blocked(known, 'same', found));
 }
 
-/** The ids of listed jobs of this name, without an agent, that no record or open reservation accounts for. */
-function unexplained({ job, key, origin, standings }: Knowledge, maybe: readonly ListedCronJob[]): readonly string[] {
-  const ids = maybe.map(({ cron_job_id }) => cron_job_id).filter((id) => !standings.dataOf(origin, id));
+/** Those of listed jobs of this name, without an agent, that no record or open reservation accounts for. */
+function unexplained({ job, key, origin, standings }: Knowledge, seen: readonly string[]): readonly string[] {
+  const ids = seen.filter((id) => !standings.dataOf(origin, id));
   if (ids.length === 0) return [];
   // A job of another agent whose response was lost exists without a record, and accounts for one of them.
   const lost = standings
@@ -102,43 +100,39 @@ function decideNew(known: Knowledge, seen: readonly string[] | undefined): Decis
     // One whose instructions are not known can only exist.
     const message = `Job ${JSON.stringify(job.name)} of agent ${job.agent_id} does not exist, and its instructions are "${NOT_SHOWN}".`;
     const error = new InputError(message, { hint: 'Fill in the instructions.' });
-    return { kind: 'settled', outcome: outcome('failed', { error }) };
+    return settled(outcome('failed', { error }));
   }
   const mayBeside = typeof createBeside === 'boolean' ? createBeside : createBeside(job.agent_id);
   const lookAlikes = mayBeside ? [] : known.findLookAlikes(job);
-  return lookAlikes.length > 0 ? block(known, 'edited', { lookAlikes }) : { kind: 'create', seen };
+  return lookAlikes.length > 0 ? settled(blocked(known, 'edited', { lookAlikes })) : { kind: 'create', seen };
 }
 
 function decideListed(known: Knowledge, list: JobList): Decision {
   const { same, maybe } = findInList(list, known.job);
   const [listed, ...others] = same;
   if (others.length > 0) {
-    return block(known, 'several', { candidates: same.map(({ cron_job_id }) => cron_job_id) });
+    return settled(blocked(known, 'several', { candidates: same.map(({ cron_job_id }) => cron_job_id) }));
   }
   if (listed) {
     const { cron_job_id } = listed;
     const differences = findDifferences(listed, known.job);
-    const compared = completeSchedule(listed.schedule) ? {} : { schedule: null };
-    const adopted = outcome('adopted', { cron_job_id, ...compared });
-    const isOther = differences.length > 0;
-    const after = isOther ? blocked(known, 'different', { cron_job_id, differences }) : adopted;
-    return { kind: 'adopt', listed, outcome: after };
+    if (differences.length === 0) {
+      return { kind: 'adopt', listed, outcome: outcome('adopted', { cron_job_id, ...comparison(listed.schedule) }) };
+    }
+    return { kind: 'adopt', listed, outcome: blocked(known, 'different', { cron_job_id, differences }) };
   }
-  const candidates = unexplained(known, maybe);
-  if (candidates.length > 0) return block(known, 'ambiguous', { candidates });
-  return decideNew(
-    known,
-    maybe.map(({ cron_job_id }) => cron_job_id),
-  );
+  const seen = maybe.map(({ cron_job_id }) => cron_job_id);
+  const candidates = unexplained(known, seen);
+  return candidates.length > 0 ? settled(blocked(known, 'ambiguous', { candidates })) : decideNew(known, seen);
 }
 
 function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]): Decision {
   const { list, ensure, dryRun, willRun, now } = known;
   if (first) {
-    if (first.isUnknown) return { kind: 'settled', outcome: unknown(known, first.at) };
-    if (!ensure) return block(known, 'in_progress', { since: first.at, now });
+    if (first.isUnknown) return settled(unknown(known, first.at));
+    if (!ensure) return settled(blocked(known, 'in_progress', { since: first.at, now }));
     if (!dryRun) return { kind: 'wait', reservation: first };
-    return { kind: 'settled', outcome: willRun ? outcome('planned') : unknown(known, first.at) };
+    return settled(willRun ? outcome('planned') : unknown(known, first.at));
   }
   if (!list) return { kind: 'list' };
   return list === 'closed' ? decideNew(known, undefined) : decideListed(known, list);

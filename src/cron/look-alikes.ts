@@ -34,34 +34,28 @@ interface Known extends ExistingJob {
   readonly content: ReturnType<typeof presentContent>;
 }
 
-function* knownJobs(list: JobList | 'closed', standings: JobStandings, origin: string): Generator<Known> {
+function knownJobs(list: JobList | 'closed', standings: JobStandings, origin: string): readonly Known[] {
   if (list === 'closed') {
-    for (const each of [...standings.objects(), ...standings.open()]) {
+    const here = [...standings.objects(), ...standings.open()].filter(({ data }) => data.origin === origin);
+    return here.map((each) => {
       const { agent_id, name } = each.data;
       const cron_job_id = 'object' in each ? each.object : null;
-      if (each.data.origin === origin)
-        yield { agent_id, cron_job_id, name, content: presentContent(each.data, undefined) };
-    }
-    return;
+      return { agent_id, cron_job_id, name, content: presentContent(each.data, undefined) };
+    });
   }
-  for (const listed of list.jobs.values()) {
+  return [...list.jobs.values()].flatMap((listed) => {
     const { cron_job_id, name } = listed;
     const data = standings.dataOf(origin, cron_job_id);
     const agent_id = data?.agent_id ?? listed.agent_id ?? listed.agent_text;
-    if (agent_id !== undefined)
-      yield { agent_id, cron_job_id, name: name ?? '', content: presentContent(data, listed) };
-  }
+    return agent_id === undefined
+      ? []
+      : [{ agent_id, cron_job_id, name: name ?? '', content: presentContent(data, listed) }];
+  });
 }
 
 /** A name without what people change without meaning another job: case and spaces. */
 function looseName(name: string): string {
   return toNfc(name).toLowerCase().replaceAll(/\s+/g, '');
-}
-
-/** What an edit of the name leaves: the name but for case and spaces, or the instructions; each of one agent. */
-function traitsOf(agentId: string, name: string, hash: string | undefined): readonly string[] {
-  const agent = comparableAgent(agentId);
-  return [`${agent}\nname ${looseName(name)}`, ...(hash === undefined ? [] : [`${agent}\ntext ${hash}`])];
 }
 
 /**
@@ -76,22 +70,17 @@ export function indexLookAlikes(
   origin: string,
   isNamed: ((job: ExistingJob) => boolean) | undefined,
 ): (job: CronJob) => readonly LookAlike[] {
-  const pairs = [...knownJobs(list, standings, origin)].flatMap((known) =>
-    traitsOf(known.agent_id, known.name, hashOf(known.content)).map((trait) => ({ trait, known })),
-  );
-  const byTrait = groupBy(pairs, ({ trait }) => trait);
+  const all = knownJobs(list, standings, origin).map(({ content, ...known }) => {
+    return { known, content, loose: looseName(known.name), text: hashOf(content) };
+  });
+  const byAgent = groupBy(all, ({ known }) => comparableAgent(known.agent_id));
   return (job) => {
-    const [key, text] = [cronKey({ ...job, origin }), hashOf(job)];
-    const related = new Set(
-      traitsOf(job.agent_id, job.name, text)
-        .flatMap((trait) => byTrait.get(trait) ?? [])
-        .map(({ known }) => known),
-    );
-    return [...related].flatMap(({ content, ...known }) => {
-      const hasSameText = hashOf(content) === text;
-      const hasSameTime =
-        completeSchedule(content.schedule) !== undefined && findDifferences(content, job).length === 0;
-      const isAlike = looseName(known.name) === looseName(job.name) || (hasSameText && (isNamed || hasSameTime));
+    const [key, wantedLoose, wantedText] = [cronKey({ ...job, origin }), looseName(job.name), hashOf(job)];
+    return (byAgent.get(comparableAgent(job.agent_id)) ?? []).flatMap(({ known, content, loose, text }) => {
+      const [hasSameName, hasSameText] = [loose === wantedLoose, text === wantedText];
+      if (!hasSameName && !hasSameText) return [];
+      const isSameTime = completeSchedule(content.schedule) && findDifferences(content, job).length === 0;
+      const isAlike = hasSameName || isNamed || isSameTime;
       const isItself = cronKey({ ...known, origin }) === key;
       return isAlike && !isItself && !isNamed?.(known) ? [{ ...known, hasSameText }] : [];
     });

@@ -10,6 +10,7 @@ import {
 import { LEASE_MS } from '../state/lease.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { LookAlike } from './look-alikes.ts';
+import { completeSchedule, type ScheduleParts } from './schedule.ts';
 
 export interface JobOutcome {
   /**
@@ -33,6 +34,11 @@ export interface Subject {
 
 export function outcome(status: JobOutcome['status'], more: Partial<JobOutcome> = {}): JobOutcome {
   return { status, cron_job_id: null, differences: [], error: undefined, ...more };
+}
+
+/** @param schedule what is known of that of an existing job */
+export function comparison(schedule: ScheduleParts | undefined): Pick<JobOutcome, 'schedule'> {
+  return completeSchedule(schedule) ? {} : { schedule: null };
 }
 
 function quote(value: string | undefined): string {

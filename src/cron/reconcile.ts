@@ -1,9 +1,9 @@
 import { isUnexpectedShape, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { groupBy } from '../platform/group-by.ts';
-import type { Lost } from '../state/ensure-once.ts';
 import { waitOutLeases } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
+import type { Lost } from '../state/once.ts';
 import {
   findDifferences,
   JOB_KIND,
@@ -13,8 +13,7 @@ import {
   matchIdentity,
   toNfc,
 } from './job.ts';
-import { type JobOutcome, outcome } from './outcomes.ts';
-import { completeSchedule } from './schedule.ts';
+import { comparison, type JobOutcome, outcome } from './outcomes.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
 export interface Reconciled {
@@ -125,33 +124,32 @@ export async function reconcileJobs(deps: ReconcileDeps): Promise<readonly Recon
   return results;
 }
 
+/** The outcome of a job whose response was lost, and which the list has. */
+function foundOutcome({ error }: Lost<JobData>, cron_job_id: string, list: JobList): JobOutcome {
+  // A service that accepted the request without telling an id has created this one.
+  const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
+  if (isWithoutId) return outcome('created', { cron_job_id });
+  return outcome('adopted', { cron_job_id, ...comparison(list.jobs.get(cron_job_id)?.schedule) });
+}
+
 /**
  * Looks for the jobs of requests that were lost, with one reading of the list, and records those that are certain.
- * @returns the outcome of each; undefined where that fails or is not certain
+ * @returns their outcomes; none if that fails
  */
 export async function findLostJobs(
   deps: StateDeps & { readonly lists: JobLists },
-  lost: readonly Lost<unknown, JobData>[],
-): Promise<readonly (JobOutcome | undefined)[]> {
+  lost: readonly Lost<JobData>[],
+): Promise<ReadonlyMap<Lost<JobData>, JobOutcome>> {
+  const outcomes = new Map<Lost<JobData>, JobOutcome>();
+  const reservations = lost.map(({ reservation }) => reservation);
   try {
     const list = await deps.lists.whole();
-    const results = await matchListed(
-      deps,
-      list,
-      lost.map(({ reservation }) => reservation),
-    );
-    const ids = new Map(results.map((found) => [found.reservation.id, found.cron_job_id]));
-    return lost.map(({ error, reservation }) => {
-      const cron_job_id = ids.get(reservation.id);
-      if (!cron_job_id) return undefined;
-      // A service that accepted the request without telling an id has created this one.
-      const isWithoutId = isUnexpectedShape(error instanceof OutcomeUnknownError ? error.cause : error);
-      if (isWithoutId) return outcome('created', { cron_job_id });
-      const isKnown = completeSchedule(list.jobs.get(cron_job_id)?.schedule) !== undefined;
-      return outcome('adopted', { cron_job_id, ...(!isKnown && { schedule: null }) });
-    });
+    for (const { reservation, cron_job_id } of await matchListed(deps, list, reservations)) {
+      const each = lost.find((other) => other.reservation.id === reservation.id);
+      if (each && cron_job_id !== null) outcomes.set(each, foundOutcome(each, cron_job_id, list));
+    }
   } catch (failure) {
-    if (failure instanceof PartnerctlError) return lost.map(() => undefined);
-    throw failure;
+    if (!(failure instanceof PartnerctlError)) throw failure;
   }
+  return outcomes;
 }

@@ -1,8 +1,17 @@
 import pLimit from 'p-limit';
 import { LocalError, PartnerctlError, ServiceError, stopsRun } from '../errors.ts';
-import { type ObserverDeps, waitOutLeases } from './lease.ts';
-import { CONCURRENCY, type Creation, createOnce, type OnceDeps, type Result, type SendOptions } from './once.ts';
-import type { OnceKind, Reservation, Standings } from './standing.ts';
+import { waitOutLeases } from './lease.ts';
+import {
+  CONCURRENCY,
+  type Creation,
+  createOnce,
+  type Lost,
+  type OnceDeps,
+  type Result,
+  type Sender,
+  type SendOptions,
+} from './once.ts';
+import type { Reservation, Standings } from './standing.ts';
 
 /* The one loop of jobs and of uploads. A feature judges, sends, and finds what was lost; it does not loop. */
 
@@ -17,38 +26,24 @@ export interface Verdict<Wanted, Data, Outcome> {
   readonly create: readonly Creation<Wanted, Data>[];
 }
 
-/** A request whose response was lost, or has no id. */
-export interface Lost<Wanted, Data> {
-  readonly wanted: Wanted;
-  readonly error: unknown;
-  readonly reservation: Reservation<Data>;
-}
+/** `unsent`: the run ended before. `isTold`: another outcome has the error. */
+export type Ending<Data> =
+  | Exclude<Result<Data>, { readonly kind: 'taken' | 'late' }>
+  | { readonly kind: 'unsent'; readonly error: PartnerctlError; readonly isTold: boolean };
 
-export interface Feature<Wanted, Data, Outcome> {
-  readonly kind: OnceKind<Data>;
+export interface Feature<Wanted, Data, Outcome> extends Sender<Wanted, Data> {
   /** Decides by the log and by what it reads at the service. @param read reads the log again */
   judge(
     wanted: readonly Wanted[],
     standings: Standings<Data>,
     read: () => Promise<Standings<Data>>,
   ): Promise<Verdict<Wanted, Data, Outcome>>;
-  /** Sends the request once. @returns the new id @throws what `provesNothingDone`, or leaves the outcome unknown */
-  post(wanted: Wanted, options: SendOptions): Promise<string>;
   /** Whether sending takes so long that it is reserved alone. */
-  isLarge(wanted: Wanted): boolean;
-  /** Looks for all that a batch lost at once. @returns the outcome of each; undefined for what is not found */
-  find(lost: readonly Lost<Wanted, Data>[]): Promise<readonly (Outcome | undefined)[]>;
-  toOutcome(
-    wanted: Wanted,
-    result:
-      | Exclude<Result<Data>, { readonly kind: 'unknown' | 'taken' | 'late' }>
-      | (Lost<Wanted, Data> & { kind: 'unknown' }),
-  ): Outcome;
-  /** The outcome of what was not sent, because the run ended. @param isTold whether another outcome has the error */
-  notSent(wanted: Wanted, error: PartnerctlError, isTold: boolean): Outcome;
+  isLarge?(wanted: Wanted): boolean;
+  /** Looks for all that a batch lost at once. @returns the outcomes of what is found */
+  find?(lost: readonly Lost<Data>[]): Promise<ReadonlyMap<Lost<Data>, Outcome>>;
+  toOutcome(wanted: Wanted, ending: Ending<Data>): Outcome;
 }
-
-export type EnsureDeps = OnceDeps & ObserverDeps;
 
 function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
@@ -57,7 +52,7 @@ function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly
 /** The error of what is not sent into an outage. */
 class OutageError extends ServiceError {}
 
-function outageError({ error }: Lost<unknown, unknown>, count: number): OutageError {
+function outageError(error: unknown, count: number): OutageError {
   const why =
     error instanceof PartnerctlError ? [error.message, error.info.why].filter(Boolean).join('\n') : String(error);
   return new OutageError(`Not sent: the last ${count} requests in a row got no usable response.`, {
@@ -66,31 +61,36 @@ function outageError({ error }: Lost<unknown, unknown>, count: number): OutageEr
   });
 }
 
+function tooLateError(label: string): LocalError {
+  return new LocalError(`Too much time passed, ${MAX_LATE} times, between reserving and sending.`, {
+    why: `The state (${label}) or the service is too slow, or the connection was lost each time.`,
+    hint: 'Nothing was created. Run the command again later.',
+  });
+}
+
 class EnsureRun<Wanted, Data, Outcome> {
-  private readonly deps: EnsureDeps;
+  private readonly deps: OnceDeps;
   private readonly feature: Feature<Wanted, Data, Outcome>;
   private readonly emit: (wanted: Wanted, outcome: Outcome) => void;
   private readonly left: Set<Wanted>;
   private readonly read: () => Promise<Standings<Data>>;
   /** Aborts with an error that every further request would get. */
   private readonly stop = new AbortController();
-  private readonly signal: AbortSignal;
   private isTold = false;
   /** How many batches in a row were late, and how many requests in a row were lost. */
   private streak = { late: 0, lost: 0 };
 
   constructor(
-    deps: EnsureDeps,
+    deps: OnceDeps,
     feature: Feature<Wanted, Data, Outcome>,
     wanted: readonly Wanted[],
     emit: EnsureRun<Wanted, Data, Outcome>['emit'],
   ) {
-    this.deps = deps;
+    this.deps = { ...deps, signal: AbortSignal.any([deps.signal, this.stop.signal]) };
     this.feature = feature;
     this.emit = emit;
     this.left = new Set(wanted);
     this.read = deps.log.follow(feature.kind);
-    this.signal = AbortSignal.any([deps.signal, this.stop.signal]);
   }
 
   async run(): Promise<void> {
@@ -100,13 +100,13 @@ class EnsureRun<Wanted, Data, Outcome> {
         const { wait, create } = await this.judge([...this.left], standings);
         const later = await this.createAll(create, standings);
         const ids = new Set([...wait, ...later].map(({ id }) => id));
-        await waitOutLeases({ ...this.deps, signal: this.signal }, this.feature.kind, ids, { skipUnknown: true });
+        await waitOutLeases(this.deps, this.feature.kind, ids, { skipUnknown: true });
         if (this.left.size > 0) standings = await this.read();
       }
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
       for (const each of this.left) {
-        this.settle(each, this.feature.notSent(each, error, this.isTold));
+        this.settle(each, this.feature.toOutcome(each, { kind: 'unsent', error, isTold: this.isTold }));
         this.isTold ||= !(error instanceof OutageError);
       }
     }
@@ -129,56 +129,45 @@ class EnsureRun<Wanted, Data, Outcome> {
     standings: Standings<Data>,
   ): Promise<readonly Reservation<Data>[]> {
     const { log, concurrency = CONCURRENCY } = this.deps;
-    const isLarge = ({ wanted }: Creation<Wanted, Data>) => this.feature.isLarge(wanted);
-    const wait: Reservation<Data>[] = [];
-    const small = creations.filter((each) => !isLarge(each));
-    let isJudged = true;
+    const isLarge = ({ wanted }: Creation<Wanted, Data>) => this.feature.isLarge?.(wanted) === true;
+    const later: Reservation<Data>[] = [];
+    const small = creations.filter((each) => !isLarge(each)).map(({ wanted }) => wanted);
     for (const batch of chunks(small, Math.max(log.batch, concurrency))) {
-      const wanted = batch.map((each) => each.wanted);
       // The list is older by the time that the batches before this one took.
-      const verdict = isJudged ? { wait: [], create: batch } : await this.judge(wanted, standings);
-      isJudged = false;
-      for (const each of verdict.wait) wait.push(each);
-      await this.createBatch(verdict.create, verdict.create.length);
+      const { wait, create } = await this.judge(batch, standings);
+      for (const each of wait) later.push(each);
+      await this.createBatch(create, create.length);
     }
     const limit = pLimit(concurrency);
-    const ended = await Promise.allSettled(
-      creations.filter(isLarge).map((each) => limit(() => this.createBatch([each], concurrency))),
-    );
-    for (const each of ended) if (each.status === 'rejected') throw each.reason;
-    return wait;
+    const running = creations.filter(isLarge).map((each) => limit(() => this.createBatch([each], concurrency)));
+    await Promise.allSettled(running);
+    await Promise.all(running);
+    return later;
   }
 
   /** @param atOnce how many are sent at once: if as many in a row are lost, the service is not there */
   private async createBatch(creations: readonly Creation<Wanted, Data>[], atOnce: number): Promise<void> {
     if (creations.length === 0) return;
-    const { deps, feature, signal } = this;
-    signal.throwIfAborted();
-    const lost: Lost<Wanted, Data>[] = [];
+    const { deps, feature, streak } = this;
+    deps.signal.throwIfAborted();
+    const lost = new Map<Lost<Data>, Wanted>();
     let [late, answered] = [0, 0];
-    await createOnce({ ...deps, signal }, creations, {
-      kind: feature.kind,
-      read: this.read,
-      post: (wanted, options) => this.post(wanted, options),
-      onResult: ({ wanted }, result) => {
-        if (result.kind === 'late') late += 1;
-        else if (result.kind === 'unknown') lost.push({ wanted, ...result });
-        else if (result.kind !== 'taken') {
-          if (!(result.kind === 'failed' && result.error instanceof ServiceError)) answered += 1;
-          this.settle(wanted, feature.toOutcome(wanted, result));
-        }
-      },
+    const post = (wanted: Wanted, options: SendOptions) => this.post(wanted, options);
+    await createOnce(deps, { kind: feature.kind, read: this.read, post }, creations, (wanted, result) => {
+      if (result.kind === 'late') late += 1;
+      else if (result.kind === 'unknown') lost.set(result, wanted);
+      else if (result.kind !== 'taken') {
+        if (!(result.kind === 'failed' && result.error instanceof ServiceError)) answered += 1;
+        this.settle(wanted, feature.toOutcome(wanted, result));
+      }
     });
-    const found = lost.length > 0 ? await feature.find(lost) : [];
-    const missing = lost.filter((_, index) => found[index] === undefined);
-    for (const [index, each] of lost.entries()) {
-      this.settle(each.wanted, found[index] ?? feature.toOutcome(each.wanted, { kind: 'unknown', ...each }));
-    }
-    this.streak.late = late === creations.length ? this.streak.late + 1 : 0;
-    this.streak.lost = answered > 0 || missing.length < lost.length ? 0 : this.streak.lost + missing.length;
-    const [last] = missing;
-    if (last && this.streak.lost >= Math.max(2, atOnce)) this.end(outageError(last, this.streak.lost));
-    if (this.streak.late >= MAX_LATE && !signal.aborted) this.end(tooLateError(deps.log.label));
+    const found = lost.size > 0 ? await feature.find?.([...lost.keys()]) : undefined;
+    for (const [each, wanted] of lost) this.settle(wanted, found?.get(each) ?? feature.toOutcome(wanted, each));
+    streak.late = late === creations.length ? streak.late + 1 : 0;
+    streak.lost = answered > 0 || found?.size ? 0 : streak.lost + lost.size;
+    const [first] = lost.keys();
+    if (first && streak.lost >= Math.max(2, atOnce)) this.end(outageError(first.error, streak.lost));
+    if (streak.late >= MAX_LATE && !deps.signal.aborted) this.end(tooLateError(deps.log.label));
   }
 
   private async post(wanted: Wanted, options: SendOptions): Promise<string> {
@@ -200,20 +189,13 @@ class EnsureRun<Wanted, Data, Outcome> {
   }
 }
 
-function tooLateError(label: string): LocalError {
-  return new LocalError(`Too much time passed, ${MAX_LATE} times, between reserving and sending.`, {
-    why: `The state (${label}) or the service is too slow, or the connection was lost each time.`,
-    hint: 'Nothing was created. Run the command again later.',
-  });
-}
-
 /**
  * Creates what is wanted and does not exist, each at most once: judges, creates in batches, finds what was lost, and
  * waits for others. Tells the outcome of each as soon as it is recorded. Keys must differ.
  * @throws LocalError if the state cannot be read, and nothing was sent
  */
 export async function ensureOnce<Wanted, Data, Outcome>(
-  deps: EnsureDeps,
+  deps: OnceDeps,
   feature: Feature<Wanted, Data, Outcome>,
   wanted: readonly Wanted[],
   emit: (wanted: Wanted, outcome: Outcome) => void,

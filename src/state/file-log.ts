@@ -61,8 +61,8 @@ async function explained<Value>(path: string, doing: 'read' | 'written', act: ()
 
 /** How far a file has been read. */
 interface Progress {
-  readonly ino: number;
-  readonly dev: number;
+  /** Its inode and device. */
+  readonly file: string;
   /** The end of the last line that was read, and the bytes before it, by which a file that was rewritten is noticed. */
   readonly offset: number;
   readonly tail: Buffer;
@@ -85,21 +85,22 @@ async function readTo(file: FileHandle, start: number, end: number): Promise<Buf
 /** Reads what a file has beyond `done`; all of it if it is another file, or was rewritten. */
 async function readMore(file: FileHandle, done: Progress | undefined): Promise<[LoadedLines, Progress]> {
   const { ino, dev, size } = await file.stat();
-  if (done && done.ino === ino && done.dev === dev && size >= done.offset) {
+  const id = `${ino} ${dev}`;
+  if (done?.file === id && size >= done.offset) {
     const bytes = await readTo(file, done.offset - done.tail.length, size);
     const fresh = bytes.subarray(done.tail.length);
     if (done.tail.equals(bytes.subarray(0, done.tail.length))) return toLines(fresh, done);
   }
-  return toLines(await readTo(file, 0, size), { ino, dev, offset: 0, tail: Buffer.alloc(0), line: 0 });
+  return toLines(await readTo(file, 0, size), { file: id, offset: 0, tail: Buffer.alloc(0), line: 0 });
 }
 
-function toLines(bytes: Buffer, { ino, dev, offset, tail, line: from }: Progress): [LoadedLines, Progress] {
+function toLines(bytes: Buffer, { file, offset, tail, line: from }: Progress): [LoadedLines, Progress] {
   const lines = bytes.toString('utf8').split(/\r?\n/);
   const end = bytes.lastIndexOf('\n') + 1;
   const next = Buffer.concat([tail, bytes.subarray(Math.max(0, end - TAIL_BYTES), end)]).subarray(-TAIL_BYTES);
   return [
     { from, lines },
-    { ino, dev, offset: offset + end, tail: next, line: from + lines.length - 1 },
+    { file, offset: offset + end, tail: next, line: from + lines.length - 1 },
   ];
 }
 

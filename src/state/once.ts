@@ -1,9 +1,8 @@
 import pLimit from 'p-limit';
 import type { JsonObject } from '../contract/json.ts';
 import { LocalError, type PartnerctlError, provesNothingDone } from '../errors.ts';
-import { type Clock, startStopwatch } from '../platform/clock.ts';
-import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
-import type { Log } from './log.ts';
+import { startStopwatch } from '../platform/clock.ts';
+import { LEASE_MS, type ObserverDeps, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { OnceKind, Reservation, Standings } from './standing.ts';
 
 /*
@@ -34,56 +33,57 @@ export interface SendOptions {
   readonly timeoutMs: number;
 }
 
+/** The object may exist. The reservation blocks the key. */
+export interface Lost<Data> {
+  readonly kind: 'unknown';
+  readonly error: unknown;
+  readonly reservation: Reservation<Data>;
+}
+
 export type Result<Data> =
   /** `unrecorded`: why the id could not be recorded. The reservation stays open, and blocks the key. */
   | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
   /** The error proves that nothing was created. */
   | { readonly kind: 'failed'; readonly error: PartnerctlError }
-  /** The object may exist. The reservation blocks the key. */
-  | { readonly kind: 'unknown'; readonly error: unknown; readonly reservation: Reservation<Data> }
+  | Lost<Data>
   /** Another process owns the key, or has created the object. Nothing was sent. */
   | { readonly kind: 'taken' }
   /** Nothing was sent, because the lease or the run ended. */
   | { readonly kind: 'late' };
 
-export interface OnceDeps {
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Once it aborts, nothing more is sent, and what was reserved is released. */
-  readonly signal: AbortSignal;
+/** Once the signal aborts, nothing more is sent, and what was reserved is released. */
+export interface OnceDeps extends ObserverDeps {
   readonly concurrency?: number;
 }
 
-/** How a feature sends. */
-interface Sender<Wanted, Data> {
+/** What is created, and how it is sent. */
+export interface Sender<Wanted, Data> {
   readonly kind: OnceKind<Data>;
-  /** Reads the log. */
-  readonly read: () => Promise<Standings<Data>>;
   /** Sends the request once. @returns the new id @throws what `provesNothingDone`, or leaves the outcome unknown */
-  readonly post: (wanted: Wanted, options: SendOptions) => Promise<string>;
-  /** Called with each result once it is recorded. */
-  readonly onResult: (creation: Creation<Wanted, Data>, result: Result<Data>) => void;
+  post(wanted: Wanted, options: SendOptions): Promise<string>;
 }
 
 /**
  * Reserves keys, reads the log back, sends the requests whose reservation is the first of its key, and records the
  * outcomes. The keys must differ. What is not sent is released, also if the log cannot be read back.
+ * @param sender `read` reads the log
+ * @param onResult called with each result once it is recorded
  * @throws LocalError if the state cannot be read or written before a request is sent
  */
 export async function createOnce<Wanted, Data>(
   { log, clock, signal, concurrency = CONCURRENCY }: OnceDeps,
+  { kind, read, post }: Sender<Wanted, Data> & { readonly read: () => Promise<Standings<Data>> },
   creations: readonly Creation<Wanted, Data>[],
-  { kind, read, post, onResult }: Sender<Wanted, Data>,
+  onResult: (wanted: Wanted, result: Result<Data>) => void,
 ): Promise<void> {
   const newRecord = (what: string, fields: JsonObject) => log.newRecord(`${kind.type}.${what}`, fields);
-  const record = (what: string, fields: JsonObject) => log.append([newRecord(what, fields)]);
   // The lease begins before anybody can see the reservation.
   const elapsed = startStopwatch(clock);
   const reserved = creations.map(({ data, seen }) =>
     newRecord('reserved', { key: kind.keyOf(data), data, seen, leaseMs: LEASE_MS }),
   );
 
-  const send = async ({ wanted }: Creation<Wanted, Data>, mine: Reservation<Data>): Promise<Result<Data>> => {
+  const send = async (wanted: Wanted, mine: Reservation<Data>): Promise<Result<Data>> => {
     let isHeldBack = false;
     const maySend = (): boolean => {
       isHeldBack ||= signal.aborted || elapsed() > PATIENCE_MS;
@@ -98,26 +98,21 @@ export async function createOnce<Wanted, Data>(
     }
   };
 
-  /** Records a result. Where that fails, the reservation stays open, and blocks the key. */
-  const settle = async (creation: Creation<Wanted, Data>, { key, id }: Reservation<Data>, result: Result<Data>) => {
+  /** Where recording fails, the reservation stays open, and blocks the key. */
+  const record = async ({ data, replaces = [] }: Creation<Wanted, Data>, id: string, result: Result<Data>) => {
+    const key = kind.keyOf(data);
     if (result.kind !== 'created') {
-      await record(result.kind === 'unknown' ? 'unknown' : 'released', { key, of: id }).catch(() => undefined);
+      const what = result.kind === 'unknown' ? 'unknown' : 'released';
+      await log.append([newRecord(what, { key, of: id })]).catch(() => undefined);
       return result;
     }
-    const { data, replaces = [] } = creation;
     const of = replaces.length > 0 ? [id, ...replaces] : id;
     try {
-      await record('created', { key, of, object: result.id, data });
+      await log.append([newRecord('created', { key, of, object: result.id, data })]);
       return result;
     } catch (unrecorded) {
       return { ...result, unrecorded };
     }
-  };
-
-  const limit = pLimit(concurrency);
-  const create = async (creation: Creation<Wanted, Data>, mine: Reservation<Data>, isOwner: boolean) => {
-    const result = isOwner ? await limit(() => send(creation, mine)) : ({ kind: 'taken' } as const);
-    onResult(creation, await settle(creation, mine, result));
   };
 
   let standings: Standings<Data>;
@@ -128,13 +123,19 @@ export async function createOnce<Wanted, Data>(
     await log.append(reserved.map(({ id: of, key }) => newRecord('released', { key, of }))).catch(() => undefined);
     throw error;
   }
-  const running = creations.map((creation, index) => {
+  const owned = creations.map((creation, index) => {
     const { objects, open } = standings.of(kind.keyOf(creation.data));
     const isRival = ({ id }: { readonly id: string }): boolean => !creation.replaces?.includes(id);
     const rivals = open.filter(isRival);
     const mine = rivals.find(({ id }) => id === reserved[index]?.id);
     if (!mine) throw new LocalError(`A record that was just written is not in the state: ${log.label}`);
-    return [creation, mine, rivals[0] === mine && !objects.some(isRival)] as const;
+    return { creation, mine, isOwner: rivals[0] === mine && !objects.some(isRival) };
   });
-  await Promise.all(running.map((each) => create(...each)));
+  const limit = pLimit(concurrency);
+  const running = owned.map(async ({ creation, mine, isOwner }) => {
+    const { wanted } = creation;
+    const result = isOwner ? await limit(() => send(wanted, mine)) : ({ kind: 'taken' } as const);
+    onResult(wanted, await record(creation, mine.id, result));
+  });
+  await Promise.all(running);
 }

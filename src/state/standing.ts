@@ -51,7 +51,7 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
-type Entry<Data> = Recorded<Data> & { object?: string; seen?: readonly string[]; leaseMs?: number };
+type Entry<Data> = RecordedObject<Data> | Omit<Reservation<Data>, 'isUnknown'>;
 
 const IDS = v.array(v.string());
 
@@ -61,8 +61,9 @@ const IDS = v.array(v.string());
  */
 export class Standings<Data> {
   private readonly kind: OnceKind<Data>;
-  private readonly live = new Map<string, Entry<Data>>();
-  private readonly byKey = new Map<string, readonly Entry<Data>[]>();
+  private readonly live = new Map<unknown, Entry<Data>>();
+  /** The ids of all records of a key. */
+  private readonly idsOf = new Map<string, string[]>();
   private readonly ended = new Set<unknown>();
   private readonly unknown = new Set<unknown>();
   /** What was recorded last of each object, whether or not it was forgotten. */
@@ -74,13 +75,13 @@ export class Standings<Data> {
 
   /** Adds the next records of the log. @throws LocalError if one that counts lacks a field */
   add(records: readonly LogRecord[]): this {
-    const { type } = this.kind;
-    const [created, reserved, unknown] = [`${type}.created`, `${type}.reserved`, `${type}.unknown`];
-    const ends = new Set([created, `${type}.released`, `${type}.forgotten`]);
+    const [created, reserved, unknown, ...ends] = ['created', 'reserved', 'unknown', 'released', 'forgotten'].map(
+      (what) => `${this.kind.type}.${what}`,
+    );
     // The end of a record may stand before it: copies of a log are merged.
-    for (const { type: what, of } of records) {
-      if (what === unknown) this.unknown.add(of);
-      else if (of !== undefined && ends.has(what)) for (const id of Array.isArray(of) ? of : [of]) this.end(id);
+    for (const { type, of = [] } of records) {
+      if (type === unknown) this.unknown.add(of);
+      else if (type === created || ends.includes(type)) for (const id of Array.isArray(of) ? of : [of]) this.end(id);
     }
     for (const record of records) {
       if (record.type === reserved || record.type === created) this.enter(record, record.type === created);
@@ -90,15 +91,13 @@ export class Standings<Data> {
 
   /** The standing of a key; of one that the log does not know, too. */
   of(key: string): Standing<Data> {
-    const entries = this.byKey.get(key) ?? [];
+    const entries = (this.idsOf.get(key) ?? []).flatMap((id) => this.live.get(id) ?? []);
     const objects = new Map<string, RecordedObject<Data>>();
-    for (const entry of entries) {
-      if (!isObject(entry)) continue;
+    for (const entry of entries.filter(isObject)) {
       objects.delete(entry.object);
       objects.set(entry.object, entry);
     }
-    const open = entries.flatMap((entry) => this.toReservation(entry));
-    return { objects: [...objects.values()], open, live: entries.map(({ id }) => id) };
+    return { objects: [...objects.values()], open: this.openOf(entries), live: entries.map(({ id }) => id) };
   }
 
   /** The objects of all keys. */
@@ -108,7 +107,7 @@ export class Standings<Data> {
 
   /** The open reservations of all keys. */
   open(): readonly Reservation<Data>[] {
-    return [...this.live.values()].flatMap((entry) => this.toReservation(entry));
+    return this.openOf([...this.live.values()]);
   }
 
   /** What was recorded last of an object of a service, even if it was forgotten; undefined if it never was. */
@@ -116,39 +115,39 @@ export class Standings<Data> {
     return this.everCreated.get(`${origin}\n${object}`);
   }
 
-  private toReservation(entry: Entry<Data>): Reservation<Data>[] {
-    return isObject(entry) ? [] : [{ ...entry, isUnknown: this.unknown.has(entry.id) }];
+  private openOf(entries: readonly Entry<Data>[]): readonly Reservation<Data>[] {
+    return entries.flatMap((entry) => (isObject(entry) ? [] : [{ ...entry, isUnknown: this.unknown.has(entry.id) }]));
   }
 
   private end(id: unknown): void {
     this.ended.add(id);
-    const entry = typeof id === 'string' ? this.live.get(id) : undefined;
-    if (!entry) return;
-    this.live.delete(entry.id);
-    this.byKey.set(entry.key, this.byKey.get(entry.key)?.filter((each) => each !== entry) ?? []);
+    this.live.delete(id);
   }
 
-  private enter(record: LogRecord, isCreated: boolean): void {
+  private enter({ type, id, at, by, data, object, seen, leaseMs }: LogRecord, isCreated: boolean): void {
     const { schema, keyOf } = this.kind;
-    const { id, at, by, data, object, seen, leaseMs } = record;
+    const isEnded = this.ended.has(id);
     if (!v.is(schema, data) || (isCreated && typeof object !== 'string')) {
-      if (this.ended.has(id)) return;
+      if (isEnded) return;
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
-      throw new LocalError(`The record ${id} (${record.type}) in the state lacks a field.`, { hint });
+      throw new LocalError(`The record ${id} (${type}) in the state lacks a field.`, { hint });
     }
     if (typeof object === 'string') this.everCreated.set(`${data.origin}\n${object}`, data);
-    if (this.ended.has(id)) return;
-    const key = keyOf(data);
-    const entry: Entry<Data> = { id, at, by, key, data };
-    if (typeof object === 'string') entry.object = object;
-    else if (v.is(IDS, seen)) entry.seen = seen;
-    if (typeof leaseMs === 'number') entry.leaseMs = leaseMs;
-    this.live.set(id, entry);
-    this.byKey.set(key, [...(this.byKey.get(key) ?? []), entry]);
+    if (isEnded) return;
+    const recorded = { id, at, by, key: keyOf(data), data };
+    const reservation = {
+      ...recorded,
+      ...(v.is(IDS, seen) && { seen }),
+      ...(typeof leaseMs === 'number' && { leaseMs }),
+    };
+    this.live.set(id, typeof object === 'string' ? { ...recorded, object } : reservation);
+    const ids = this.idsOf.get(recorded.key);
+    if (ids) ids.push(id);
+    else this.idsOf.set(recorded.key, [id]);
   }
 }
 
-function isObject<Data>(entry: Entry<Data>): entry is Entry<Data> & RecordedObject<Data> {
-  return entry.object !== undefined;
+function isObject<Data>(entry: Entry<Data>): entry is RecordedObject<Data> {
+  return 'object' in entry;
 }

@@ -5,10 +5,10 @@ import { createUpload, type OnceLimits } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { formBody } from '../api/streamed-body.ts';
 import { fileFieldOf, type UploadKind } from '../contract/resources.ts';
-import { type PartnerctlError, stopsRun } from '../errors.ts';
-import { type EnsureDeps, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
-import type { Creation, SendOptions } from '../state/once.ts';
-import type { OnceKind, Reservation, Standings } from '../state/standing.ts';
+import { stopsRun } from '../errors.ts';
+import { ensureOnce, type Feature } from '../state/ensure-once.ts';
+import type { Creation, OnceDeps } from '../state/once.ts';
+import type { OnceKind, Reservation } from '../state/standing.ts';
 import { hashFile, type LocalFile, readContent } from './files.ts';
 import { lostError, NotStarted, type Outcome, openError, type UploadResult, unrecordedFileError } from './result.ts';
 
@@ -40,7 +40,7 @@ export interface UploadOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export interface UploadDeps extends Omit<EnsureDeps, 'concurrency'> {
+export interface UploadDeps extends Omit<OnceDeps, 'concurrency'> {
   readonly http: Http;
   /** Receives how much of a file the connection has accepted; 0 when an attempt starts. */
   readonly onSent: (file: LocalFile, bytes: number) => void;
@@ -57,82 +57,65 @@ interface Upload {
 /** Smaller files are reserved together before any of them is sent: even a slow line sends them within a lease. */
 const MAX_BATCHED_BYTES = 128 * 1024;
 
-/** Judges files by the log, and sends them. */
-class UploadFeature implements Feature<Upload, UploadIdentity, Outcome> {
-  readonly kind = UPLOAD_KIND;
-  private readonly options: UploadOptions;
-  private readonly deps: UploadDeps;
-
-  constructor(options: UploadOptions, deps: UploadDeps) {
-    this.options = options;
-    this.deps = deps;
-  }
-
-  async judge(
-    uploads: readonly Upload[],
-    standings: Standings<UploadIdentity>,
-  ): Promise<Verdict<Upload, UploadIdentity, Outcome>> {
-    const { force, retryUnknown, dryRun } = this.options;
-    const settled: [Upload, Outcome][] = [];
-    const wait: Reservation<UploadIdentity>[] = [];
-    const create: Creation<Upload, UploadIdentity>[] = [];
-    for (const upload of uploads) {
-      const { data, file } = upload;
-      const { objects, open, live } = standings.of(UPLOAD_KIND.keyOf(data));
-      const [existing, owners] = [objects.at(-1), open.filter(({ isUnknown }) => !isUnknown)];
-      if (existing && !force) settled.push([upload, { status: 'skipped', id: existing.object }]);
-      else if (owners.length > 0 && !dryRun) for (const owner of owners) wait.push(owner);
-      else if (open.length > 0 && !retryUnknown) {
-        settled.push([upload, { status: 'unknown', error: openError(file.label, open) }]);
-      } else if (dryRun) settled.push([upload, { status: 'planned' }]);
-      else create.push({ wanted: upload, data, replaces: live });
-    }
-    return { settled, wait, create };
-  }
-
-  post({ file }: Upload, { maySend }: SendOptions): Promise<string> {
-    return this.send(file, { maySend });
-  }
-
-  isLarge({ file }: Upload): boolean {
-    return file.bytes > MAX_BATCHED_BYTES;
-  }
-
-  async find(lost: readonly unknown[]): Promise<readonly undefined[]> {
-    // The API has no list of uploads.
-    return lost.map(() => undefined);
-  }
-
-  toOutcome(...[{ file }, result]: Parameters<Feature<Upload, UploadIdentity, Outcome>['toOutcome']>): Outcome {
-    if (result.kind === 'failed') return { status: 'failed', error: result.error };
-    if (result.kind === 'unknown') return { status: 'unknown', error: lostError(file.label, result.error) };
-    const { id, unrecorded } = result;
-    const error = unrecorded === undefined ? undefined : unrecordedFileError(file.label, id, unrecorded);
-    return { status: 'uploaded', id, error };
-  }
-
-  notSent(_: Upload, error: PartnerctlError, isTold: boolean): Outcome {
-    return { status: 'failed', error: isTold && stopsRun(error) ? new NotStarted(error) : error };
-  }
-
-  /** Sends a file, which may take any time while it makes progress. @returns the id of the upload */
-  private async send(file: LocalFile, limits: OnceLimits): Promise<string> {
-    const { http, onSent } = this.deps;
-    const { filename, bytes } = file;
-    const { default: mime } = await import('mime');
-    const { as, contentType = mime.getType(filename) ?? 'application/octet-stream' } = this.options;
-    async function* content(attemptEnded: AbortSignal) {
-      let sent = 0;
-      onSent(file, sent);
-      for await (const chunk of readContent(file, attemptEnded)) {
-        yield chunk;
-        sent += chunk.length;
-        onSent(file, sent);
+/** Judges files by the log, and sends them. The API has no list of uploads. */
+function uploadFeature(options: UploadOptions, deps: UploadDeps): Feature<Upload, UploadIdentity, Outcome> {
+  const { force, retryUnknown, dryRun } = options;
+  return {
+    kind: UPLOAD_KIND,
+    async judge(uploads, standings) {
+      const settled: [Upload, Outcome][] = [];
+      const wait: Reservation<UploadIdentity>[] = [];
+      const create: Creation<Upload, UploadIdentity>[] = [];
+      for (const upload of uploads) {
+        const { data, file } = upload;
+        const { objects, open, live } = standings.of(UPLOAD_KIND.keyOf(data));
+        const [existing, owners] = [objects.at(-1), open.filter(({ isUnknown }) => !isUnknown)];
+        if (existing && !force) settled.push([upload, { status: 'skipped', id: existing.object }]);
+        else if (owners.length > 0 && !dryRun) wait.push(...owners);
+        else if (open.length > 0 && !retryUnknown) {
+          settled.push([upload, { status: 'unknown', error: openError(file.label, open) }]);
+        } else if (dryRun) settled.push([upload, { status: 'planned' }]);
+        else create.push({ wanted: upload, data, replaces: live });
       }
+      return { settled, wait, create };
+    },
+    post: ({ file }, { maySend }) => send(file, options, deps, { maySend }),
+    isLarge: ({ file }) => file.bytes > MAX_BATCHED_BYTES,
+    toOutcome({ file }, ending) {
+      if (ending.kind === 'failed') return { status: 'failed', error: ending.error };
+      if (ending.kind === 'unknown') return { status: 'unknown', error: lostError(file.label, ending.error) };
+      if (ending.kind === 'unsent') {
+        const isTold = ending.isTold && stopsRun(ending.error);
+        return { status: 'failed', error: isTold ? new NotStarted(ending.error) : ending.error };
+      }
+      const { id, unrecorded } = ending;
+      const error = unrecorded === undefined ? undefined : unrecordedFileError(file.label, id, unrecorded);
+      return { status: 'uploaded', id, error };
+    },
+  };
+}
+
+/** Sends a file, which may take any time while it makes progress. @returns the id of the upload */
+async function send(
+  file: LocalFile,
+  { as, contentType: type }: UploadOptions,
+  { http, onSent }: UploadDeps,
+  limits: OnceLimits,
+): Promise<string> {
+  const { filename, bytes } = file;
+  const { default: mime } = await import('mime');
+  const contentType = type ?? mime.getType(filename) ?? 'application/octet-stream';
+  async function* content(attemptEnded: AbortSignal) {
+    let sent = 0;
+    onSent(file, sent);
+    for await (const chunk of readContent(file, attemptEnded)) {
+      yield chunk;
+      sent += chunk.length;
+      onSent(file, sent);
     }
-    const name = fileFieldOf(as, http.contract);
-    return await createUpload(http, as, formBody({ name, filename, contentType, bytes, content }), limits);
   }
+  const name = fileFieldOf(as, http.contract);
+  return await createUpload(http, as, formBody({ name, filename, contentType, bytes, content }), limits);
 }
 
 /** Hashes the files. @returns those of one name and content together @param onFailure called for one that cannot be read */
@@ -178,7 +161,7 @@ export async function uploadFiles(
     report(index, file, null, { status: 'failed', error }),
   );
   const { concurrency } = options;
-  await ensureOnce({ ...deps, concurrency }, new UploadFeature(options, deps), uploads, ({ copies, data }, outcome) => {
+  await ensureOnce({ ...deps, concurrency }, uploadFeature(options, deps), uploads, ({ copies, data }, outcome) => {
     // Copies are not sent.
     const ofCopies: Outcome = outcome.status === 'uploaded' ? { status: 'skipped', id: outcome.id ?? null } : outcome;
     for (const [position, { index, file }] of copies.entries()) {
