@@ -93,7 +93,8 @@ export function parseSize(value: string): Readonly<Record<string, string>> {
   return { [parameter]: size };
 }
 
-function parseNames(value: string, separator: ',' | '|'): readonly string[] {
+/** Parses names. @throws LeafValueError */
+export function parseValues(value: string, separator: ',' | '|' = ','): readonly string[] {
   const names = value.split(separator).map((name) => name.trim());
   if (names.includes('')) throw new LeafValueError('has an empty name');
   return names;
@@ -101,12 +102,7 @@ function parseNames(value: string, separator: ',' | '|'): readonly string[] {
 
 /** Parses paths: `id|uuid, data.id`. @throws LeafValueError */
 export function parseField(value: string): FieldValue {
-  return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
-}
-
-/** Parses names separated by commas. @throws LeafValueError */
-export function parseValues(value: string): readonly string[] {
-  return parseNames(value, ',');
+  return parseValues(value).map((rank) => parseValues(rank, '|').map(parsePath));
 }
 
 /** @throws LeafValueError */

@@ -1,6 +1,7 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { OperationLeaf } from './leaves.ts';
+import { placeholdersIn } from './leaf-values.ts';
+import { type OperationLeaf, parametersOf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
@@ -58,22 +59,23 @@ function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['sla
  * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
  */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
-  const format = contract.requestFormat(operation);
-  if (format === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
-  const written = withTrailingSlash(format.path, contract.slash());
+  const target = contract.operation(operation);
+  if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
+  const written = withTrailingSlash(target.path, contract.slash());
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, [name])));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const { keys, isInPath, target } of format.parameters) {
+  for (const leaf of parametersOf(operation)) {
+    const [name, parameter] = [leaf.slice(operation.length + 1), contract.parameter(leaf)];
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    if (target?.place === 'body') json ??= {};
-    const value = target && !isInPath ? findValue(values, keys) : undefined;
+    if (parameter?.place === 'body') json ??= {};
+    const value = placeholdersIn(target.path).includes(name) ? undefined : findValue(values, name.split('.'));
     if (value === undefined) continue;
-    if (target?.place === 'query') query.append(target.path[0] ?? '', String(value));
-    if (target?.place === 'body') json = put(json ?? {}, target.path, value);
+    if (parameter?.place === 'query') query.append(parameter.path[0] ?? '', String(value));
+    if (parameter?.place === 'body') json = put(json ?? {}, parameter.path, value);
   }
   return {
-    method: format.method,
+    method: target.method,
     path: query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
     json,
   };
