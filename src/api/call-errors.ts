@@ -21,7 +21,6 @@ import { shellQuote } from '../platform/text.ts';
 import type { Call } from './call.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
-/** How a call ended that failed. */
 export interface CallEnd {
   readonly attempts: number;
   readonly requestId: string;
@@ -179,7 +178,6 @@ function contractHint({ operation: { leaf }, baseUrl, wire }: Call, status: numb
   return `${document}\n${setting}\nOr, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`;
 }
 
-/** The name of a field at a path such as `body.agents[0].name`. */
 function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? '';
 }

@@ -6,7 +6,6 @@ import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
 
-/** Where to start reading in the history of a session. */
 export interface HistoryPosition extends SessionRef {
   /** Undefined to read from the first message. */
   readonly after_message_id: string | undefined;
@@ -31,14 +30,12 @@ export interface HistoryPage {
 /** A history does not have the message to read after, perhaps not yet. */
 export class MissingMessage extends ShapeError {}
 
-/** How many messages tell in which direction a history leads. */
 const MAX_COMPARED = 1_000;
 /** With fewer messages, the newest may be first by accident. */
 const MIN_ORDERED = 3;
 
 const CURSOR = 'messages.history.after_message_id';
 
-/** What was read of a history, and not yet yielded. */
 interface ReadPages {
   messages: Message[];
   pages: number;

@@ -46,11 +46,9 @@ export type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved'
 export interface PagedList<Item> {
   readonly operation: ListOperation;
   readonly extent: Extent;
-  /** Called before each page. */
   readonly options: () => CallOptions;
   /** @throws UnknownShape */
   readonly read: (items: readonly JsonObject[]) => readonly Item[];
-  /** What tells items apart. */
   readonly idOf: (item: Item) => string;
   /** Whether to ask a short list for more, too, to learn whether the service lets itself be asked. */
   readonly asksShort?: boolean;
@@ -64,7 +62,6 @@ interface Ending {
 }
 
 export interface Page<Item> extends Partial<Ending> {
-  /** Without those of earlier pages. */
   readonly items: readonly Item[];
 }
 

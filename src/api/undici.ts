@@ -19,12 +19,10 @@ Object.assign(DispatcherClass.prototype, { connect, request });
 // Node 20 optimizes undici's WebAssembly parser at the first response, which the exit waits for: 100 ms of every call.
 if (versions.node.startsWith('20.')) setFlagsFromString('--wasm-tiering-budget=200000000');
 
-/** The proxy for https services. */
 export interface HttpsProxy {
   readonly url: string;
   /** Hosts that bypass the proxy, in the format of NO_PROXY. */
   readonly noProxy: string;
-  /** The environment variable that sets the proxy. */
   readonly from: string;
 }
 

@@ -26,10 +26,8 @@ import {
   type ValuesLeaf,
 } from './leaves.ts';
 
-/** Where the value of a leaf may come from. */
 export type Source = 'spec' | 'assumed' | 'imported' | 'override';
 
-/** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;
 
 /** The values of a service that replace the defaults: default < imported < override. */
@@ -66,22 +64,18 @@ export class Contract {
     return leaf;
   }
 
-  /** Returns all leaves in the order of the catalog. */
   leaves(): readonly Leaf[] {
     return LEAF_NAMES.map((name) => this.leaf(name));
   }
 
-  /** Undefined if the service has no such operation. */
   operation(name: OperationLeaf): OperationValue | undefined {
     return parseOperation(this.leaf(name).value);
   }
 
-  /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
     return parseParameter(this.leaf(name).value);
   }
 
-  /** Undefined if the only list is taken. */
   items(list: ListLeaf): readonly string[] | undefined {
     return parseItems(this.leaf(`${list}.items`).value);
   }

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, jsonOrText } from './json.ts';
 export interface ErrorBody {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
-  /** Errors about individual fields of the request. */
   readonly fields: readonly FieldError[];
   /** Set if the body is not a JSON object or array, which a service would send. */
   readonly fromGateway?: true;

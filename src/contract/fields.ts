@@ -12,11 +12,9 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-  /** The object that has it. */
   readonly object: JsonObject;
 }
 
-/** An object, by its path as the service spells it. */
 interface Place {
   readonly path: string;
   readonly object: JsonObject;
@@ -66,7 +64,6 @@ export class Fields {
     }
   }
 
-  /** The object itself, and those in it that hold fields. */
   get objects(): readonly JsonObject[] {
     return this.holders.map(({ object }) => object);
   }
@@ -153,7 +150,6 @@ export class Fields {
     return this.suspect(leaf)?.fix ?? { leaf, value: this.after(leaf, '<path>') };
   }
 
-  /** Whether something looks like a field that cannot be read. */
   hasSuspect(leaf: FieldLeaf): boolean {
     return this.suspect(leaf) !== undefined;
   }
@@ -203,7 +199,6 @@ function hasId({ value }: Found): boolean {
   return asId(value) !== undefined;
 }
 
-/** Returns the paths of the texts in an object. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))

@@ -83,7 +83,6 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d
 /** Deeper values could exceed the stack of code that reads or prints them. */
 const MAX_DEPTH = 200;
 
-/** JSON that is nested deeper than any expected one. */
 export class JsonLimitError extends Error {}
 
 function isDeeper(value: unknown, levels: number): boolean {

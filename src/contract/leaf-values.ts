@@ -26,7 +26,6 @@ export type NextValue =
 /** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
 
-/** A path with an optional query; both may have `{name}` for a parameter. */
 const OPERATION =
   /^(GET|POST|PUT|PATCH) (\/(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*(?:\?(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*)?)$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;

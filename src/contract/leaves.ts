@@ -134,7 +134,6 @@ const LEAVES = {
 
 export type LeafKind = keyof typeof LEAVES;
 
-/** The default of every leaf. */
 export const DEFAULTS = {
   ...LEAVES.operation,
   ...LEAVES.parameter,

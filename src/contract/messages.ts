@@ -32,13 +32,11 @@ export interface Acknowledgement {
 
 type Side = 'assistant' | 'user';
 
-/** Who wrote a message, according to one field. */
 interface Author {
   readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
 
-/** Normalized keys of an author object that tell the side. */
 const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
 /** Fields that may hold the kind of message. Only a recognized author counts there. */
 const KINDS = /(?:^|\.)(?:type|kind)$/i;
@@ -85,7 +83,6 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   return named?.side ?? named?.name ?? 'unknown';
 }
 
-/** Normalized keys of an object that hold its text, in order. */
 const TEXT_KEYS = 'text plaintext plain value content body message markdown rendered parts'.split(' ');
 
 /** Returns the text of a string, a list of parts, or an object with either, one after the other. */
@@ -155,13 +152,11 @@ export function readAcknowledgement(body: unknown, contract: Contract): Acknowle
   return { message_id: id, created };
 }
 
-/** A conversation. */
 export interface SessionRef {
   readonly source_id: string;
   readonly session_id: string;
 }
 
-/** Returns the session or the source that an entry names. */
 function nameOf(fields: Fields, field: keyof SessionRef): string | undefined {
   const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
   return found && canonicalId(String(found.value));

@@ -22,17 +22,14 @@ export interface Operation {
   readonly name: string;
   readonly leaf: OperationLeaf;
   readonly safety: Safety;
-  /** What it lists or creates. */
   readonly resource: Resource;
   /** The token scope that it needs (spec §5.3). The spec names three of them, and describes the others. */
   readonly scope: string;
-  /** The list as errors and checks call it. */
   readonly what?: string;
   /** Reads its response; of a list, each item. @throws UnknownShape */
   readonly read: (body: JsonObject, contract: Contract) => unknown;
 }
 
-/** An operation whose response is a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf; readonly what: string };
 
 /** A call that is not part of the contract, as a user typed it. */
@@ -47,7 +44,6 @@ export interface RawOperation {
     readonly path: string;
     /** Replace the default headers. Names in lower case. */
     readonly headers: Readonly<Record<string, string>>;
-    /** The body, sent as it is. */
     readonly text?: string | undefined;
   };
 }

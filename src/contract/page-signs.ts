@@ -1,13 +1,11 @@
 import { descend, isJsonObject, type JsonObject, jsonOrText, nextLinkIn, urlOf } from './json.ts';
 
-/** The parts of a response that may speak of pages. */
 export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly itemCount: number;
   /** 206 (RFC 9110) says that a part was sent. */
   readonly status?: number;
-  /** The next page of the Link header (RFC 8288). */
   readonly nextLink: string | undefined;
 }
 
@@ -17,12 +15,10 @@ export interface PageResponse {
  */
 type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'more' | 'earlier' | 'last' | 'end';
 
-/** A value that speaks of pages. */
 export interface Sign {
   readonly kind: SignKind;
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
-  /** As the service spells it. */
   readonly key: string;
   /** In lower case, without separators; with the name of the parent where the key alone says nothing: `pagenumber`. */
   readonly name: string;
@@ -152,7 +148,6 @@ function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
   return kind === undefined ? [] : [{ ...place, kind, value }];
 }
 
-/** The value that a text spells; anything else as it is. */
 function spelledOut(value: unknown): unknown {
   // A number would round it.
   if (typeof value === 'bigint') return String(value);

@@ -2,7 +2,6 @@ import type { NextValue } from './leaf-values.ts';
 import { isNext, type PageResponse, type Sign, valueAt } from './page-signs.ts';
 import { isTextOrNumber } from './values.ts';
 
-/** How a page is requested: by a link, or by a parameter and its value. */
 export type PageStep =
   | { readonly kind: 'link'; readonly path: string; readonly value: string }
   | { readonly kind: 'token'; readonly path: string; readonly parameter: string; readonly value: string }
@@ -18,14 +17,10 @@ export type Extent = 'list' | 'session' | 'rest of a session';
 
 /** What was read of a list, with the page that a question is about. */
 export interface Progress {
-  /** The number of different items. */
   readonly items: number;
   readonly pages: number;
-  /** In a row. */
   readonly emptyPages: number;
-  /** How this page was requested; undefined for the first one. */
   readonly step: PageStep | undefined;
-  /** The totals that this page states, by path. */
   readonly totals: ReadonlyMap<string, number>;
   /** Whether the list changed between two pages: a total did, or an item came twice. */
   readonly hasShifted: boolean;

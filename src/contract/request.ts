@@ -14,7 +14,6 @@ export type RequestValues = { readonly [name: string]: Scalar | readonly { reado
 /** The service has no such operation, according to its contract. */
 export class NoOperation extends Error {}
 
-/** A value, or those of the items of a list. */
 type Value = Scalar | readonly Scalar[];
 
 function findValue(values: RequestValues, [list = '', field = '']: readonly string[]): Value {
@@ -47,7 +46,6 @@ function pathSegment(name: string, value: Value): string {
   return encodeURIComponent(text);
 }
 
-/** Adds or removes the trailing slash of the path in a path and query. */
 function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['slash']>): string {
   if (slash === 'as-written') return pathAndQuery;
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';

@@ -7,7 +7,6 @@ import type { LeafName } from './leaves.ts';
 export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
-  /** Another value that is as likely, so that the operator must choose. */
   readonly other?: string | undefined;
 }
 

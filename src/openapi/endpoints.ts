@@ -9,7 +9,6 @@ export interface QueryParameter {
   readonly shape: Shape;
 }
 
-/** An operation of the tool in a document. */
 export interface Endpoint {
   readonly leaf: OperationLeaf;
   readonly method: OperationValue['method'];
@@ -18,7 +17,6 @@ export interface Endpoint {
   readonly query: readonly QueryParameter[];
   readonly json: Shape | undefined;
   readonly form: Shape | undefined;
-  /** The schema of the JSON body of the success response. */
   readonly response: unknown;
   readonly responseHeaders: readonly string[];
 }

@@ -1,7 +1,6 @@
 import { reportsError } from '../contract/unknown-shape.ts';
 import { type Shape, shapeOf } from './schema.ts';
 
-/** Limits the values that are made up for a hostile schema. */
 const MAX_VALUES = 2_000;
 
 /** What a path of the contract cannot have in a name. */

@@ -147,7 +147,6 @@ class Proposer {
     return undefined;
   }
 
-  /** Proposes the setting of a refusal. @returns whether it is new */
   private adopt(leaf: LeafName, value: string, where: string): boolean {
     if (this.proposals.get(leaf)?.value === value) return false;
     this.proposals.delete(leaf);

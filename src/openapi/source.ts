@@ -3,7 +3,6 @@ import { EXIT, exitCodeOf, NotFoundError, UsageError } from '../errors.ts';
 import type { Io } from '../platform/io.ts';
 import { readSource } from '../yaml/sources.ts';
 
-/** What reading a document needs of a command. */
 export interface DocumentContext {
   readonly io: Pick<Io, 'stdin'>;
   readonly abortSignal: AbortSignal;
