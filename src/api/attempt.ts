@@ -98,12 +98,9 @@ export async function runAttempt(
 function toHttpRequest(
   { token, userAgent }: AttemptDeps,
   { operation: { leaf, safety }, wire, options }: Call,
-  {
-    stream,
-    requestId,
-    signal,
-  }: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
+  attempt: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
 ): HttpRequest {
+  const { stream, requestId, signal } = attempt;
   const { method, path, text } = wire;
   const { body, maySend } = options;
   const headers: Record<string, string> = {

@@ -122,10 +122,9 @@ function refusalHint(call: Call, said: ErrorBody, status: number): string | unde
   if (fix) return describeFix(fix);
   const query = new URL(wire.path, baseUrl).searchParams;
   const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
-  const isAboutValues = said.fields.every(({ path }) => isSent(lastStep(path)));
-  if (said.fields.length > 0 && isAboutValues) return undefined;
+  if (said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)))) return undefined;
   const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  const hints = [isRead && describePost(contract), contractHint(call, status), fileHint(call, said, status)];
+  const hints = [isRead && describePost(contract), contractHint(call, status)];
   return hints.filter(Boolean).join('\n') || undefined;
 }
 
@@ -200,13 +199,6 @@ function renamedParameter({ operation, contract }: Call, { fields, message = '' 
     if (name !== undefined) return { leaf, value };
   }
   return undefined;
-}
-
-/** The command for a file under another name, which Rails, for one, does not mention. */
-function fileHint({ operation: { leaf } }: Call, { fields }: ErrorBody, status: number): string | undefined {
-  const [file] = leaf === undefined ? [] : parametersOf(leaf);
-  if (!file?.endsWith('.file') || status !== 400 || fields.length > 0) return undefined;
-  return `If the file has another name in the form, run: partnerctl contract set ${file} 'form:<name>'`;
 }
 
 /** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */

@@ -1,5 +1,5 @@
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
+import { type Message, readSession, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
@@ -60,7 +60,7 @@ export function readMessagePages(
     operation: OPERATIONS.readHistory,
     extent: isRest ? 'rest of a session' : 'session',
     options: () => ({ ...limits(), values: { ...session, after_message_id } }),
-    read: (entries) => entriesOfSession(entries, session, contract).map((entry) => readMessage(entry, contract)),
+    read: (entries) => readSession(entries, session, contract),
     idOf: ({ message_id }) => message_id,
   });
 }

@@ -44,13 +44,8 @@ function createProxyAgent(proxy: HttpsProxy): Dispatcher {
       connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : CONNECT,
     });
   // If `httpProxy` were missing, the agent would read the proxy from the environment.
-  return new EnvHttpProxyAgent({
-    httpsProxy: proxy.url,
-    noProxy: proxy.noProxy,
-    httpProxy: '',
-    connect: CONNECT,
-    factory,
-  });
+  const proxies = { httpsProxy: proxy.url, noProxy: proxy.noProxy, httpProxy: '' };
+  return new EnvHttpProxyAgent({ ...proxies, connect: CONNECT, factory });
 }
 
 /** Codes of failures to reach the proxy. Errors with other codes come from the TLS connection to the service. */
@@ -63,11 +58,9 @@ const UNREACHABLE =
  */
 function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): buildConnector.connector {
   return (options, callback) =>
-    connect(options, (...result) => {
-      const [error] = result;
-      if (error) callback(toProxyError(error, proxy), null);
-      else callback(...result);
-    });
+    connect(options, (...result) =>
+      callback(...(result[0] ? ([toProxyError(result[0], proxy), null] as const) : result)),
+    );
 }
 
 /** Returns the error for a tunnel that was not opened, so that the request never left this machine; any other as it is. */
