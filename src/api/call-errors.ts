@@ -32,10 +32,7 @@ export interface CallEnd {
   readonly retryAt: string | undefined;
 }
 
-/**
- * Returns the error for a call that the service may or may not have processed: for a `once` call, an
- * OutcomeUnknownError with the failure as its cause, to which the caller adds a hint; else the failure itself.
- */
+/** Returns the error for a call that may have been processed: for `once`, an OutcomeUnknownError without a hint. */
 export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation | RawOperation): PartnerctlError {
   if (safety !== 'once') return failure;
   const { message, info } = failure;
@@ -181,10 +178,7 @@ function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? '';
 }
 
-/**
- * Returns the setting for a parameter that the service calls otherwise: a refusal names it in another spelling, `agentId`,
- * or any field if the operation has only one: the file of an upload.
- */
+/** Returns the setting for a parameter that a refusal names in another spelling, or that is the only one. */
 function renamedParameter({ operation, contract }: Call, { fields, message = '' }: ErrorBody): ContractFix | undefined {
   const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
   const [, missing = ''] = /^param is missing or the value is empty(?: or invalid)?: (\w+)/.exec(message) ?? [];

@@ -43,11 +43,7 @@ interface ReadPages {
   last: Omit<Page<Message>, 'items'> | undefined;
 }
 
-/**
- * Reads the pages of a history (spec §4.4) as the service sends them.
- * @param limits called before each page is requested
- * @throws PartnerctlError; ShapeError for messages of another session
- */
+/** Reads the pages of a history (spec §4.4). @throws PartnerctlError; ShapeError for messages of another session */
 export function readMessagePages(
   http: Http,
   { source_id, session_id, after_message_id }: HistoryPosition,
@@ -111,10 +107,7 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
   };
 }
 
-/**
- * Returns what comes after a message. A service that heeds it may repeat messages around it, which the caller knows.
- * @throws MissingMessage if the service has only whole histories, and this one does not have the message
- */
+/** Returns what comes after a message. @throws MissingMessage if a whole history does not have it */
 function following(
   http: Http,
   messages: readonly Message[],

@@ -83,11 +83,7 @@ export class Fields {
     throw this.refusal(message, { leaf, value: this.before(leaf, first.path), other: this.before(leaf, other.path) });
   }
 
-  /**
-   * Returns the value of a field: the first that is not null.
-   * @returns null if the service sent only null; undefined if it sent nothing
-   * @throws UnknownShape if accepted names of one rank have different values
-   */
+  /** The first value that is not null; else null if one was sent, or undefined. @throws UnknownShape as `first` */
   value(leaf: FieldLeaf): unknown {
     const found = this.first(leaf, ({ value }) => value !== null && value !== undefined);
     if (found) return found.value;
@@ -154,10 +150,7 @@ export class Fields {
     return this.suspect(leaf) !== undefined;
   }
 
-  /**
-   * Finds the path to the only text in a field's object (`name: {en: "Acme"}`), or to a value with a suspicious name, or the
-   * object one level below that has the field.
-   */
+  /** Finds the only text in a field's object, a value with a suspicious name, or an object with the field. */
   private suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));

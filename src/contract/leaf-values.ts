@@ -146,10 +146,7 @@ function checkLists(name: LeafName, value: string): void {
     throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
 }
 
-/**
- * Checks that a leaf can have a value: its form, and that the call keeps its meaning.
- * @returns what is wrong, to follow the name of the leaf: `must be …`; undefined if nothing is
- */
+/** Returns what is wrong with a value, to follow the name of its leaf: `must be …`; undefined if nothing is. */
 export function problemOf(leaf: LeafName, value: string): string | undefined {
   const kind = kindOf(leaf);
   try {

@@ -6,10 +6,7 @@ import type { ListLeaf, OperationLeaf } from './leaves.ts';
 import { readAcknowledgement, readMessage } from './messages.ts';
 import { readAgent, readChatSource, readCronJob, readProvisionResponse, readSpace } from './resources.ts';
 
-/**
- * Whether a call may be retried after its request may have left this machine: `safe` for reads, `idempotent` for writes
- * that the service deduplicates, `once` for writes that must not be retried.
- */
+/** `safe`: a read. `idempotent`: a write that the service deduplicates. `once`: not retried once it may have left. */
 export type Safety = 'safe' | 'idempotent' | 'once';
 
 /** The methods that `partnerctl api` accepts. */

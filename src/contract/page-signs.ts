@@ -9,10 +9,7 @@ export interface PageResponse {
   readonly nextLink: string | undefined;
 }
 
-/**
- * What a value says of pages. `more` and `earlier`: something comes after this page, or before it. `last`: a flag such
- * as `has_more: false`. `end`: the next page is null.
- */
+/** `more`, `earlier`: there is more after or before this page. `last`: has_more is false. `end`: next is null. */
 type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'more' | 'earlier' | 'last' | 'end';
 
 export interface Sign {

@@ -5,10 +5,7 @@ import { type OperationLeaf, parametersOf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
-/**
- * The values of a request by the names of the contract's parameters, without the operation: `{ source_id, text }`, and
- * `{ agents: [{ name }] }` for a list. Undefined ones are not sent.
- */
+/** The values by the names of the parameters, without the operation: `{ text }`, `{ agents: [{ name }] }`. */
 export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
 
 /** The service has no such operation, according to its contract. */
@@ -51,11 +48,7 @@ function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['sla
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
 
-/**
- * Builds a request as the service expects it: every value is in the path, or else where the contract puts its
- * parameter.
- * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
- */
+/** Builds a request as the service expects it. @throws NoOperation; RangeError for a value that cannot be in a path */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
   const target = contract.operation(operation);
   if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);

@@ -96,11 +96,7 @@ export function operationsIn({ paths }: JsonObject) {
   );
 }
 
-/**
- * Finds an operation of the tool in a document by its path in the spec (§4): below the base URL, or else behind the
- * shortest prefix.
- * @returns the places where it is; no endpoint if several are as likely
- */
+/** Finds an operation by its path in the spec (§4). @returns its places; no endpoint if several are as likely */
 export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl: string) {
   const { method: usual = 'GET', path: own = '' } = parseOperation(DEFAULTS[leaf]) ?? {};
   const { pathname } = new URL(baseUrl);
