@@ -10,7 +10,6 @@ import type { HttpResponse } from './transport.ts';
 
 const DEBUG_HINT = 'Run the command again with --debug to see the whole response.';
 
-/** The response to a call, with methods that read its body. */
 export class ApiResponse {
   readonly call: Call;
   readonly status: number;
@@ -104,7 +103,6 @@ export class ApiResponse {
     });
   }
 
-  /** @param seen a readable description of the body */
   private infoOf(seen: string, hint: string) {
     const { call, status, requestId, headers } = this;
     // It may have the only trace of what was created.

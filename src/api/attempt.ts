@@ -16,7 +16,6 @@ export type TraceEvent =
     }
   | { readonly kind: 'wait'; readonly ms: number; readonly why: string };
 
-/** What every attempt needs from the client. */
 export interface AttemptDeps {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -30,7 +29,6 @@ export interface AttemptDeps {
 /** The time limit of one attempt. Each chunk of a streamed body that the connection accepts restarts it. */
 export const ATTEMPT_TIMEOUT_MS = 120_000;
 
-/** The time limit of a read until its response begins. */
 const READ_HEADERS_TIMEOUT_MS = 30_000;
 
 /** How long a `once` call in flight may continue after Ctrl-C. */
@@ -100,12 +98,9 @@ export async function runAttempt(
 function toHttpRequest(
   { token, userAgent }: AttemptDeps,
   { operation: { leaf, safety }, wire, options }: Call,
-  {
-    stream,
-    requestId,
-    signal,
-  }: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
+  attempt: Pick<HttpRequest, 'requestId' | 'signal'> & { readonly stream: BodyInFlight | undefined },
 ): HttpRequest {
+  const { stream, requestId, signal } = attempt;
   const { method, path, text } = wire;
   const { body, maySend } = options;
   const headers: Record<string, string> = {

@@ -21,7 +21,6 @@ import { shellQuote } from '../platform/text.ts';
 import type { Call } from './call.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
-/** How a call ended that failed. */
 export interface CallEnd {
   readonly attempts: number;
   readonly requestId: string;
@@ -33,10 +32,7 @@ export interface CallEnd {
   readonly retryAt: string | undefined;
 }
 
-/**
- * Returns the error for a call that the service may or may not have processed: for a `once` call, an
- * OutcomeUnknownError with the failure as its cause, to which the caller adds a hint; else the failure itself.
- */
+/** Returns the error for a call that may have been processed: for `once`, an OutcomeUnknownError without a hint. */
 export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation | RawOperation): PartnerctlError {
   if (safety !== 'once') return failure;
   const { message, info } = failure;
@@ -123,10 +119,9 @@ function refusalHint(call: Call, said: ErrorBody, status: number): string | unde
   if (fix) return describeFix(fix);
   const query = new URL(wire.path, baseUrl).searchParams;
   const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
-  const isAboutValues = said.fields.every(({ path }) => isSent(lastStep(path)));
-  if (said.fields.length > 0 && isAboutValues) return undefined;
+  if (said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)))) return undefined;
   const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  const hints = [isRead && describePost(contract), contractHint(call, status), fileHint(call, said, status)];
+  const hints = [isRead && describePost(contract), contractHint(call, status)];
   return hints.filter(Boolean).join('\n') || undefined;
 }
 
@@ -179,15 +174,11 @@ function contractHint({ operation: { leaf }, baseUrl, wire }: Call, status: numb
   return `${document}\n${setting}\nOr, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`;
 }
 
-/** The name of a field at a path such as `body.agents[0].name`. */
 function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? '';
 }
 
-/**
- * Returns the setting for a parameter that the service calls otherwise: a refusal names it in another spelling, `agentId`,
- * or any field if the operation has only one: the file of an upload.
- */
+/** Returns the setting for a parameter that a refusal names in another spelling, or that is the only one. */
 function renamedParameter({ operation, contract }: Call, { fields, message = '' }: ErrorBody): ContractFix | undefined {
   const leaves = operation.leaf ? parametersOf(operation.leaf) : [];
   const [, missing = ''] = /^param is missing or the value is empty(?: or invalid)?: (\w+)/.exec(message) ?? [];
@@ -202,13 +193,6 @@ function renamedParameter({ operation, contract }: Call, { fields, message = '' 
     if (name !== undefined) return { leaf, value };
   }
   return undefined;
-}
-
-/** The command for a file under another name, which Rails, for one, does not mention. */
-function fileHint({ operation: { leaf } }: Call, { fields }: ErrorBody, status: number): string | undefined {
-  const [file] = leaf === undefined ? [] : parametersOf(leaf);
-  if (!file?.endsWith('.file') || status !== 400 || fields.length > 0) return undefined;
-  return `If the file has another name in the form, run: partnerctl contract set ${file} 'form:<name>'`;
 }
 
 /** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */

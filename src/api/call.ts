@@ -19,7 +19,6 @@ export interface CallOptions {
   readonly page?: Readonly<Record<string, string>>;
   /** A body to send instead of JSON. While the connection accepts chunks, only the command's deadline applies. */
   readonly body?: StreamedBody;
-  /** The number of retries, in place of the configured one. */
   readonly retries?: number;
   /** The time limit of this call with its waits and retries. The command's deadline still applies. */
   readonly timeoutMs?: number;
@@ -29,7 +28,6 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One call, including all of its attempts. */
 export interface Call {
   readonly operation: Operation | RawOperation;
   readonly options: CallOptions;
@@ -37,7 +35,6 @@ export interface Call {
   /** Its method and path, for messages: `GET /automation/spaces/`. */
   readonly name: string;
   readonly url: string;
-  /** Milliseconds since the epoch. */
   readonly deadline: number;
   readonly baseUrl: string;
   readonly contract: Contract;

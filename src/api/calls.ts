@@ -123,11 +123,7 @@ export async function createJob(http: Http, { schedule, ...job }: NewJob, limits
   return response.read(OPERATIONS.createCronJob.read);
 }
 
-/**
- * Uploads a file (endpoints 7 and 8) and returns the id of the new document or attachment. A `once` call, which is retried
- * while the service cannot have received the whole request.
- * @throws also errors of the body's source, unchanged
- */
+/** Uploads a file (endpoints 7 and 8) and returns the new id. A `once` call. @throws also errors of the source */
 export async function createUpload(
   http: Http,
   kind: UploadKind,
@@ -139,10 +135,7 @@ export async function createUpload(
   return response.read(operation.read);
 }
 
-/**
- * Tells whether the service accepts the token, by its list of spaces, or if that is forbidden (403), that of jobs.
- * `unknown`: the service cannot be reached, or does not say.
- */
+/** Tells whether the service accepts the token, by its list of spaces, or if that is forbidden, that of jobs. */
 export async function verifyToken(http: Http) {
   const first = await checkToken(http, OPERATIONS.listSpaces);
   if (first.status !== 'forbidden') return first;

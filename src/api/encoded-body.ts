@@ -1,10 +1,7 @@
 /** The size of a response above which it is refused, before and after it is decoded. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/**
- * Returns the body without its Content-Encoding: no request asks for one, but a proxy may add it.
- * @throws an error of zlib if the body is cut, damaged, or too large; UNKNOWN_ENCODING
- */
+/** Decodes a body: a proxy may encode it unasked. @throws an error of zlib; UNKNOWN_ENCODING */
 export async function decodeBody(bytes: Uint8Array, contentEncoding = ''): Promise<Uint8Array> {
   // Some services state the charset there.
   const names = contentEncoding.toLowerCase().split(/[\s,]+/);

@@ -1,12 +1,11 @@
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { entriesOfSession, type Message, readMessage, type SessionRef } from '../contract/messages.ts';
+import { type Message, readSession, type SessionRef } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
 import { type Page, readPages } from './pages.ts';
 
-/** Where to start reading in the history of a session. */
 export interface HistoryPosition extends SessionRef {
   /** Undefined to read from the first message. */
   readonly after_message_id: string | undefined;
@@ -31,14 +30,12 @@ export interface HistoryPage {
 /** A history does not have the message to read after, perhaps not yet. */
 export class MissingMessage extends ShapeError {}
 
-/** How many messages tell in which direction a history leads. */
 const MAX_COMPARED = 1_000;
 /** With fewer messages, the newest may be first by accident. */
 const MIN_ORDERED = 3;
 
 const CURSOR = 'messages.history.after_message_id';
 
-/** What was read of a history, and not yet yielded. */
 interface ReadPages {
   messages: Message[];
   pages: number;
@@ -46,11 +43,7 @@ interface ReadPages {
   last: Omit<Page<Message>, 'items'> | undefined;
 }
 
-/**
- * Reads the pages of a history (spec §4.4) as the service sends them.
- * @param limits called before each page is requested
- * @throws PartnerctlError; ShapeError for messages of another session
- */
+/** Reads the pages of a history (spec §4.4). @throws PartnerctlError; ShapeError for messages of another session */
 export function readMessagePages(
   http: Http,
   { source_id, session_id, after_message_id }: HistoryPosition,
@@ -63,7 +56,7 @@ export function readMessagePages(
     operation: OPERATIONS.readHistory,
     extent: isRest ? 'rest of a session' : 'session',
     options: () => ({ ...limits(), values: { ...session, after_message_id } }),
-    read: (entries) => entriesOfSession(entries, session, contract).map((entry) => readMessage(entry, contract)),
+    read: (entries) => readSession(entries, session, contract),
     idOf: ({ message_id }) => message_id,
   });
 }
@@ -114,10 +107,7 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
   };
 }
 
-/**
- * Returns what comes after a message. A service that heeds it may repeat messages around it, which the caller knows.
- * @throws MissingMessage if the service has only whole histories, and this one does not have the message
- */
+/** Returns what comes after a message. @throws MissingMessage if a whole history does not have it */
 function following(
   http: Http,
   messages: readonly Message[],

@@ -11,7 +11,6 @@ import { decideRetry, retryAfterOf } from './retry.ts';
 import { SendRefused, type TransportResult } from './transport.ts';
 
 export interface HttpOptions extends AttemptDeps {
-  /** The base URL without a trailing slash. */
   readonly baseUrl: string;
   readonly tokenOrigin?: TokenOrigin | undefined;
   readonly random: () => number;
@@ -24,11 +23,9 @@ export interface HttpOptions extends AttemptDeps {
   readonly redact: (text: string) => string;
   /** What is known of the service's wire format; the defaults if undefined. */
   readonly contract?: Contract | undefined;
-  /** Called with what the user has to know about the answers of the service. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-/** How a call ended: with a response, with an error, or with both. */
 export type Outcome =
   | { readonly response: ApiResponse; readonly error?: undefined }
   | { readonly response: ApiResponse | undefined; readonly error: PartnerctlError };
@@ -82,7 +79,6 @@ export class Http {
     }
   }
 
-  /** Warns the user, once. */
   warn(text: string): void {
     if (!this.warned.has(text)) this.options.onWarning?.(text);
     this.warned.add(text);
@@ -117,7 +113,6 @@ export class Http {
     };
   }
 
-  /** Returns the longest wait that the call's limits still allow, in milliseconds. */
   private longestWaitMs({ deadline }: Call): number {
     return Math.min(deadline - this.options.clock.now(), this.remainingMs());
   }
@@ -148,7 +143,6 @@ export class Http {
     };
   }
 
-  /** Waits out the pause that a 429 to any call imposes on all calls. */
   private async waitForRateLimit(call: Call): Promise<void> {
     const { clock } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {

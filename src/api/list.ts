@@ -19,10 +19,7 @@ import type { Http } from './http.ts';
 import { pagingFixes } from './page-errors.ts';
 import { type Page, type PagedList, readPages } from './pages.ts';
 
-/**
- * What a list is read for: to act on it, which takes a whole one, or to be shown, with a warning where the service does not
- * let its end be proved.
- */
+/** To act on a list takes a whole one. To show it, a warning does where its end cannot be proved. */
 export type Purpose = 'act' | 'show';
 
 export interface ListOptions extends CallOptions {

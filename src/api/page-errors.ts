@@ -1,7 +1,5 @@
 import type { ListLeaf } from '../contract/leaves.ts';
-import type { ListOperation } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotFoundError, type PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
-import type { ApiResponse } from './api-response.ts';
 
 /** A list changed between two of its pages, so that an item may have slipped through. */
 export class ListChanged extends ShapeError {}
@@ -21,45 +19,4 @@ export function pagingFixes(list: ListLeaf, next = 'page:<parameter>'): string {
 partnerctl contract set ${list}.next '${next}' (or 'offset:<parameter>', 'link:<path>', 'token:<path>:<parameter>')
 If what was read is all, run: partnerctl contract set ${list}.next none
 If the service publishes an OpenAPI document, it says so: partnerctl contract import <address>`;
-}
-
-/** Returns the error for a list that changed on two readings. */
-export function listChanged({ resource }: ListOperation, { status, requestId, call }: ApiResponse): ListChanged {
-  return new ListChanged(`The list of ${resource}s changed while it was read, twice.`, {
-    why: 'An item may have slipped from one page to another between two requests.',
-    hint: 'Run the command again when less is created.',
-    status,
-    requestId,
-    details: { operation: call.operation.name },
-  });
-}
-
-/**
- * Returns the error for a list that cannot be read to its end.
- * @param signs what speaks of more: where, not its value
- * @param next the likeliest value to set for the next page
- */
-export function incompleteList(
-  message: string,
-  {
-    list,
-    response,
-    signs,
-    next,
-  }: {
-    readonly list: ListLeaf;
-    readonly response: ApiResponse;
-    readonly signs: readonly string[];
-    readonly next: string | undefined;
-  },
-): ShapeError {
-  const { call, status, requestId } = response;
-  const seen = signs.join(', ');
-  return new ShapeError(message, {
-    why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
-    hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(list, next)}`,
-    status,
-    requestId,
-    details: { operation: call.operation.name, leaf: `${list}.next`, seen },
-  });
 }

@@ -15,11 +15,11 @@ import {
   statedEnd,
   stepAfter,
 } from '../contract/paging.ts';
-import { CredentialsError, PartnerctlError, type ShapeError, withHint } from '../errors.ts';
+import { CredentialsError, PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { incompleteList, isRejected, ListChanged, listChanged, pagingFixes } from './page-errors.ts';
+import { isRejected, ListChanged, pagingFixes } from './page-errors.ts';
 import { pathOfLink, readNextLink } from './page-request.ts';
 
 /** A list with more pages is endless. */
@@ -28,6 +28,9 @@ const MAX_PAGES = 10_000;
 const MAX_EMPTY_PAGES = 3;
 /** Nobody pages by fewer items, so that a shorter list that says nothing of pages is whole: the stated limit. */
 const LEAST_PAGE = 10;
+
+/** The customary parameters for the size of a page. */
+const SIZES = ['limit', 'size', 'per_page', 'page_size', 'pageSize', 'count', 'take'];
 
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
@@ -43,11 +46,9 @@ export type End = 'stated' | 'added up' | 'empty page' | 'silent' | 'not proved'
 export interface PagedList<Item> {
   readonly operation: ListOperation;
   readonly extent: Extent;
-  /** Called before each page. */
   readonly options: () => CallOptions;
   /** @throws UnknownShape */
   readonly read: (items: readonly JsonObject[]) => readonly Item[];
-  /** What tells items apart. */
   readonly idOf: (item: Item) => string;
   /** Whether to ask a short list for more, too, to learn whether the service lets itself be asked. */
   readonly asksShort?: boolean;
@@ -61,7 +62,6 @@ interface Ending {
 }
 
 export interface Page<Item> extends Partial<Ending> {
-  /** Without those of earlier pages. */
   readonly items: readonly Item[];
 }
 
@@ -81,53 +81,43 @@ type Behind = 'nothing' | 'repeated';
  * @throws PartnerctlError of a request; ShapeError for a list that continues where nothing can be requested
  */
 export async function* readPages<Item>(http: Http, list: PagedList<Item>): AsyncGenerator<Page<Item>, void, void> {
-  const seen = new Set<string>();
+  const first = new PageReader(http, list);
   try {
-    yield* new PageReader(http, list, seen).read();
+    yield* first.read();
   } catch (error) {
     if (!(error instanceof ListChanged)) throw error;
-    yield* new PageReader(http, list, new Set(), seen).read();
+    // What the first reading yielded is not yielded again.
+    for await (const page of new PageReader(http, list).read())
+      yield { ...page, items: page.items.filter((item) => !first.seen.has(list.idOf(item))) };
   }
 }
 
 class PageReader<Item> {
+  /** The ids of the pages before: a total counts different items. */
+  readonly seen = new Set<string>();
   private readonly http: Http;
   private readonly list: PagedList<Item>;
-  /** The ids of the pages before: a total counts different items. */
-  private readonly seen: Set<string>;
-  /** What an earlier reading yielded. */
-  private readonly yielded: ReadonlySet<string>;
   private readonly asked = new Set<string>();
 
-  constructor(http: Http, list: PagedList<Item>, seen: Set<string>, yielded: ReadonlySet<string> = new Set()) {
+  constructor(http: Http, list: PagedList<Item>) {
     this.http = http;
     this.list = list;
-    this.seen = seen;
-    this.yielded = yielded;
   }
 
   async *read(): AsyncGenerator<Page<Item>, void, void> {
     let page = await this.fetch(undefined, {});
     this.asked.add(page.response.call.wire.path);
     for (;;) {
-      const items = this.yielded.size === 0 ? [...page.fresh.values()] : this.withoutYielded(page);
+      const items = [...page.fresh.values()];
       const steps = this.stepsFrom(page);
       if (steps.length === 0) return yield { items, ...(await this.endOf(page)) };
       yield { items };
-      this.remember(page);
+      for (const id of page.fresh.keys()) this.seen.add(id);
       if (page.progress.pages >= MAX_PAGES) throw this.incomplete(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
       const next = await this.advance(page, steps);
       if (typeof next === 'string') return yield { items: [], ...(await this.endOf(page, next)) };
       page = next;
     }
-  }
-
-  private withoutYielded({ fresh }: SentPage<Item>): readonly Item[] {
-    return [...fresh].flatMap(([id, item]) => (this.yielded.has(id) ? [] : [item]));
-  }
-
-  private remember({ fresh }: SentPage<Item>): void {
-    for (const id of fresh.keys()) this.seen.add(id);
   }
 
   private stepsFrom(page: SentPage<Item>): readonly PageStep[] {
@@ -238,7 +228,7 @@ class PageReader<Item> {
     const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
     const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
     const { hasShifted, hasShrunk } = page.progress;
-    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation, page.response);
+    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw this.changed(page);
     if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
     if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
     const stated = statedEnd(page, extent);
@@ -252,19 +242,10 @@ class PageReader<Item> {
 
   /** Asks a list that says nothing of pages for more, in two ways. @throws ShapeError if there are other items */
   private async askForMore(page: SentPage<Item>): Promise<End> {
-    this.remember(page);
+    for (const id of page.fresh.keys()) this.seen.add(id);
     const { count } = page;
     const of = (size: number) => {
-      const text = String(size);
-      const sizes = {
-        limit: text,
-        size: text,
-        per_page: text,
-        page_size: text,
-        pageSize: text,
-        count: text,
-        take: text,
-      };
+      const sizes = Object.fromEntries(SIZES.map((name) => [name, String(size)]));
       return { ...sizes, ...this.http.contract.size(this.list.operation.leaf) };
     };
     const [offset, half] = [String(count), Math.max(1, Math.floor(count / 2))];
@@ -297,12 +278,30 @@ class PageReader<Item> {
     throw this.incomplete(page, message, [`other items for ${Object.keys(parameters).join(', ')}`]);
   }
 
+  /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */
   private incomplete(page: SentPage<Item>, message: string, signs: readonly string[]): ShapeError {
+    const { leaf } = this.list.operation;
+    const { call, status, requestId } = page.response;
     const { step } = page.progress;
     const [tried = step] = step ? [] : this.stepsFrom(page);
-    const { kind } = this.http.contract.next(this.list.operation.leaf);
+    const { kind } = this.http.contract.next(leaf);
     const next =
       kind === 'none' ? kind : tried && (step ? formatStep(tried) : formatStep(tried).replace(/[^:]*$/, '<parameter>'));
-    return incompleteList(message, { list: this.list.operation.leaf, response: page.response, signs, next });
+    const seen = signs.join(', ');
+    return new ShapeError(message, {
+      why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.`,
+      hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next)}`,
+      ...{ status, requestId },
+      details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
+    });
+  }
+
+  private changed({ response: { call, status, requestId } }: SentPage<Item>): ListChanged {
+    return new ListChanged(`The list of ${this.list.operation.resource}s changed while it was read, twice.`, {
+      why: 'An item may have slipped from one page to another between two requests.',
+      hint: 'Run the command again when less is created.',
+      ...{ status, requestId },
+      details: { operation: call.operation.name },
+    });
   }
 }

@@ -29,11 +29,7 @@ export function parseAgentReference(text: string): AgentReference {
   });
 }
 
-/**
- * Resolves a reference to a space_id. Looks up any reference other than an id in the list of spaces.
- * @throws NotFoundError if no space matches, and UsageError if several do, both with candidates; ShapeError if an item
- * cannot be read
- */
+/** Resolves a reference to a space_id. @throws NotFoundError; UsageError if several match; ShapeError */
 export async function resolveSpaceId(http: Http, reference: Reference): Promise<string> {
   return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space_id;
 }

@@ -62,11 +62,7 @@ function isRefusal(error: PartnerctlError, mayRead: boolean): boolean {
 /** Whether the history of a session depends on the session; unknown if nothing answers. */
 export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
 
-/**
- * Checks once, without retries, whether a source minds which session is requested.
- * @param known ids of messages of a session that exists; none if none was read
- * @throws InterruptedError
- */
+/** Checks once whether a source minds the session. @param known ids of messages of one @throws InterruptedError */
 export async function probeSession(http: Http, source_id: string, known: ReadonlySet<string>): Promise<SessionProbe> {
   try {
     const isMinded = await mindsSession(http, source_id, known, () => ({ retries: 0, timeoutMs: 5_000 }));
@@ -86,10 +82,7 @@ export class SessionCheck {
     this.http = http;
   }
 
-  /**
-   * Checks messages before they are shown. Those that name their session were checked when they were read.
-   * @throws ShapeError if the source ignores the session; PartnerctlError for no answer, after which it is asked again
-   */
+  /** Checks messages before they are shown. @throws ShapeError if the source ignores the session; PartnerctlError */
   async check({ source_id }: SessionRef, messages: readonly Message[], limits: () => PageLimits): Promise<void> {
     const unnamed = messages.find(({ session_id }) => session_id === null);
     if (unnamed === undefined) return;

@@ -20,7 +20,6 @@ export class BodyInFlight {
   private readonly onChunk: () => void;
   private readonly ended = new AbortController();
 
-  /** @param onChunk called whenever the connection takes a chunk */
   constructor(body: StreamedBody, onChunk: () => void) {
     this.body = body;
     this.onChunk = onChunk;
@@ -48,7 +47,6 @@ export class BodyInFlight {
   }
 }
 
-/** A file in a form, whose content is read while it is sent. */
 export interface FilePart {
   readonly name: string;
   readonly filename: string;

@@ -8,7 +8,6 @@ import type { HttpsProxy } from './undici.ts';
 
 export interface HttpRequest {
   readonly method: HttpMethod;
-  /** Path and query, on the transport's origin. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | BodyInFlight | undefined;
@@ -39,7 +38,6 @@ export interface TransportFailure {
   readonly sent: 'nothing' | 'part' | 'all';
   /** False if a retry cannot help, as with an untrusted certificate. */
   readonly isTransient: boolean;
-  /** What went wrong, as a phrase. */
   readonly message: string;
   readonly code: string | undefined;
   /** The status, if the response's headers arrived but its body did not. */
@@ -56,10 +54,8 @@ export class Transport {
   private readonly origin: string;
   private readonly proxy: HttpsProxy | undefined;
   private open: (() => Dispatcher) | undefined;
-  /** Keeps its connections open between requests. */
   private shared: Dispatcher | undefined;
 
-  /** @param options.origin scheme, host, and port */
   constructor({ origin, proxy }: { readonly origin: string; readonly proxy: HttpsProxy | undefined }) {
     this.origin = origin;
     this.proxy = proxy;
@@ -119,7 +115,6 @@ type Controller = Dispatcher.DispatchController;
 
 type ResponseHead = Pick<HttpResponse, 'status' | 'headers' | 'sent'>;
 
-/** Drops a byte order mark. */
 const UTF_8 = new TextDecoder();
 
 /** Replaces a body that could not be read. Not '', which would pass for a response that has no body. */
@@ -128,7 +123,6 @@ const UNREADABLE_BODY = 'The rest of the response could not be read.';
 /** Reads the response to one request, and tells whether the request may have left. */
 class ResponseReader implements Dispatcher.DispatchHandler {
   hasLeft = false;
-  /** Undefined until the response begins. */
   head: ResponseHead | undefined;
   /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
@@ -212,7 +206,6 @@ export class TimeLimitReached extends Error {
   override readonly message = 'no complete response came in time';
 }
 
-/** The request was not sent, because `maySend` returned false. */
 export class SendRefused extends Error {
   override readonly message = 'the request was not sent';
 }

@@ -1,13 +1,8 @@
 /* What the modules of undici that `undici.ts` loads by their paths export; undici declares only its main file. */
 
-declare module 'undici/lib/api/api-connect.js' {
-  const connect: unknown;
-  export default connect;
-}
-
-declare module 'undici/lib/api/api-request.js' {
-  const request: unknown;
-  export default request;
+declare module 'undici/lib/api/*' {
+  const method: unknown;
+  export default method;
 }
 
 declare module 'undici/lib/core/connect.js' {

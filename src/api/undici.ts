@@ -19,12 +19,10 @@ Object.assign(DispatcherClass.prototype, { connect, request });
 // Node 20 optimizes undici's WebAssembly parser at the first response, which the exit waits for: 100 ms of every call.
 if (versions.node.startsWith('20.')) setFlagsFromString('--wasm-tiering-budget=200000000');
 
-/** The proxy for https services. */
 export interface HttpsProxy {
   readonly url: string;
   /** Hosts that bypass the proxy, in the format of NO_PROXY. */
   readonly noProxy: string;
-  /** The environment variable that sets the proxy. */
   readonly from: string;
 }
 
@@ -46,13 +44,8 @@ function createProxyAgent(proxy: HttpsProxy): Dispatcher {
       connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : CONNECT,
     });
   // If `httpProxy` were missing, the agent would read the proxy from the environment.
-  return new EnvHttpProxyAgent({
-    httpsProxy: proxy.url,
-    noProxy: proxy.noProxy,
-    httpProxy: '',
-    connect: CONNECT,
-    factory,
-  });
+  const proxies = { httpsProxy: proxy.url, noProxy: proxy.noProxy, httpProxy: '' };
+  return new EnvHttpProxyAgent({ ...proxies, connect: CONNECT, factory });
 }
 
 /** Codes of failures to reach the proxy. Errors with other codes come from the TLS connection to the service. */
@@ -65,11 +58,9 @@ const UNREACHABLE =
  */
 function nameProxyErrors(connect: buildConnector.connector, proxy: HttpsProxy): buildConnector.connector {
   return (options, callback) =>
-    connect(options, (...result) => {
-      const [error] = result;
-      if (error) callback(toProxyError(error, proxy), null);
-      else callback(...result);
-    });
+    connect(options, (...result) =>
+      callback(...(result[0] ? ([toProxyError(result[0], proxy), null] as const) : result)),
+    );
 }
 
 /** Returns the error for a tunnel that was not opened, so that the request never left this machine; any other as it is. */

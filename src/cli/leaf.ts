@@ -1,5 +1,4 @@
 import { Command, type CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { Scope } from '../contract/operations.ts';
 import type { ExitName } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
@@ -20,7 +19,7 @@ export interface Meta {
   /** With scopes, those besides the exit codes of any call to the service. */
   readonly exits?: readonly ExitName[];
   /** All token scopes that the command may need. */
-  readonly scopes?: readonly Scope[];
+  readonly scopes?: readonly string[];
   readonly required?: readonly Requirement[];
   /** The hint for more arguments than there are, such as a text without quotes. */
   readonly excessHint?: string;

@@ -19,7 +19,6 @@ const OTHER_LISTS = /^(members|participants|users|owners|templates|agenttemplate
 
 const MAX_LIST_DEPTH = 2;
 
-/** A list: its leaf, and what its items are. */
 interface List {
   readonly leaf: ListLeaf;
   readonly resource: Resource;

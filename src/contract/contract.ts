@@ -12,7 +12,6 @@ import {
   parseSize,
   parseSlash,
   parseValues,
-  placeholdersIn,
 } from './leaf-values.ts';
 import {
   type AtLeaf,
@@ -24,14 +23,11 @@ import {
   type ListLeaf,
   type OperationLeaf,
   type ParameterLeaf,
-  parametersOf,
   type ValuesLeaf,
 } from './leaves.ts';
 
-/** Where the value of a leaf may come from. */
 export type Source = 'spec' | 'assumed' | 'imported' | 'override';
 
-/** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;
 
 /** The values of a service that replace the defaults: default < imported < override. */
@@ -46,23 +42,11 @@ export interface Leaf {
   readonly source: Source;
 }
 
-/** An operation with its parameters, in the order of the catalog. */
-export interface RequestFormat extends OperationValue {
-  readonly parameters: readonly {
-    /** The name of a value, or that of a list and that of a value of its items. */
-    readonly keys: readonly string[];
-    readonly isInPath: boolean;
-    /** Undefined if the parameter is sent in the path, or not at all. */
-    readonly target: ParameterValue | undefined;
-  }[];
-}
-
 /** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
 export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, ReadonlySet<string>>();
-  private readonly formats = new Map<OperationLeaf, RequestFormat | undefined>();
   private readonly known = new Map<LeafName, Leaf>();
 
   constructor(layers: ContractLayers = {}) {
@@ -70,40 +54,28 @@ export class Contract {
   }
 
   leaf(name: LeafName): Leaf {
-    const leaf = this.known.get(name) ?? this.readLeaf(name);
+    const known = this.known.get(name);
+    if (known) return known;
+    const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
+    const assumed = isSpecified(name) ? 'spec' : 'assumed';
+    const source = set !== undefined ? 'override' : read !== undefined ? 'imported' : assumed;
+    const leaf = { name, value: set ?? read ?? DEFAULTS[name], source } as const;
     this.known.set(name, leaf);
     return leaf;
   }
 
-  private readLeaf(name: LeafName): Leaf {
-    const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
-    if (set !== undefined) return { name, value: set, source: 'override' };
-    if (read !== undefined) return { name, value: read, source: 'imported' };
-    return { name, value: DEFAULTS[name], source: isSpecified(name) ? 'spec' : 'assumed' };
-  }
-
-  /** Returns all leaves in the order of the catalog. */
   leaves(): readonly Leaf[] {
     return LEAF_NAMES.map((name) => this.leaf(name));
   }
 
-  /** Undefined if the service has no such operation. */
   operation(name: OperationLeaf): OperationValue | undefined {
     return parseOperation(this.leaf(name).value);
   }
 
-  /** Undefined if the parameter is not sent. */
   parameter(name: ParameterLeaf): ParameterValue | undefined {
     return parseParameter(this.leaf(name).value);
   }
 
-  /** Undefined if the service has no such operation. */
-  requestFormat(name: OperationLeaf): RequestFormat | undefined {
-    if (!this.formats.has(name)) this.formats.set(name, readFormat(this, name));
-    return this.formats.get(name);
-  }
-
-  /** Undefined if the only list is taken. */
   items(list: ListLeaf): readonly string[] | undefined {
     return parseItems(this.leaf(`${list}.items`).value);
   }
@@ -142,15 +114,4 @@ export class Contract {
   slash(): ReturnType<typeof parseSlash> {
     return parseSlash(this.leaf('paths.trailing_slash').value);
   }
-}
-
-function readFormat(contract: Contract, name: OperationLeaf): RequestFormat | undefined {
-  const operation = contract.operation(name);
-  if (operation === undefined) return undefined;
-  const inPath = placeholdersIn(operation.path);
-  const parameters = parametersOf(name).map((leaf) => {
-    const parameter = leaf.slice(name.length + 1);
-    return { keys: parameter.split('.'), isInPath: inPath.includes(parameter), target: contract.parameter(leaf) };
-  });
-  return { ...operation, parameters };
 }

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, jsonOrText } from './json.ts';
 export interface ErrorBody {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
-  /** Errors about individual fields of the request. */
   readonly fields: readonly FieldError[];
   /** Set if the body is not a JSON object or array, which a service would send. */
   readonly fromGateway?: true;
@@ -87,10 +86,7 @@ function titleOf(html: string): string {
   return title.trim() === '' ? 'an HTML page' : `an HTML page: ${title.replace(/\s+/g, ' ').trim()}`;
 }
 
-/**
- * Reads the body of a 4xx or 5xx response, whose shape spec §7 leaves open: JSON in a common form, problem+json, or
- * text. Reduces an HTML page to its title. Never throws.
- */
+/** Reads the body of a 4xx or 5xx, whose shape spec §7 leaves open; of an HTML page, its title. Never throws. */
 export function readErrorBody(body: string, contentType: string | undefined): ErrorBody {
   const text = body.trim();
   if (text === '') return { fields: [] };

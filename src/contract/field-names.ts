@@ -7,7 +7,6 @@ export const RESOURCES = ['space', 'agent', 'source', 'message', 'cron_job', 'do
 
 export type Resource = (typeof RESOURCES)[number];
 
-/** The settings that names come from: those of the contract. */
 interface Settings {
   field(name: FieldLeaf | AtLeaf): FieldValue;
   isChosen(name: FieldLeaf): boolean;
@@ -91,7 +90,6 @@ const NONE: readonly Accepted[] = [];
 export class FieldNames {
   readonly resource: Resource;
   private readonly accepted = new Map<string, readonly Accepted[]>();
-  /** The objects that fields are in. */
   readonly parents: ReadonlySet<string>;
   /** The objects that may have every field. */
   readonly holders: ReadonlySet<string>;
@@ -137,7 +135,6 @@ export class FieldNames {
     return inHolder ? [...own, ...inHolder] : own;
   }
 
-  /** Whether a field is read under a key. */
   accepts(leaf: FieldLeaf, key: string): boolean {
     return this.at(this.normalize(key)).some((each) => each.leaf === leaf);
   }

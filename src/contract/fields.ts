@@ -12,11 +12,9 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-  /** The object that has it. */
   readonly object: JsonObject;
 }
 
-/** An object, by its path as the service spells it. */
 interface Place {
   readonly path: string;
   readonly object: JsonObject;
@@ -66,7 +64,6 @@ export class Fields {
     }
   }
 
-  /** The object itself, and those in it that hold fields. */
   get objects(): readonly JsonObject[] {
     return this.holders.map(({ object }) => object);
   }
@@ -86,11 +83,7 @@ export class Fields {
     throw this.refusal(message, { leaf, value: this.before(leaf, first.path), other: this.before(leaf, other.path) });
   }
 
-  /**
-   * Returns the value of a field: the first that is not null.
-   * @returns null if the service sent only null; undefined if it sent nothing
-   * @throws UnknownShape if accepted names of one rank have different values
-   */
+  /** The first value that is not null; else null if one was sent, or undefined. @throws UnknownShape as `first` */
   value(leaf: FieldLeaf): unknown {
     const found = this.first(leaf, ({ value }) => value !== null && value !== undefined);
     if (found) return found.value;
@@ -153,15 +146,11 @@ export class Fields {
     return this.suspect(leaf)?.fix ?? { leaf, value: this.after(leaf, '<path>') };
   }
 
-  /** Whether something looks like a field that cannot be read. */
   hasSuspect(leaf: FieldLeaf): boolean {
     return this.suspect(leaf) !== undefined;
   }
 
-  /**
-   * Finds the path to the only text in a field's object (`name: {en: "Acme"}`), or to a value with a suspicious name, or the
-   * object one level below that has the field.
-   */
+  /** Finds the only text in a field's object, a value with a suspicious name, or an object with the field. */
   private suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
@@ -203,7 +192,6 @@ function hasId({ value }: Found): boolean {
   return asId(value) !== undefined;
 }
 
-/** Returns the paths of the texts in an object. */
 function textsIn(path: string, value: unknown): readonly string[] {
   return Object.entries(isJsonObject(value) ? value : {})
     .filter(([key, inner]) => isScalar(inner) && !/^(?:type|kind|format|version|id)$/i.test(key))

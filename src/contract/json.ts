@@ -83,7 +83,6 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d
 /** Deeper values could exceed the stack of code that reads or prints them. */
 const MAX_DEPTH = 200;
 
-/** JSON that is nested deeper than any expected one. */
 export class JsonLimitError extends Error {}
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -137,10 +136,7 @@ export function nextLinkIn(list: readonly unknown[]): JsonObject | undefined {
   return list.filter(isJsonObject).find(({ rel, relation }) => /\bnext\b/i.test(String(rel ?? relation)));
 }
 
-/**
- * Returns the value at a path of keys separated by dots; the empty path is the value itself. Keys may contain dots, so
- * that each step takes the longest that matches. In a list of links, `next` is the relation.
- */
+/** Returns the value at a dotted path. Keys may contain dots: each step takes the longest that matches. */
 export function descend(value: unknown, path: string): unknown {
   if (path === '') return value;
   if (Array.isArray(value)) return path === 'next' ? nextLinkIn(value) : undefined;

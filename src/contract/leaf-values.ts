@@ -26,7 +26,6 @@ export type NextValue =
 /** The paths of a field. An earlier list (rank) wins; the values of one rank must agree. */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
 
-/** A path with an optional query; both may have `{name}` for a parameter. */
 const OPERATION =
   /^(GET|POST|PUT|PATCH) (\/(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*(?:\?(?:[\w.~%:@!$&'()*+,;=/-]|\{\w+\})*)?)$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
@@ -93,7 +92,8 @@ export function parseSize(value: string): Readonly<Record<string, string>> {
   return { [parameter]: size };
 }
 
-function parseNames(value: string, separator: ',' | '|'): readonly string[] {
+/** Parses names. @throws LeafValueError */
+export function parseValues(value: string, separator: ',' | '|' = ','): readonly string[] {
   const names = value.split(separator).map((name) => name.trim());
   if (names.includes('')) throw new LeafValueError('has an empty name');
   return names;
@@ -101,12 +101,7 @@ function parseNames(value: string, separator: ',' | '|'): readonly string[] {
 
 /** Parses paths: `id|uuid, data.id`. @throws LeafValueError */
 export function parseField(value: string): FieldValue {
-  return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
-}
-
-/** Parses names separated by commas. @throws LeafValueError */
-export function parseValues(value: string): readonly string[] {
-  return parseNames(value, ',');
+  return parseValues(value).map((rank) => parseValues(rank, '|').map(parsePath));
 }
 
 /** @throws LeafValueError */
@@ -151,10 +146,7 @@ function checkLists(name: LeafName, value: string): void {
     throw new LeafValueError(`must have as many lists ([]) in its path as ${DEFAULTS[name]}`);
 }
 
-/**
- * Checks that a leaf can have a value: its form, and that the call keeps its meaning.
- * @returns what is wrong, to follow the name of the leaf: `must be …`; undefined if nothing is
- */
+/** Returns what is wrong with a value, to follow the name of its leaf: `must be …`; undefined if nothing is. */
 export function problemOf(leaf: LeafName, value: string): string | undefined {
   const kind = kindOf(leaf);
   try {

@@ -15,10 +15,7 @@ const NAMES = 'display_name, title, label, descriptor';
 const SOURCE_IDS =
   'source_id|api_chat_source_id|api_chat.source_id|api_chat.id|source.source_id|source.id|integrations.source_id|integrations.api_chat.source_id|integrations.api_chat.id|integrations.source.id|metadata.source_id|metadata.api_chat.source_id, integrations.api_chat';
 
-/**
- * The leaves of the contract by kind, which determines the form of their values, and their defaults: what the spec
- * defines, and what is assumed where it leaves a gap (spec §4.7).
- */
+/** The leaves by kind, with what the spec defines, and what is assumed where it leaves a gap (spec §4.7). */
 const LEAVES = {
   operation: {
     'spaces.list': 'GET /automation/spaces/',
@@ -134,7 +131,6 @@ const LEAVES = {
 
 export type LeafKind = keyof typeof LEAVES;
 
-/** The default of every leaf. */
 export const DEFAULTS = {
   ...LEAVES.operation,
   ...LEAVES.parameter,

@@ -16,11 +16,7 @@ function comparing(values: readonly (number | bigint | undefined)[]): Compare | 
   };
 }
 
-/**
- * Orders messages by their times and, within one, by the numbers at the end of their ids (`msg_12`); where one has no time,
- * by the numbers alone, if these only rise or only fall.
- * @returns undefined if neither orders them
- */
+/** Orders by times and, within one, by the numbers that end ids (`msg_12`); else by these, if they rise or fall. */
 function orderOf(messages: readonly MessageRef[]): Compare | undefined {
   const times = messages.map(({ created_at }) => Date.parse(created_at ?? ''));
   const digits = messages.map(({ message_id }) => /^\D*(\d{1,40})$/.exec(message_id)?.[1]);
@@ -40,10 +36,7 @@ export function directionOf(messages: readonly MessageRef[]): Direction | undefi
   return difference < 0 ? 'oldest first' : 'newest first';
 }
 
-/**
- * Sorts messages oldest first, if their times or ids tell.
- * @param sent in which direction the service sends them; undefined if that is not known
- */
+/** Sorts messages oldest first, if times or ids tell. @param sent their direction at the service, if it is known */
 export function sortOldestFirst<Message extends MessageRef>(
   messages: readonly Message[],
   sent = directionOf(messages),

@@ -32,13 +32,11 @@ export interface Acknowledgement {
 
 type Side = 'assistant' | 'user';
 
-/** Who wrote a message, according to one field. */
 interface Author {
   readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
 
-/** Normalized keys of an author object that tell the side. */
 const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
 /** Fields that may hold the kind of message. Only a recognized author counts there. */
 const KINDS = /(?:^|\.)(?:type|kind)$/i;
@@ -85,7 +83,6 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   return named?.side ?? named?.name ?? 'unknown';
 }
 
-/** Normalized keys of an object that hold its text, in order. */
 const TEXT_KEYS = 'text plaintext plain value content body message markdown rendered parts'.split(' ');
 
 /** Returns the text of a string, a list of parts, or an object with either, one after the other. */
@@ -132,8 +129,11 @@ function timeOf(fields: Fields): string | null {
 }
 
 /** Reads a history entry (spec §4.4). @throws UnknownShape without an id, or for a suspicious author, text, or time */
-export function readMessage(entry: JsonObject, contract: Contract): Message {
-  const fields = new Fields(entry, 'message', contract);
+export function readMessage(
+  entry: JsonObject,
+  contract: Contract,
+  fields = new Fields(entry, 'message', contract),
+): Message {
   const message_id = fields.readId('message.id');
   const role = roleOf(entry, fields, contract);
   const { text, isStep } = textOf(fields);
@@ -155,38 +155,34 @@ export function readAcknowledgement(body: unknown, contract: Contract): Acknowle
   return { message_id: id, created };
 }
 
-/** A conversation. */
 export interface SessionRef {
   readonly source_id: string;
   readonly session_id: string;
 }
 
-/** Returns the session or the source that an entry names. */
 function nameOf(fields: Fields, field: keyof SessionRef): string | undefined {
   const found = fields.all(`message.${field}`).find(({ value }) => isTextOrNumber(value));
   return found && canonicalId(String(found.value));
 }
 
 /**
- * Returns the entries of a history page that belong to the session: all of them, unless the history has no parameter
+ * Reads the entries of a history page that belong to the session: all of them, unless the history has no parameter
  * for it (`none`). An entry that names neither session nor source counts as one of the session.
- * @throws UnknownShape if an entry names another session or source, or none in a history of all sessions
+ * @throws UnknownShape as `readMessage`; if an entry names another session or source, or none in a history of all sessions
  */
-export function entriesOfSession(
-  entries: readonly JsonObject[],
-  requested: SessionRef,
-  contract: Contract,
-): readonly JsonObject[] {
+export function readSession(entries: readonly JsonObject[], requested: SessionRef, contract: Contract) {
   const isFiltered = contract.parameter('messages.history.session_id') !== undefined;
-  return entries.filter((entry) => {
+  return entries.flatMap((entry): readonly Message[] => {
     const fields = new Fields(entry, 'message', contract);
-    const session = nameOf(fields, 'session_id');
-    const isOwn = (session ?? canonicalId(requested.session_id)) === canonicalId(requested.session_id);
-    if (!isOwn && isFiltered) throw foreignEntry('session_id');
-    if (isOwn && (nameOf(fields, 'source_id') ?? canonicalId(requested.source_id)) !== canonicalId(requested.source_id))
-      throw foreignEntry('source_id');
-    if (session === undefined && !isFiltered) throw unnamedSession(entry, contract);
-    return isOwn;
+    const isOther = (field: keyof SessionRef) =>
+      ![undefined, canonicalId(requested[field])].includes(nameOf(fields, field));
+    if (isOther('session_id')) {
+      if (isFiltered) throw foreignEntry('session_id');
+      return [];
+    }
+    if (isOther('source_id')) throw foreignEntry('source_id');
+    if (nameOf(fields, 'session_id') === undefined && !isFiltered) throw unnamedSession(entry, contract);
+    return [readMessage(entry, contract, fields)];
   });
 }
 

@@ -1,4 +1,4 @@
-import { readIdOf } from './body.ts';
+import { readIdOf as idOf } from './body.ts';
 import type { Contract } from './contract.ts';
 import type { Resource } from './field-names.ts';
 import type { JsonObject } from './json.ts';
@@ -6,10 +6,7 @@ import type { ListLeaf, OperationLeaf } from './leaves.ts';
 import { readAcknowledgement, readMessage } from './messages.ts';
 import { readAgent, readChatSource, readCronJob, readProvisionResponse, readSpace } from './resources.ts';
 
-/**
- * Whether a call may be retried after its request may have left this machine: `safe` for reads, `idempotent` for writes
- * that the service deduplicates, `once` for writes that must not be retried.
- */
+/** `safe`: a read. `idempotent`: a write that the service deduplicates. `once`: not retried once it may have left. */
 export type Safety = 'safe' | 'idempotent' | 'once';
 
 /** The methods that `partnerctl api` accepts. */
@@ -22,17 +19,14 @@ export interface Operation {
   readonly name: string;
   readonly leaf: OperationLeaf;
   readonly safety: Safety;
-  /** What it lists or creates. */
   readonly resource: Resource;
   /** The token scope that it needs (spec §5.3). The spec names three of them, and describes the others. */
   readonly scope: string;
-  /** The list as errors and checks call it. */
   readonly what?: string;
   /** Reads its response; of a list, each item. @throws UnknownShape */
   readonly read: (body: JsonObject, contract: Contract) => unknown;
 }
 
-/** An operation whose response is a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf; readonly what: string };
 
 /** A call that is not part of the contract, as a user typed it. */
@@ -47,102 +41,53 @@ export interface RawOperation {
     readonly path: string;
     /** Replace the default headers. Names in lower case. */
     readonly headers: Readonly<Record<string, string>>;
-    /** The body, sent as it is. */
     readonly text?: string | undefined;
   };
 }
 
+type Read = Operation['read'];
+
+function list<Leaf extends ListLeaf, Reader extends Read>(
+  name: string,
+  leaf: Leaf,
+  [resource, scope, what]: readonly [resource: Resource, scope: string, what: string],
+  read: Reader,
+) {
+  return { name, leaf, safety: 'safe', resource, scope, what, read } as const;
+}
+
+function write<Leaf extends OperationLeaf, Reader extends Read>(
+  name: string,
+  leaf: Leaf,
+  [safety, resource, scope]: readonly [safety: Safety, resource: Resource, scope: string],
+  read: Reader,
+) {
+  return { name, leaf, safety, resource, scope, read } as const;
+}
+
+const [PROVISIONING, SETUP] = ['the one for provisioning', 'the one for API chat setup'] as const;
+const [CHAT, UPLOADS] = ['the one for API chat runtime', 'the one for uploads'] as const;
+const JOBS = ['cron_job', 'the one for listing scheduled jobs', 'the list of scheduled jobs'] as const;
+
 /** The operations of the tool. Their safety (spec §4.6) is declared only here. */
 export const OPERATIONS = {
-  listSpaces: {
-    name: 'listSpaces',
-    leaf: 'spaces.list',
-    safety: 'safe',
-    resource: 'space',
-    scope: 'spaces.read',
-    what: 'the list of spaces',
-    read: readSpace,
-  },
-  listAgents: {
-    name: 'listAgents',
-    leaf: 'agents.list',
-    safety: 'safe',
-    resource: 'agent',
-    scope: 'agents.read',
-    what: 'the agents of a space',
-    read: readAgent,
-  },
-  provisionSpace: {
-    name: 'provisionSpace',
-    leaf: 'spaces.provision',
-    // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
-    safety: 'once',
-    resource: 'space',
-    scope: 'the one for provisioning',
-    read: readProvisionResponse,
-  },
-  createChatSource: {
-    name: 'createChatSource',
-    leaf: 'sources.setup',
-    safety: 'idempotent',
-    resource: 'source',
-    scope: 'the one for API chat setup',
-    read: readChatSource,
-  },
-  registerMessage: {
-    name: 'registerMessage',
-    leaf: 'messages.send',
-    safety: 'idempotent',
-    resource: 'message',
-    scope: 'the one for API chat runtime',
-    read: readAcknowledgement,
-  },
-  readHistory: {
-    name: 'readHistory',
-    leaf: 'messages.history',
-    safety: 'safe',
-    resource: 'message',
-    scope: 'the one for API chat runtime',
-    what: 'the history of a session',
-    read: readMessage,
-  },
-  createCronJob: {
-    name: 'createCronJob',
-    leaf: 'cron_jobs.create',
-    safety: 'once',
-    resource: 'cron_job',
-    scope: 'cron_jobs.write',
-    read: readIdOf('cron_job'),
-  },
-  listCronJobs: {
-    name: 'listCronJobs',
-    leaf: 'cron_jobs.list',
-    safety: 'safe',
-    resource: 'cron_job',
-    scope: 'the one for listing scheduled jobs',
-    what: 'the list of scheduled jobs',
-    read: readCronJob,
-  },
-  createDocument: {
-    name: 'createDocument',
-    leaf: 'documents.create',
-    safety: 'once',
-    resource: 'document',
-    scope: 'the one for uploads',
-    read: readIdOf('document'),
-  },
-  createFileAttachment: {
-    name: 'createFileAttachment',
-    leaf: 'file_attachments.create',
-    safety: 'once',
-    resource: 'file_attachment',
-    scope: 'the one for uploads',
-    read: readIdOf('file_attachment'),
-  },
-} as const satisfies Record<string, Operation>;
-
-/** The token scopes that commands need. */
-export type Scope = (typeof OPERATIONS)[keyof typeof OPERATIONS]['scope'];
+  listSpaces: list('listSpaces', 'spaces.list', ['space', 'spaces.read', 'the list of spaces'], readSpace),
+  listAgents: list('listAgents', 'agents.list', ['agent', 'agents.read', 'the agents of a space'], readAgent),
+  readHistory: list('readHistory', 'messages.history', ['message', CHAT, 'the history of a session'], readMessage),
+  listCronJobs: list('listCronJobs', 'cron_jobs.list', JOBS, readCronJob),
+  // Spec §4.1 declares it idempotent for the space, but services may install the agents again on every POST.
+  provisionSpace: write('provisionSpace', 'spaces.provision', ['once', 'space', PROVISIONING], readProvisionResponse),
+  createChatSource: write('createChatSource', 'sources.setup', ['idempotent', 'source', SETUP], readChatSource),
+  registerMessage: write('registerMessage', 'messages.send', ['idempotent', 'message', CHAT], readAcknowledgement),
+  createCronJob: write('createCronJob', 'cron_jobs.create', ['once', 'cron_job', 'cron_jobs.write'], idOf('cron_job')),
+  createDocument: write('createDocument', 'documents.create', ['once', 'document', UPLOADS], idOf('document')),
+  createFileAttachment: write(
+    'createFileAttachment',
+    'file_attachments.create',
+    ['once', 'file_attachment', UPLOADS],
+    idOf('file_attachment'),
+  ),
+};
 
 /** Returns the operation of a leaf. */
 export function operationOf<Leaf extends OperationLeaf>(leaf: Leaf): Operation & { readonly leaf: Leaf } {

@@ -1,28 +1,21 @@
 import { descend, isJsonObject, type JsonObject, jsonOrText, nextLinkIn, urlOf } from './json.ts';
 
-/** The parts of a response that may speak of pages. */
 export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly itemCount: number;
   /** 206 (RFC 9110) says that a part was sent. */
   readonly status?: number;
-  /** The next page of the Link header (RFC 8288). */
   readonly nextLink: string | undefined;
 }
 
-/**
- * What a value says of pages. `more` and `earlier`: something comes after this page, or before it. `last`: a flag such
- * as `has_more: false`. `end`: the next page is null.
- */
-type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'size' | 'more' | 'earlier' | 'last' | 'end';
+/** `more`, `earlier`: there is more after or before this page. `last`: has_more is false. `end`: next is null. */
+type SignKind = 'link' | 'token' | 'total' | 'pages' | 'page' | 'offset' | 'more' | 'earlier' | 'last' | 'end';
 
-/** A value that speaks of pages. */
 export interface Sign {
   readonly kind: SignKind;
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
-  /** As the service spells it. */
   readonly key: string;
   /** In lower case, without separators; with the name of the parent where the key alone says nothing: `pagenumber`. */
   readonly name: string;
@@ -48,13 +41,12 @@ const NEXT = /next|contin|hasmore|^more(url|uri|link|href)?$/;
 const CURSOR = /cursor|marker|bookmark|scroll|token$|^(page)?(after|lastid|lastkey|lastevaluatedkey)$/;
 const PAGE = /^(current)?page(number|num|no|index|current)?$|^(current|number)$/;
 const OFFSET = /^(page)?(offset|skip|start(at|index)?|from)$/;
-const SIZE = /^(page)?(limit|size|top|take|maxresults)$|perpage$/;
 /** The normalized names of query parameters for pages. Some mean something else in a response. */
 export const PAGE_PARAMETERS = {
   token: new RegExp(`${CURSOR.source}|contin|^pageinfo$`),
   page: PAGE,
   offset: OFFSET,
-  size: new RegExp(`${SIZE.source}|^(page)?(count|first|max(items)?)$`),
+  size: /^(page)?(limit|size|top|take|maxresults|count|first|max(items)?)$|perpage$/,
   /** Of the id of the last item of the page before. */
   after: /^(starting)?after(id)?$|^before(id)?$/,
 } as const;
@@ -71,11 +63,10 @@ const NUMBERS: readonly (readonly [SignKind, RegExp])[] = [
   ['total', TOTAL],
   ['page', PAGE],
   ['offset', OFFSET],
-  ['size', SIZE],
   ['token', CURSOR],
 ];
 const HEADER =
-  /^(?:x-)?(?:wp-|ms-)?(total(?:-?(?:count|pages|items))?|next-(?:page|cursor|token|page-token|offset|link)|continuation(?:-token)?|cursor|(?:current-)?page(?:-number|-size)?|per-page|offset|has-(?:more|next)|pagination)$/;
+  /^(?:x-)?(?:wp-|ms-)?(total(?:-?(?:count|pages|items))?|next-(?:page|cursor|token|page-token|offset|link)|continuation(?:-token)?|cursor|(?:current-)?page(?:-number)?|offset|has-(?:more|next)|pagination)$/;
 
 const LINK = /^(https?:|[/?.])|^[^ ]*\?[^ ]+=/i;
 const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
@@ -87,10 +78,10 @@ function wordsOf(key: string): readonly string[] {
 
 /** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
 export function readSigns({ body, headers, itemCount, nextLink, status }: PageResponse): readonly Sign[] {
-  const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next' } as const;
+  const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next', value: nextLink } as const;
   const signs = [
     ...(isJsonObject(body) ? signsIn(body) : []),
-    ...(nextLink === undefined ? [] : [{ ...link, value: nextLink }]),
+    ...(nextLink === undefined ? [] : [link]),
     ...Object.entries(headers).flatMap(([name, value]) => signsOfHeader(name, value)),
     ...signsOfRange(headers, status),
   ];
@@ -102,15 +93,11 @@ export function readSigns({ body, headers, itemCount, nextLink, status }: PageRe
 function signsOfRange(headers: PageResponse['headers'], status: number | undefined): readonly Sign[] {
   const { 'content-range': range = '', 'next-range': next } = headers;
   const [, total] = /\/\s*(\d{1,15})$/.exec(range) ?? [];
-  const place = (path: string) => ({ path, key: path, name: path });
+  const sign = (kind: SignKind, path: string, value: unknown): Sign => ({ kind, path, key: path, name: kind, value });
   return [
-    ...(total === undefined
-      ? []
-      : [{ ...place('header.content-range'), name: 'total', kind: 'total', value: Number(total) } as const]),
-    ...(next === undefined ? [] : [{ ...place('header.next-range'), kind: 'more', value: next } as const]),
-    ...(status === 206 && total === undefined
-      ? [{ ...place('status 206'), kind: 'more', value: status } as const]
-      : []),
+    ...(total === undefined ? [] : [sign('total', 'header.content-range', Number(total))]),
+    ...(next === undefined ? [] : [sign('more', 'header.next-range', next)]),
+    ...(status === 206 && total === undefined ? [sign('more', 'status 206', status)] : []),
   ];
 }
 
@@ -158,7 +145,6 @@ function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
   return kind === undefined ? [] : [{ ...place, kind, value }];
 }
 
-/** The value that a text spells; anything else as it is. */
 function spelledOut(value: unknown): unknown {
   // A number would round it.
   if (typeof value === 'bigint') return String(value);
@@ -178,10 +164,9 @@ function kindOf(name: string, value: unknown): SignKind | undefined {
 }
 
 function kindOfNumber(name: string, value: number): SignKind | undefined {
-  if (MORE_COUNT.test(name)) return value > 0 ? 'more' : 'end';
-  if (NEXT.test(name)) return value > 0 ? 'token' : 'end';
-  const [kind] = NUMBERS.find(([, pattern]) => pattern.test(name)) ?? [];
-  return value < 0 ? undefined : kind;
+  const kind = MORE_COUNT.test(name) ? 'more' : NEXT.test(name) ? 'token' : undefined;
+  if (kind) return value > 0 ? kind : 'end';
+  return value < 0 ? undefined : NUMBERS.find(([, pattern]) => pattern.test(name))?.[0];
 }
 
 function kindOfText(name: string, value: string): SignKind | undefined {

@@ -2,7 +2,6 @@ import type { NextValue } from './leaf-values.ts';
 import { isNext, type PageResponse, type Sign, valueAt } from './page-signs.ts';
 import { isTextOrNumber } from './values.ts';
 
-/** How a page is requested: by a link, or by a parameter and its value. */
 export type PageStep =
   | { readonly kind: 'link'; readonly path: string; readonly value: string }
   | { readonly kind: 'token'; readonly path: string; readonly parameter: string; readonly value: string }
@@ -18,14 +17,10 @@ export type Extent = 'list' | 'session' | 'rest of a session';
 
 /** What was read of a list, with the page that a question is about. */
 export interface Progress {
-  /** The number of different items. */
   readonly items: number;
   readonly pages: number;
-  /** In a row. */
   readonly emptyPages: number;
-  /** How this page was requested; undefined for the first one. */
   readonly step: PageStep | undefined;
-  /** The totals that this page states, by path. */
   readonly totals: ReadonlyMap<string, number>;
   /** Whether the list changed between two pages: a total did, or an item came twice. */
   readonly hasShifted: boolean;
@@ -74,10 +69,7 @@ function unreadCounts(signs: readonly Sign[], { items, pages }: Progress, extent
   });
 }
 
-/**
- * Returns what in a response speaks of more than was read: where it stands, and what it says.
- * @param isWhole whether the user has set that the first page is all: then only totals may count something else
- */
+/** Returns what speaks of more, and where. @param isWhole set by the user: only totals may count something else */
 export function moreSigns(read: ReadPage, extent: Extent, isWhole: boolean): readonly string[] {
   const { signs, progress, page } = read;
   // Some services send a token with the last page, too, and histories one for what is yet to come.
@@ -113,10 +105,7 @@ export function statedEnd({ signs, progress, page }: ReadPage, extent: Extent): 
   return isLastPage || isFlagged || isLeftOut ? 'stated' : undefined;
 }
 
-/**
- * Returns how the next page may be requested, to be tried in turn: as it is set or imported, else as it is announced, else
- * by numbers that a stated total, or a stated number of pages, proves. None if the page leads nowhere.
- */
+/** Returns the requests to try for the next page: as it is set, as it is announced, or by provable numbers. */
 export function nextSteps(next: NextValue, read: ReadPage, extent: Extent): readonly PageStep[] {
   if (next.kind === 'none') return [];
   const end = statedEnd(read, extent);

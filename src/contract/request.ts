@@ -1,19 +1,16 @@
 import type { Contract } from './contract.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { OperationLeaf } from './leaves.ts';
+import { placeholdersIn } from './leaf-values.ts';
+import { type OperationLeaf, parametersOf } from './leaves.ts';
 
 type Scalar = string | number | boolean | undefined;
 
-/**
- * The values of a request by the names of the contract's parameters, without the operation: `{ source_id, text }`, and
- * `{ agents: [{ name }] }` for a list. Undefined ones are not sent.
- */
+/** The values by the names of the parameters, without the operation: `{ text }`, `{ agents: [{ name }] }`. */
 export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
 
 /** The service has no such operation, according to its contract. */
 export class NoOperation extends Error {}
 
-/** A value, or those of the items of a list. */
 type Value = Scalar | readonly Scalar[];
 
 function findValue(values: RequestValues, [list = '', field = '']: readonly string[]): Value {
@@ -46,34 +43,30 @@ function pathSegment(name: string, value: Value): string {
   return encodeURIComponent(text);
 }
 
-/** Adds or removes the trailing slash of the path in a path and query. */
 function withTrailingSlash(pathAndQuery: string, slash: ReturnType<Contract['slash']>): string {
   if (slash === 'as-written') return pathAndQuery;
   return pathAndQuery.replace(/^([^?]*?)\/?(\?|$)/, slash === 'always' ? '$1/$2' : '$1$2') || '/';
 }
 
-/**
- * Builds a request as the service expects it: every value is in the path, or else where the contract puts its
- * parameter.
- * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be a segment of a path
- */
+/** Builds a request as the service expects it. @throws NoOperation; RangeError for a value that cannot be in a path */
 export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}) {
-  const format = contract.requestFormat(operation);
-  if (format === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
-  const written = withTrailingSlash(format.path, contract.slash());
+  const target = contract.operation(operation);
+  if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
+  const written = withTrailingSlash(target.path, contract.slash());
   const path = written.replace(PLACEHOLDER, (_, name: string) => pathSegment(name, findValue(values, [name])));
   const query = new URLSearchParams();
   let json: JsonObject | undefined;
-  for (const { keys, isInPath, target } of format.parameters) {
+  for (const leaf of parametersOf(operation)) {
+    const [name, parameter] = [leaf.slice(operation.length + 1), contract.parameter(leaf)];
     // A body is sent even if no value is: an empty one means that the service picks its defaults.
-    if (target?.place === 'body') json ??= {};
-    const value = target && !isInPath ? findValue(values, keys) : undefined;
+    if (parameter?.place === 'body') json ??= {};
+    const value = placeholdersIn(target.path).includes(name) ? undefined : findValue(values, name.split('.'));
     if (value === undefined) continue;
-    if (target?.place === 'query') query.append(target.path[0] ?? '', String(value));
-    if (target?.place === 'body') json = put(json ?? {}, target.path, value);
+    if (parameter?.place === 'query') query.append(parameter.path[0] ?? '', String(value));
+    if (parameter?.place === 'body') json = put(json ?? {}, parameter.path, value);
   }
   return {
-    method: format.method,
+    method: target.method,
     path: query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
     json,
   };

@@ -55,7 +55,6 @@ export interface ChatSource extends SourceSettings {
   readonly source_id: string;
   /** False if the source existed before; undefined if the service does not say. */
   readonly created: boolean | undefined;
-  /** The source's object as the service sent it. */
   readonly raw: JsonObject;
 }
 
@@ -72,7 +71,6 @@ export interface ListedAgent {
   readonly template_id: string | undefined;
   /** The API chat source from the integration metadata: null if there is none, undefined if it is not mentioned. */
   readonly source_id: string | null | undefined;
-  /** The settings of the source, if the integration metadata has them. */
   readonly source?: SourceSettings | undefined;
   /** The object as the service sent it. */
   readonly item: JsonObject;
@@ -111,11 +109,9 @@ export interface ProvisionResponse {
   readonly created: boolean | undefined;
   /** The agents that the response lists with an id. The caller finds the others in the space's list of agents. */
   readonly agents: readonly ListedAgent[];
-  /** The error for an agent that the response lists without an id, if there is one. */
   readonly unreadable: UnknownShape | undefined;
 }
 
-/** Normalized names of the list of installed agents. */
 const AGENTS = ['agents', 'installedagents', 'agentinstalls', 'agentinstallations'];
 
 /** Reads the response to provisioning. @throws UnknownShape as `readCreated` and `readAgent` */

@@ -7,7 +7,6 @@ import type { LeafName } from './leaves.ts';
 export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
-  /** Another value that is as likely, so that the operator must choose. */
   readonly other?: string | undefined;
 }
 
@@ -59,12 +58,7 @@ export function reportsError(object: JsonObject): boolean {
   });
 }
 
-/**
- * Rejects a successful response whose body reports an error: an id in it may belong to another object, and an empty
- * list in it means nothing.
- * @param envelopes the objects in the body that may report the error
- * @throws ErrorInBody
- */
+/** Rejects a success whose body reports an error: an id or an empty list in it means nothing. @throws ErrorInBody */
 export function rejectErrorInBody(body: unknown, envelopes: readonly JsonObject[]): void {
   if (envelopes.some(reportsError)) throw new ErrorInBody(describeJson(body));
 }

@@ -14,11 +14,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/**
- * Opens an OpenAPI 3.0, 3.1, or 3.2 document (spec §9) in JSON or YAML. YAML parses `openapi: 3.0` as the number 3.
- * @returns the document with every reference replaced by what it leads to: an object may contain itself
- * @throws Error if it is another kind of document, or a reference cannot be followed
- */
+/** Opens an OpenAPI 3 document (spec §9), JSON or YAML, and resolves its references. @throws Error */
 export async function openDocument(text: string): Promise<JsonObject> {
   const root = parseText(text);
   if (!isJsonObject(root)) throw new Error(`it is not an OpenAPI document, but ${describeJson(root)}`);

@@ -9,7 +9,6 @@ export interface QueryParameter {
   readonly shape: Shape;
 }
 
-/** An operation of the tool in a document. */
 export interface Endpoint {
   readonly leaf: OperationLeaf;
   readonly method: OperationValue['method'];
@@ -18,7 +17,6 @@ export interface Endpoint {
   readonly query: readonly QueryParameter[];
   readonly json: Shape | undefined;
   readonly form: Shape | undefined;
-  /** The schema of the JSON body of the success response. */
   readonly response: unknown;
   readonly responseHeaders: readonly string[];
 }
@@ -98,11 +96,7 @@ export function operationsIn({ paths }: JsonObject) {
   );
 }
 
-/**
- * Finds an operation of the tool in a document by its path in the spec (§4): below the base URL, or else behind the
- * shortest prefix.
- * @returns the places where it is; no endpoint if several are as likely
- */
+/** Finds an operation by its path in the spec (§4). @returns its places; no endpoint if several are as likely */
 export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl: string) {
   const { method: usual = 'GET', path: own = '' } = parseOperation(DEFAULTS[leaf]) ?? {};
   const { pathname } = new URL(baseUrl);

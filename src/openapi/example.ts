@@ -1,17 +1,12 @@
 import { reportsError } from '../contract/unknown-shape.ts';
 import { type Shape, shapeOf } from './schema.ts';
 
-/** Limits the values that are made up for a hostile schema. */
 const MAX_VALUES = 2_000;
 
 /** What a path of the contract cannot have in a name. */
 const INEXPRESSIBLE = /[.[\]:,|\s\p{Cc}]/u;
 
-/**
- * Makes up a value that a schema describes, with every property but those that would report an error. Equal names have
- * equal values, and different names different ones: `id` and `uuid` may be two things.
- * @returns undefined if the schema says nothing
- */
+/** Makes up a value of a schema, without errors. Equal names have equal values: `id` and `uuid` may be two things. */
 export function exampleOf(schema: unknown): unknown {
   const numbers = new Map<string, number>();
   let count = 0;

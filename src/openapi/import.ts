@@ -32,11 +32,7 @@ function compare(before: Contract, after: Contract, proposals: readonly Proposal
   });
 }
 
-/**
- * Reads a document and compares it with what was imported before.
- * @returns where it is from, what it changes, what it leaves open and turns off, and how to replace all that was imported before
- * @throws UsageError without a service, InputError if the document cannot be used; as `readOpenApi` and `readContract`
- */
+/** Compares a document with what was imported before. @throws UsageError, InputError; as `readContract` */
 export async function readImport(context: DocumentContext & ContractContext, source: string) {
   const key = await context.contractKey();
   const { from, text } = await readOpenApi(source, context);

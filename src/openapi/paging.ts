@@ -57,11 +57,7 @@ function tokenIn(signs: readonly Sign[], query: readonly QueryParameter[]): stri
   return cursor && token !== undefined ? `token:${cursor.path}:${token}` : undefined;
 }
 
-/**
- * Finds how the next page of a list is requested, as a value of `<list>.next`; undefined if the document does not say.
- * @param body an example of the response
- * @param own the names of query parameters that have another use
- */
+/** Finds the value of `<list>.next`, if the document says it. @param own the parameters that have another use */
 export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly string[]): string | undefined {
   const query = endpoint.query.filter(({ name }) => !own.includes(name));
   const signs = readSigns({ body, headers: {}, itemCount: 1, nextLink: undefined });

@@ -61,11 +61,7 @@ function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readon
   });
 }
 
-/**
- * Follows a path through the schema of a body.
- * @returns the path as the schemas spell it, or the object that lacks a step of it, and where that is; neither if the
- *   document leaves it open
- */
+/** Follows a path through a body. @returns it as spelled, or the object that lacks a step, if it is closed */
 function locate(body: Shape | undefined, path: readonly string[]) {
   let shape = body;
   let inside = '';

@@ -48,10 +48,7 @@ function attempt<Result>(read: () => Result): Result | UnknownShape {
   }
 }
 
-/**
- * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where
- * the decoder refuses it with the setting that would help, the document has said that setting.
- */
+/** Makes up each response of a document, decodes it, and takes the settings that the decoder asks for. */
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: string[] = [];
@@ -147,7 +144,6 @@ class Proposer {
     return undefined;
   }
 
-  /** Proposes the setting of a refusal. @returns whether it is new */
   private adopt(leaf: LeafName, value: string, where: string): boolean {
     if (this.proposals.get(leaf)?.value === value) return false;
     this.proposals.delete(leaf);
@@ -156,12 +152,7 @@ class Proposer {
   }
 }
 
-/**
- * Derives what a document without references determines.
- * @param baseUrl of the service: of two versions in one document, its own is read
- * @returns a value per leaf, in order; what the document leaves open, with the commands that settle it; and what it
- *   turns off
- */
+/** Returns a value per leaf, what the document leaves open, and what it turns off: the version at `baseUrl`. */
 export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
   const { proposals, questions, warnings } = proposer;

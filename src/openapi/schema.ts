@@ -6,7 +6,6 @@ export interface Shape {
   /** The schemas of each property, one for each part of the schema. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly items: readonly unknown[];
-  /** Whether properties beside these are forbidden. */
   readonly isClosed: boolean;
   /** Whether an object may have others: none is described, or others are expressly allowed. */
   readonly isOpen: boolean;
@@ -14,7 +13,6 @@ export interface Shape {
   readonly formats: readonly string[];
   /** Whether it is a moment, and so no id. */
   readonly isTime: boolean;
-  /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
   readonly default: unknown;
   readonly minimum: unknown;

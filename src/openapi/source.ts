@@ -3,7 +3,6 @@ import { EXIT, exitCodeOf, NotFoundError, UsageError } from '../errors.ts';
 import type { Io } from '../platform/io.ts';
 import { readSource } from '../yaml/sources.ts';
 
-/** What reading a document needs of a command. */
 export interface DocumentContext {
   readonly io: Pick<Io, 'stdin'>;
   readonly abortSignal: AbortSignal;
@@ -21,10 +20,7 @@ function parseUrl(text: string): URL {
   });
 }
 
-/**
- * Returns where the document of a service may be, if a URL is the address of the service: below the versioned base or
- * the alias of the latest version (spec §9), or at the root, where frameworks publish it.
- */
+/** Returns where a service may publish its document (spec §9; frameworks: at the root), if this is its address. */
 function publishedAt({ pathname, origin }: URL): readonly URL[] | undefined {
   const [, root] = /^(.*)\/(?:v1|latest)\/*$/.exec(pathname) ?? (pathname === '/' ? ['', ''] : []);
   if (root === undefined) return undefined;
@@ -50,12 +46,7 @@ async function downloadPublished(urls: readonly URL[], context: DocumentContext)
   });
 }
 
-/**
- * Reads a document.
- * @param source an https URL, the address of the service, the path of a file, or `-` for standard input
- * @throws UsageError for plain http to another machine, and for credentials in the URL; InputError if it cannot be
- *   read; the errors of `fetchDocument`
- */
+/** Reads a document from https, the address of the service, a file, or `-`. @throws UsageError, InputError */
 export async function readOpenApi(source: string, context: DocumentContext) {
   const { abortSignal, io, progress } = context;
   if (/^https?:\/\//i.test(source)) {
