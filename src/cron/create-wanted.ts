@@ -31,8 +31,11 @@ function listHint(failure: unknown, { command }: CronContext): string {
   return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;
 }
 
+/** What creates the jobs of a command. */
+export type JobEngine = ReturnType<typeof openJobs>;
+
 /** Opens what creates the jobs of a command. */
-export function openJobs(context: CronContext, http: Http, log: Log, options: RunOptions) {
+export function openJobs(context: CronContext, http: Http, log: Log) {
   const { clock, abortSignal: signal, command, warn, progress } = context;
   const describe = createScheduleDescriber(clock);
   const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: (failure) => listHint(failure, context) });
@@ -45,7 +48,7 @@ export function openJobs(context: CronContext, http: Http, log: Log, options: Ru
   };
 
   let isWarned = false;
-  async function* create(wanted: readonly WantedJob[]): AsyncGenerator<CronResult> {
+  async function* create(wanted: readonly WantedJob[], options: RunOptions): AsyncGenerator<CronResult> {
     for await (const created of emitted<CreatedJob>((emit) => ensureJobs(deps, wanted, options, emit))) {
       if (created.schedule === null && !isWarned) await warn(scheduleWarning(created, context));
       isWarned ||= created.schedule === null;

@@ -3,7 +3,7 @@ import { isNotShown, toNfc } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { hasName } from './differences.ts';
 import { isIgnoredById, isNamedByIgnore } from './ignore.ts';
-import type { Manifest, ManifestAgent } from './manifest.ts';
+import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
 import type { Failure } from './plan.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
@@ -126,16 +126,16 @@ function editedError(wanted: ManifestAgent, present: ListedAgent, place: Place):
  */
 export function findEditedAgents(
   { pairs, free }: Pairing,
-  { external_space_id, ignore }: Manifest,
-  sourceOf: (agent: ManifestAgent) => string,
+  document: ManifestDocument,
   createBeside: boolean,
 ): readonly Failure[] {
+  const { external_space_id, ignore } = document.manifest;
   const others = free.filter(
     ({ agent_id: id, name = null }) => !isNamedByIgnore(ignore, { resource: 'agent', id, name }),
   );
-  return pairs.flatMap((pair) => {
+  return pairs.flatMap((pair, index) => {
     const { wanted, present, candidates } = pair;
-    const place = { source: sourceOf(wanted), external_space_id };
+    const place = { source: sourceOf(document, `agents/${index}`), external_space_id };
     if (candidates.length > 0) return [{ error: ambiguousError(pair, place), source: place.source }];
     if (present || createBeside) return [];
     const named = others.find(({ name }) => name !== undefined && looseName(name) === looseName(wanted.name));

@@ -8,7 +8,7 @@ import { stopsProvisioning, unrecordedError } from './failures.ts';
 import { installMissing, setUpChats } from './install.ts';
 import { createJobs, hasUnsettledJobs } from './jobs.ts';
 import { sourceOf } from './manifest.ts';
-import type { Failure, SpacePlan } from './plan.ts';
+import { agentsOf, type Failure, type SpacePlan } from './plan.ts';
 import { type ProvisionDeps, withStatus } from './plan-manifests.ts';
 import { Progress } from './progress.ts';
 import { agentKey, SPACE_TYPE, type SpaceFact } from './space-record.ts';
@@ -41,11 +41,11 @@ async function applySpace(
 
 /** Records the space and its agents. @returns the failure of the state, if only the report knows what was created */
 async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan): Promise<Failure | undefined> {
-  const { space_id, agents, document } = plan;
+  const { space_id, document } = plan;
   if (space_id === null) return undefined;
   const { external_space_id } = document.manifest;
   const earlier = facts.get(external_space_id);
-  const current = agents.flatMap(({ wanted, agent_id, source_id }) => {
+  const current = agentsOf(plan).flatMap(({ wanted, agent_id, source_id }) => {
     const { template_id } = wanted;
     return agent_id === null || isNotShown(template_id)
       ? []

@@ -8,7 +8,7 @@ import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { withoutIgnored } from './ignore.ts';
 import { sourceOf } from './manifest.ts';
-import { type Failure, installedFields, type SpacePlan } from './plan.ts';
+import { agentsOf, type Failure, installedFields, type SpacePlan } from './plan.ts';
 import { observeAndPlan, type ProvisionDeps } from './plan-manifests.ts';
 import type { Progress } from './progress.ts';
 
@@ -81,20 +81,18 @@ async function post({ http, observer }: ProvisionDeps, progress: Progress): Prom
 
 /** The agents that were installed, and whose ids are not known yet. */
 function nameless(progress: Progress) {
-  return progress.report().steps.filter((step) => step.op === 'install_agent' && step.id === null);
+  const installs = progress.report().steps.filter((step) => step.op === 'install_agent');
+  return installs.filter(({ id }) => id === null);
 }
 
 /** Finds the agents whose ids are unknown among those of the space that belong to no other. */
 function setIds(progress: Progress, present: readonly ListedAgent[]): void {
-  const { agents, document } = progress.report();
-  const known = new Set(agents.map(({ agent_id }) => agent_id));
+  const plan = progress.report();
+  const known = new Set(agentsOf(plan).map(({ agent_id }) => agent_id));
   const free = present.filter(({ agent_id }) => !known.has(agent_id));
-  const unknown = nameless(progress).flatMap((step) => (step.op === 'install_agent' ? [step] : []));
-  const wanted = unknown.map(({ agent }) => agent.wanted);
-  for (const [index, { present: found }] of pairAgents(
-    { ...document.manifest, agents: wanted },
-    free,
-  ).pairs.entries()) {
+  const unknown = nameless(progress);
+  const manifest = { ...plan.document.manifest, agents: unknown.map(({ agent }) => agent.wanted) };
+  for (const [index, { present: found }] of pairAgents(manifest, free).pairs.entries()) {
     const step = unknown[index];
     if (!found || !step) continue;
     progress.settle(step, { id: found.agent_id, status: 'created', source_id: found.source_id ?? null });

@@ -120,9 +120,8 @@ export function plannedDocuments({ spaces }: PlanFile): readonly ManifestDocumen
  */
 export function limitToPlanned(plan: SpacePlan, { observed, steps: keys }: PlannedSpace, jobs: JobsByAgent): SpacePlan {
   const planned = new Set(keys);
-  const ofPlan = plan.steps.filter(({ key }) => planned.has(key));
   const changes = [
-    ...changesSince(observed, plan, jobs, ofPlan),
+    ...changesSince(observed, plan, jobs, planned),
     ...plan.steps
       .filter(({ key, status }) => status === 'planned' && !planned.has(key))
       .map(({ op, name }) => `missing: ${op === 'create_job' ? 'job' : 'agent'} ${JSON.stringify(name)}`),
@@ -134,5 +133,5 @@ export function limitToPlanned(plan: SpacePlan, { observed, steps: keys }: Plann
     hint: `This run sent nothing for it. ${HINT}`,
     details: { changes },
   });
-  return blockPlan({ ...plan, failures: [] }, [{ error, source: plan.document.source }]);
+  return blockPlan(plan, [{ error, source: plan.document.source }]);
 }

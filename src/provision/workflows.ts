@@ -1,9 +1,10 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
+import { openJobs } from '../cron/create-wanted.ts';
 import { UsageError } from '../errors.ts';
 import { applyPlans } from './apply.ts';
-import { openEngine, unmanagedJobs } from './jobs.ts';
+import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
@@ -79,7 +80,7 @@ async function openProvisioning(
   };
   return {
     ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
-    jobs: openEngine(context, http, log, doing !== 'Planning'),
+    jobs: openJobs(context, http, log),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
@@ -126,7 +127,7 @@ export async function provisionFleet(
   { failFast = false, ...options }: RunOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const deps = await openProvisioning(context, documents, options, 'Provisioning');
-  return applyPlans(deps, await planRun(deps, documents), { failFast });
+  return applyPlans(deps, await planRun(deps, documents, true), { failFast });
 }
 
 /**
@@ -153,7 +154,7 @@ export async function applyPlanFile(
   if (baseUrl !== file.service)
     throw new UsageError(`The plan ${path} is for ${file.service}, not for ${baseUrl}.`, { hint });
   const jobs = jobsByAgent(file.jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
-  const plans = (await planRun(deps, documents)).map((plan) => {
+  const plans = (await planRun(deps, documents, true)).map((plan) => {
     const planned = file.spaces[plan.index];
     const isRead = plan.steps.some(
       ({ status }) => status === 'unchanged' || status === 'planned' || status === 'blocked',
