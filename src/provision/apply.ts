@@ -90,7 +90,7 @@ async function createAllJobs({ stop, jobs, createBeside }: ProvisionDeps, all: r
 export function applyPlans(
   { stop: interrupt, ...deps }: ProvisionDeps,
   plans: readonly SpacePlan[],
-  { failFast }: { readonly failFast: boolean },
+  failFast = false,
 ): AsyncGenerator<SpacePlan> {
   const stopper = new AbortController();
   const stop = AbortSignal.any([interrupt, stopper.signal]);

@@ -146,13 +146,15 @@ export async function judgeJobs(
         continue;
       }
       const job = { ...step.wanted, agent_id: step.agent.agent_id };
-      const { description: in_words, next_runs } = await describe(job.schedule);
-      const texts = { description: in_words, next_runs };
+      const texts = await describe(job.schedule);
       const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
       const found = accept(results.get(step) ?? planned, step, plan.document.manifest);
       // Nothing was looked up after a failure that every further call would have.
       const now = found.status === 'skipped' ? { ...found, error: ended } : found;
-      const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
+      const judgedStatus = now.error === undefined ? STATUSES[now.status] : 'blocked';
+      const isUnread = step.status === 'failed' || step.status === 'skipped';
+      const status = isUnread ? step.status : judgedStatus;
+      const { description: in_words, next_runs } = texts;
       const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
       steps.push({ ...step, job: now, detail, status, id: now.cron_job_id });
       differences.push(...toDifferences(step.name, now.differences));

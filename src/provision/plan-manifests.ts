@@ -70,26 +70,19 @@ export async function planRun(
   willRun: boolean,
 ): Promise<readonly SpacePlan[]> {
   await deps.observer.prepare();
-  const unread = new Map<ManifestDocument, unknown>();
   let isEnded = false;
-  const limit = pLimit(deps.concurrency);
   const plan = async (document: ManifestDocument): Promise<SpacePlan> => {
+    if (isEnded || deps.stop.aborted) return withStatus(planUnknown(document), 'skipped');
     try {
-      if (!isEnded && !deps.stop.aborted) return await observeAndPlan(deps, document);
-      unread.set(document, undefined);
+      return await observeAndPlan(deps, document);
     } catch (error) {
       isEnded ||= stopsProvisioning(error);
-      unread.set(document, error);
+      return withStatus(planUnknown(document), 'failed', error);
     }
-    return planUnknown(document);
   };
+  const limit = pLimit(deps.concurrency);
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  const found = await lookUpJobs(plans, deps.jobs, deps.createBeside, willRun);
-  const judged = await judgeJobs(plans, found, deps.jobs.describe);
-  return judged.map((each) => {
-    const error = unread.get(each.document);
-    return unread.has(each.document) ? withStatus(each, error === undefined ? 'skipped' : 'failed', error) : each;
-  });
+  return judgeJobs(plans, await lookUpJobs(plans, deps.jobs, deps.createBeside, willRun), deps.jobs.describe);
 }
 
 /**

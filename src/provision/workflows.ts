@@ -8,7 +8,7 @@ import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
-import { inputHash, limitToPlanned, plannedDocuments, readPlan, writePlan } from './plan-file.ts';
+import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
 import { type ProvisionDeps, planManifests, planRun } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
@@ -54,7 +54,7 @@ function checkConsent(documents: readonly ManifestDocument[], createBeside: read
 async function openProvisioning(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { concurrency, createBeside }: Omit<RunOptions, 'failFast'>,
+  { concurrency, createBeside }: RunOptions,
   doing: string,
 ): Promise<ProvisionDeps> {
   const { clock, random, flags, signals, progress } = context;
@@ -109,9 +109,9 @@ export async function planFleet(
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
-  const plans = planned.map((plan) =>
-    jobs ? { ...plan, unmanaged: [...plan.unmanaged, ...unmanagedJobs(plan, jobs)] } : plan,
-  );
+  const plans = planned.map((plan) => {
+    return { ...plan, unmanaged: [...plan.unmanaged, ...(jobs ? unmanagedJobs(plan, jobs) : [])] };
+  });
   const about = { service: deps.http.baseUrl, createBeside };
   const written = out === undefined ? 0 : await writePlan(out, plans, jobs, about);
   return { plans, others: observer.others, written };
@@ -124,42 +124,33 @@ export async function planFleet(
 export async function provisionFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { failFast = false, ...options }: RunOptions,
+  options: RunOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const deps = await openProvisioning(context, documents, options, 'Provisioning');
-  return applyPlans(deps, await planRun(deps, documents, true), { failFast });
+  return applyPlans(deps, await planRun(deps, documents, true), options.failFast);
 }
 
 /**
  * Carries out the file of a plan: exactly its steps.
  * @param input the manifests that the plan must have been made of, if they are given
- * @throws InputError if the file is no plan, or was edited; UsageError if it is for another service, or of other
- *   manifests; as `planRun`
+ * @throws as `readPlan` and `planRun`
  */
 export async function applyPlanFile(
   context: ProvisionContext,
   path: string,
   input: readonly ManifestDocument[] | undefined,
-  { failFast = false, concurrency }: Omit<RunOptions, 'createBeside'>,
+  options: Omit<RunOptions, 'createBeside'>,
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const file = await readPlan(path);
-  const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
-  if (input && inputHash(input) !== file.input_sha256)
-    throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
-  const documents = plannedDocuments(file);
+  const { spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
+  const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
   const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const createBeside = file.create_beside.filter((id) => ids.has(id));
-  const deps = await openProvisioning(context, documents, { concurrency, createBeside }, 'Applying');
-  const { baseUrl } = deps.http;
-  if (baseUrl !== file.service)
-    throw new UsageError(`The plan ${path} is for ${file.service}, not for ${baseUrl}.`, { hint });
-  const jobs = jobsByAgent(file.jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
+  const createBeside = create_beside.filter((id) => ids.has(id));
+  const deps = await openProvisioning(context, documents, { ...options, createBeside }, 'Applying');
+  const jobs = jobsByAgent(jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
   const plans = (await planRun(deps, documents, true)).map((plan) => {
-    const planned = file.spaces[plan.index];
-    const isRead = plan.steps.some(
-      ({ status }) => status === 'unchanged' || status === 'planned' || status === 'blocked',
-    );
-    return planned && isRead ? limitToPlanned(plan, planned, jobs) : plan;
+    const planned = spaces[plan.index];
+    const isUnread = plan.steps.every(({ status }) => status === 'failed' || status === 'skipped');
+    return planned && !isUnread ? limitToPlanned(plan, planned, jobs) : plan;
   });
-  return applyPlans(deps, plans, { failFast });
+  return applyPlans(deps, plans, options.failFast);
 }
