@@ -6,7 +6,7 @@ import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import type { Difference } from './differences.ts';
-import { undescribable } from './exported-space.ts';
+import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
 import { isIgnored, isNamedByIgnore, withoutIgnored } from './ignore.ts';
 import { type Manifest, sourceOf } from './manifest.ts';
@@ -170,32 +170,47 @@ function isUnsettled({ status, job }: JobStep): boolean {
   return status === 'planned' || job?.status === 'adopted' || (job?.differences.length ?? 0) > 0;
 }
 
-/** Whether the jobs of a plan are complete. */
-export function hasUnsettledJobs(progress: Progress): boolean {
-  return jobSteps(progress.report()).some(isUnsettled);
+/** Whether jobs of a plan are to be created, or recorded. */
+export function hasUnsettledJobs(plan: SpacePlan): boolean {
+  return jobSteps(plan).some(isUnsettled);
 }
 
-/** Creates the missing jobs of all spaces at once. Failures are in their progress. */
+/**
+ * Creates the missing jobs of all spaces at once. Failures are in their progress: what ended the run is also the failure
+ * of spaces with jobs left out.
+ */
 export async function createJobs(
   all: readonly Progress[],
   engine: JobEngine,
   consent: ReadonlySet<string>,
+  stop: AbortSignal,
 ): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
-    return jobSteps(plan)
-      .filter(isUnsettled)
-      .map((step) => ({ progress, plan, step }));
+    const steps = jobSteps(plan).filter(isUnsettled);
+    return steps.map((step) => ({ progress, plan, step }));
   });
-  const results = await runEngine(engine, ready, consent, { dryRun: false });
-  for (const { progress, plan, step } of ready) {
-    const result = results.get(step);
-    if (!result) continue;
-    const job = accept(result, step, plan.document.manifest);
-    // The plan has the differences of one that was looked up.
-    if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
-    progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
-    for (const failure of failureOf(plan, step, job)) progress.fail(failure);
+  let ended: unknown;
+  try {
+    stop.throwIfAborted();
+    const results = await runEngine(engine, ready, consent, { dryRun: false });
+    for (const { progress, plan, step } of ready) {
+      const result = results.get(step);
+      if (!result) continue;
+      const job = accept(result, step, plan.document.manifest);
+      // The plan has the differences of one that was looked up.
+      if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
+      progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
+      for (const failure of failureOf(plan, step, job)) progress.fail(failure);
+    }
+    ended = stop.reason ?? all.flatMap((progress) => progress.report().failures)[0]?.error;
+  } catch (error) {
+    ended = error;
+  }
+  for (const progress of all) {
+    const plan = progress.report();
+    const left = jobSteps(plan).find(({ status }) => status === 'planned' || status === 'skipped');
+    if (left && plan.failures.length === 0) progress.fail({ error: ended, source: sourceOf(plan.document, left.key) });
   }
 }
 
@@ -205,11 +220,7 @@ export function unmanagedJobs(plan: SpacePlan, jobs: JobsByAgent): readonly Unma
   return [...agentsOf(plan), ...others].flatMap(({ agent_id, wanted }) => {
     const names = new Set(wanted?.cron?.map(({ name }) => toNfc(name)));
     const own = agent_id === null ? [] : (jobs.get(comparableAgent(agent_id)) ?? []);
-    return own.flatMap((each) => {
-      const { cron_job_id: id, name = null } = each;
-      const reason = undescribable(each, own);
-      const job = { resource: 'job', id, name, ...(reason && { reason }) } as const;
-      return names.has(toNfc(name ?? '')) || isIgnored(plan.document.manifest.ignore, job) ? [] : [job];
-    });
+    const found = own.map((job) => unmanagedJob(job, own));
+    return found.filter((job) => !names.has(toNfc(job.name ?? '')) && !isIgnored(plan.document.manifest.ignore, job));
   });
 }
