@@ -40,17 +40,6 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 }
 
 /** @throws UsageError if --create-beside names a space that no manifest describes: it is consent for one, not for all */
-function checkConsent(documents: readonly ManifestDocument[], createBeside: readonly string[]): ReadonlySet<string> {
-  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  for (const id of createBeside) {
-    if (ids.has(id)) continue;
-    throw new UsageError(`--create-beside ${id}: no manifest has this external_space_id.`, {
-      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
-    });
-  }
-  return new Set(createBeside);
-}
-
 async function openProvisioning(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
@@ -58,19 +47,23 @@ async function openProvisioning(
   doing: string,
 ): Promise<ProvisionDeps> {
   const { clock, random, flags, signals, progress } = context;
-  const consent = checkConsent(documents, createBeside);
+  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const unknown = createBeside.find((id) => !ids.has(id));
+  if (unknown !== undefined)
+    throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
+      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
+    });
   const http = await context.http();
   const log = await context.log();
   log.refuseSecrets(documents.flatMap(recordedTexts));
   progress.start('Reading the spaces');
   const facts = readFacts(await log.read(), http.baseUrl);
   let isReported = false;
-  const observer = new Observer(http, documents, facts, async (list, reason) => {
+  const onUnavailable = async (list: string, { message }: Error): Promise<void> => {
     if (isReported) return;
     isReported = true;
-    const known = 'Only what the state recorded is known.';
-    await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
-  });
+    await context.notice(`note: cannot read the list of ${list} (${message}) Only what the state recorded is known.`);
+  };
   let done = 0;
   const onDocument = (): void => {
     done += 1;
@@ -79,7 +72,9 @@ async function openProvisioning(
     progress.update(`${now}: ${count} of ${documents.length}`);
   };
   return {
-    ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
+    ...{ http, log, facts, clock, random, concurrency, onDocument },
+    observer: new Observer({ http, documents, facts, onUnavailable }),
+    createBeside: new Set(createBeside),
     jobs: openJobs(context, http, log),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
