@@ -31,6 +31,9 @@ function listHint(failure: unknown, { command }: CronContext): string {
   return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;
 }
 
+/** What creates the jobs of a command. */
+export type JobEngine = ReturnType<typeof openJobs>;
+
 /** Opens what creates the jobs of a command. */
 export function openJobs(context: CronContext, http: Http, log: Log) {
   const { clock, abortSignal: signal, command, warn, progress } = context;

@@ -61,6 +61,11 @@ export function toNfc(name: string): string {
   return name.normalize('NFC');
 }
 
+/** A name without what people change without meaning another thing: case and spaces. */
+export function looseName(name: string): string {
+  return toNfc(name).toLowerCase().replaceAll(/\s+/g, '');
+}
+
 /** The key of a job, 24 hexadecimal digits: at most one job per key may exist. */
 export function cronKey({ origin, agent_id, name }: JobIdentity): string {
   return sha256([origin, canonicalId(agent_id), toNfc(name)]).slice(0, 24);

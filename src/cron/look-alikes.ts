@@ -1,7 +1,7 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { type CronJob, cronKey, findDifferences, hashOf, type JobData, type JobStandings, toNfc } from './job.ts';
+import { type CronJob, cronKey, findDifferences, hashOf, type JobData, type JobStandings, looseName } from './job.ts';
 import { completeSchedule, type ScheduleParts } from './schedule.ts';
 import type { JobList } from './service-jobs.ts';
 
@@ -51,11 +51,6 @@ function knownJobs(list: JobList | 'closed', standings: JobStandings, origin: st
       ? []
       : [{ agent_id, cron_job_id, name: name ?? '', content: presentContent(data, listed) }];
   });
-}
-
-/** A name without what people change without meaning another job: case and spaces. */
-function looseName(name: string): string {
-  return toNfc(name).toLowerCase().replaceAll(/\s+/g, '');
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { ListedAgent } from '../contract/resources.ts';
-import { isNotShown, toNfc } from '../cron/job.ts';
+import { isNotShown, looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { hasName } from './differences.ts';
-import { isIgnoredById, isNamedByIgnore } from './ignore.ts';
-import type { Manifest, ManifestAgent } from './manifest.ts';
+import { isNamedByIgnore } from './ignore.ts';
+import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
 import type { Failure } from './plan.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
@@ -42,7 +42,7 @@ export function pairAgents(
   fact?: SpaceFact,
 ): Pairing {
   const all = withTemplates(present, fact);
-  const usable = all.filter(({ agent_id }) => !isIgnoredById(ignore, 'agent', agent_id));
+  const usable = all.filter(({ agent_id: id }) => !isNamedByIgnore(ignore, { resource: 'agent', id, name: null }));
   const found = new Map<ManifestAgent, ListedAgent>();
   const unclear = new Map<ManifestAgent, readonly ListedAgent[]>();
   const recordedIds = new Map(fact?.agents.map(({ key, agent_id }) => [key, agent_id]));
@@ -67,43 +67,27 @@ export function pairAgents(
     }
   }
   const used = new Set([...found.values(), ...[...unclear.values()].flat()]);
-  return {
-    pairs: wanted.map((each) => {
-      const agent = found.get(each);
-      return { wanted: each, present: agent, candidates: agent ? [] : (unclear.get(each) ?? []) };
-    }),
-    free: all.filter((agent) => !used.has(agent)),
-  };
+  const pairs = wanted.map((each) => {
+    const agent = found.get(each);
+    return { wanted: each, present: agent, candidates: agent ? [] : (unclear.get(each) ?? []) };
+  });
+  return { pairs, free: all.filter((agent) => !used.has(agent)) };
 }
 
-/** A name as people compare names: without case and spaces. */
-function looseName(name: string): string {
-  return toNfc(name).toLowerCase().replace(/\s+/gu, '');
-}
-
-const NO_CHANGE = 'The API cannot change or remove an agent: a second one would stay for ever.';
-
-/** What an error about an agent needs: where the manifest has it, and which space may get a second one. */
-interface Place {
-  readonly source: string;
-  readonly external_space_id: string;
-}
-
-function ambiguousError({ wanted, candidates }: AgentPair, { source }: Place): DuplicateError {
-  const name = JSON.stringify(wanted.name);
+function ambiguousError({ name }: ManifestAgent, candidates: readonly ListedAgent[], source: string): DuplicateError {
   const ids = candidates.map(({ agent_id }) => agent_id);
   const why =
     ids.length === 1
       ? `The manifest has several agents of this name, and neither the list nor the state knows the template of ${ids[0]}.`
       : `The service has several agents of this name: ${ids.join(' and ')}.`;
-  return new DuplicateError(`Which agent is ${name} at ${source} cannot be told.`, {
+  return new DuplicateError(`Which agent is ${JSON.stringify(name)} at ${source} cannot be told.`, {
     why,
     hint: `Plan with the state of the run that installed it. Or say which one is not meant to be in the manifest: ignore: [{ resource: agent, name: ${ids.at(-1)} }]`,
-    details: { source, agent: wanted.name, candidates: ids },
+    details: { source, agent: name, candidates: ids },
   });
 }
 
-function editedError(wanted: ManifestAgent, present: ListedAgent, place: Place): DuplicateError {
+function editedError(wanted: ManifestAgent, present: ListedAgent, source: string, spaceId: string): DuplicateError {
   const { agent_id, name: own = agent_id, template_id } = present;
   const [name, old] = [wanted.name, own].map((each) => JSON.stringify(each));
   const isRenamed = template_id === undefined || template_id === wanted.template_id || isNotShown(wanted.template_id);
@@ -111,14 +95,13 @@ function editedError(wanted: ManifestAgent, present: ListedAgent, place: Place):
     ? ['name', own, wanted.name]
     : ['template_id', template_id, wanted.template_id];
   const difference = `${field} differs: the service has ${JSON.stringify(before)}, the manifest has ${JSON.stringify(after)}.`;
-  const keep = isRenamed ? `name ${old}` : `template_id ${template_id}`;
   const message = isRenamed
     ? `The agent ${name} is missing. It may be ${old} (${agent_id}), renamed in the manifest.`
     : `The agent ${old} (${agent_id}) has another template than ${name} in the manifest.`;
   return new DuplicateError(message, {
-    why: `${difference}\n${NO_CHANGE}`,
-    hint: `To keep it, write ${keep} at ${place.source}. To install a second agent, add --create-beside ${place.external_space_id}`,
-    details: { source: place.source, agent: wanted.name, agent_id, name: present.name ?? null, field, before, after },
+    why: `${difference}\nThe API cannot change or remove an agent: a second one would stay for ever.`,
+    hint: `To keep it, write ${field} ${isRenamed ? old : template_id} at ${source}. To install a second agent, add --create-beside ${spaceId}`,
+    details: { source, agent: wanted.name, agent_id, name: present.name ?? null, field, before, after },
   });
 }
 
@@ -129,20 +112,19 @@ function editedError(wanted: ManifestAgent, present: ListedAgent, place: Place):
  */
 export function findEditedAgents(
   { pairs, free }: Pairing,
-  { external_space_id, ignore }: Manifest,
-  sourceOf: (agent: ManifestAgent) => string,
+  document: ManifestDocument,
   createBeside: boolean,
 ): readonly Failure[] {
+  const { external_space_id, ignore } = document.manifest;
   const others = free.filter(
     ({ agent_id: id, name = null }) => !isNamedByIgnore(ignore, { resource: 'agent', id, name }),
   );
-  return pairs.flatMap((pair) => {
-    const { wanted, present, candidates } = pair;
-    const place = { source: sourceOf(wanted), external_space_id };
-    if (candidates.length > 0) return [{ error: ambiguousError(pair, place), source: place.source }];
+  return pairs.flatMap(({ wanted, present, candidates }, index) => {
+    const source = sourceOf(document, `agents/${index}`);
+    if (candidates.length > 0) return [{ error: ambiguousError(wanted, candidates, source), source }];
     if (present || createBeside) return [];
     const named = others.find(({ name }) => name !== undefined && looseName(name) === looseName(wanted.name));
     const edited = named ?? others.find(({ template_id }) => template_id === wanted.template_id);
-    return edited ? [{ error: editedError(wanted, edited, place), source: place.source }] : [];
+    return edited ? [{ error: editedError(wanted, edited, source, external_space_id), source }] : [];
   });
 }

@@ -8,7 +8,7 @@ import { stopsProvisioning, unrecordedError } from './failures.ts';
 import { installMissing, setUpChats } from './install.ts';
 import { createJobs, hasUnsettledJobs } from './jobs.ts';
 import { sourceOf } from './manifest.ts';
-import type { Failure, SpacePlan } from './plan.ts';
+import { agentsOf, type SpacePlan } from './plan.ts';
 import { type ProvisionDeps, withStatus } from './plan-manifests.ts';
 import { Progress } from './progress.ts';
 import { agentKey, SPACE_TYPE, type SpaceFact } from './space-record.ts';
@@ -22,30 +22,28 @@ function refusedIndex(error: unknown): number {
   return Number(index);
 }
 
-/** Provisions the space of a plan, its agents, and their chats. @returns the failure that ended it */
-async function applySpace(
-  deps: ProvisionDeps,
-  progress: Progress,
-  checkState: () => Promise<void>,
-): Promise<Failure | undefined> {
+/** Provisions the space of a plan, its agents, and their chats. Failures are in its progress. */
+async function applySpace(deps: ProvisionDeps, progress: Progress, checkState: () => Promise<void>): Promise<void> {
   const { document, steps } = progress.report();
   try {
     if (steps.some(({ status }) => status === 'planned')) await checkState();
     await installMissing(deps, progress);
+    await setUpChats(deps, progress);
   } catch (error) {
     const missing = progress.open('install_agent');
-    return { error, source: sourceOf(document, (missing[refusedIndex(error)] ?? missing[0])?.key ?? 'space') };
+    const key = (missing[refusedIndex(error)] ?? missing[0])?.key ?? 'space';
+    progress.fail({ error, source: sourceOf(document, key) });
   }
-  return await setUpChats(deps, progress);
 }
 
-/** Records the space and its agents. @returns the failure of the state, if only the report knows what was created */
-async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan): Promise<Failure | undefined> {
-  const { space_id, agents, document } = plan;
-  if (space_id === null) return undefined;
+/** Records the space and its agents. It is a failure if only the report knows then what was created. */
+async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progress): Promise<void> {
+  const plan = progress.report();
+  const { space_id, document } = plan;
+  if (space_id === null) return;
   const { external_space_id } = document.manifest;
   const earlier = facts.get(external_space_id);
-  const current = agents.flatMap(({ wanted, agent_id, source_id }) => {
+  const current = agentsOf(plan).flatMap(({ wanted, agent_id, source_id }) => {
     const { template_id } = wanted;
     return agent_id === null || isNotShown(template_id)
       ? []
@@ -54,31 +52,13 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, plan: SpacePlan)
   const ids = new Set(current.map(({ agent_id }) => agent_id));
   const older = earlier?.space_id === space_id ? earlier.agents.filter(({ agent_id }) => !ids.has(agent_id)) : [];
   const fact: SpaceFact = { origin: http.baseUrl, external_space_id, space_id, agents: [...older, ...current] };
-  if (earlier && JSON.stringify(fact) === JSON.stringify(earlier)) return undefined;
+  if (earlier && JSON.stringify(fact) === JSON.stringify(earlier)) return;
   try {
     await log.append([log.newRecord(SPACE_TYPE, { ...fact })]);
-    return undefined;
   } catch (error) {
     // What existed before can be found again.
     const isNew = plan.steps.some(({ status }) => status === 'created');
-    return isNew ? { error: unrecordedError(space_id, error), source: document.source } : undefined;
-  }
-}
-
-/** Creates the jobs of the applied spaces. What ended the run is also the failure of spaces with jobs left out. */
-async function createAllJobs({ stop, jobs, createBeside }: ProvisionDeps, all: readonly Progress[]): Promise<void> {
-  let ended: unknown;
-  try {
-    stop.throwIfAborted();
-    await createJobs(all, jobs, createBeside);
-    ended = stop.reason ?? all.flatMap((progress) => progress.report().failures)[0]?.error;
-  } catch (error) {
-    ended = error;
-  }
-  for (const progress of all) {
-    const { failures, steps, document } = progress.report();
-    const left = steps.find(({ op, status }) => op === 'create_job' && (status === 'planned' || status === 'skipped'));
-    if (left && failures.length === 0) progress.fail({ error: ended, source: sourceOf(document, left.key) });
+    if (isNew) progress.fail({ error: unrecordedError(space_id, error), source: document.source });
   }
 }
 
@@ -90,14 +70,14 @@ async function createAllJobs({ stop, jobs, createBeside }: ProvisionDeps, all: r
 export function applyPlans(
   { stop: interrupt, ...deps }: ProvisionDeps,
   plans: readonly SpacePlan[],
-  { failFast }: { readonly failFast: boolean },
+  failFast = false,
 ): AsyncGenerator<SpacePlan> {
   const stopper = new AbortController();
   const stop = AbortSignal.any([interrupt, stopper.signal]);
   // Node warns about more than ten listeners, and every wait of a document adds one.
   setMaxListeners(0, stop);
   const started = { ...deps, stop };
-  const stopAfter = ({ failures }: Pick<SpacePlan, 'failures'>): void => {
+  const stopAfter = ({ failures }: SpacePlan): void => {
     const stopping = failures.find(({ error }) => failFast || stopsProvisioning(error));
     if (stopping) stopper.abort(stopping.error);
   };
@@ -109,13 +89,11 @@ export function applyPlans(
   return emitted(async (emit) => {
     const withJobs: Progress[] = [];
     const records: Promise<void>[] = [];
-    const end = async (progress: Progress, failure: Failure | undefined): Promise<void> => {
-      if (failure) progress.fail(failure);
-      const unrecorded = await recordSpace(started, progress.report());
-      if (unrecorded) progress.fail(unrecorded);
+    const end = async (progress: Progress): Promise<void> => {
+      await recordSpace(started, progress);
       const report = progress.report();
       stopAfter(report);
-      if (report.failures.length === 0 && hasUnsettledJobs(progress)) withJobs.push(progress);
+      if (report.failures.length === 0 && hasUnsettledJobs(report)) withJobs.push(progress);
       else emit(report);
     };
     const apply = async (plan: SpacePlan): Promise<void> => {
@@ -127,16 +105,16 @@ export function applyPlans(
       } else if (stop.aborted) emit(withStatus(plan, 'skipped'));
       else {
         const progress = new Progress(plan);
-        const failure = await applySpace(started, progress, checkState);
-        if (failure) stopAfter({ failures: [failure] });
+        await applySpace(started, progress, checkState);
+        stopAfter(progress.report());
         // Records share a write: the next space need not wait for the one of this.
-        records.push(end(progress, failure));
+        records.push(end(progress));
       }
     };
     const limit = pLimit(failFast ? 1 : deps.concurrency);
     await Promise.all(plans.map((plan) => limit(() => apply(plan))));
     await Promise.all(records);
-    await createAllJobs(started, withJobs);
+    await createJobs(withJobs, deps.jobs, deps.createBeside, stop);
     for (const progress of withJobs) emit(progress.report());
   });
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { stringify } from 'yaml';
 import { listAgents, listSpaces } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
 import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
@@ -17,10 +16,11 @@ import { makeDirectories } from '../platform/files.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources, YAML_FILE } from '../yaml/sources.ts';
-import { describeSpace, type ExportedSpace, type FoundSpace, type LeftOut } from './exported-space.ts';
+import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
+import type { Unmanaged } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
-import { type JobsByAgent, jobsByAgent } from './snapshot.ts';
-import { readFacts, type SpaceFact } from './space-record.ts';
+import { jobsByAgent } from './snapshot.ts';
+import { readFacts } from './space-record.ts';
 import { updateManifest } from './update-manifest.ts';
 
 /** Spaces that are read at a time. */
@@ -38,7 +38,7 @@ export interface ExportResult {
   /** Whether a text in it is `(not shown)`. */
   readonly hasHoles: boolean;
   /** What no manifest can describe. */
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly Unmanaged[];
   /** `skipped`: no manifest can describe the space, and the error says why. */
   readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
   readonly error: unknown;
@@ -93,17 +93,7 @@ async function save(
   }
 }
 
-/** What is read once for all spaces. */
-interface Fleet {
-  readonly http: Http;
-  readonly spaces: readonly ListedSpace[];
-  /** What the state has, by space_id. */
-  readonly facts: ReadonlyMap<string, SpaceFact>;
-  readonly jobs: JobsByAgent;
-  /** The files that exist, by the external id of the space that they describe. */
-  readonly files: ReadonlyMap<string, string>;
-}
-
+/** Finds the files that exist, by the external id of the space that they describe. */
 async function findFiles({ out, lookup }: ExportOptions, { io, abortSignal }: ExportContext) {
   const files = (await readdir(out)).some((name) => YAML_FILE.test(name));
   const { documents, problems } = parseManifests(files ? await readSources([out], io.stdin, abortSignal) : [], lookup);
@@ -113,8 +103,10 @@ async function findFiles({ out, lookup }: ExportOptions, { io, abortSignal }: Ex
   );
 }
 
-async function readFleet(context: ExportContext, references: readonly string[]): Promise<Omit<Fleet, 'files'>> {
+/** Reads what is read once for all spaces. */
+async function readFleet(context: ExportContext, references: readonly string[], options: ExportOptions) {
   const { clock, progress, warn } = context;
+  const files = await findFiles(options, context);
   const http = await context.http();
   const facts = readFacts(await (await context.log()).read(), http.baseUrl);
   progress.start('Reading the spaces');
@@ -132,14 +124,14 @@ async function readFleet(context: ExportContext, references: readonly string[]):
   const set = "partnerctl contract set cron_job.agent_id '<path>'";
   if (unowned > 0)
     await warn(`Jobs left out: ${unowned}. The list does not say which agent runs them. If it does: ${set}`);
-  const bySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
+  const factsBySpace = new Map([...facts.values()].map((fact) => [fact.space_id, fact]));
   const idOf = ({ external_space_id, space_id }: ListedSpace) => external_space_id ?? space_id;
   const sorted = [...spaces.values()].sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
-  return { http, spaces: sorted, facts: bySpace, jobs };
+  return { http, spaces: sorted, factsBySpace, jobs, files };
 }
 
 async function exportSpace(
-  { http, facts, jobs, files }: Fleet,
+  { http, factsBySpace, jobs, files }: Awaited<ReturnType<typeof readFleet>>,
   space: ListedSpace,
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
@@ -149,16 +141,17 @@ async function exportSpace(
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
     const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
-    const found = { space, agents: [...agents.values()], fact: facts.get(space_id), jobsOf };
+    const found = { space, agents: [...agents.values()], fact: factsBySpace.get(space_id), jobsOf };
     const exported = describeSpace(found);
     if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
     const { manifest, leftOut } = exported;
-    const file = files.get(manifest.external_space_id) ?? join(options.out, fileNameOf(manifest.external_space_id));
+    const id = manifest.external_space_id;
+    const file = files.get(id) ?? join(options.out, fileNameOf(id));
     const status = await save(file, found, exported, options);
-    const count = manifest.agents.reduce((sum, { cron = [] }) => sum + cron.length, 0);
+    const count = manifest.agents.flatMap(({ cron = [] }) => cron).length;
+    const counts = { agents: manifest.agents.length, jobs: count, leftOut };
     const hasHoles = JSON.stringify(manifest).includes(NOT_SHOWN);
-    const counts = { agents: manifest.agents.length, jobs: count, hasHoles, leftOut };
-    return { file, external_space_id: manifest.external_space_id, space_id, ...counts, status, error: undefined };
+    return { file, external_space_id: id, space_id, ...counts, hasHoles, status, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
     return { ...nothing, status: 'failed', error };
@@ -181,8 +174,7 @@ export function exportSpaces(
     await makeDirectories(options.out).catch((error: unknown) => {
       throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
     });
-    const files = await findFiles(options, context);
-    const fleet = { files, ...(await readFleet(context, references)) };
+    const fleet = await readFleet(context, references, options);
     let hasHoles = false;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);

@@ -18,17 +18,12 @@ export type ExportedJob = Readonly<Record<'name' | 'instructions' | 'schedule' |
 
 export type ExportedAgent = Omit<ManifestInput['agents'][number], 'cron'> & { readonly cron?: ExportedJob[] };
 
-/** Something that no manifest can describe. */
-export interface LeftOut extends Pick<Unmanaged, 'resource' | 'id' | 'name'> {
-  /** Why, as a clause. */
-  readonly reason: string;
-}
-
 export interface ExportedSpace {
   readonly manifest: Omit<ManifestInput, 'agents'> & { readonly agents: ExportedAgent[] };
   /** The agents of the manifest, by agent_id. */
   readonly agents: ReadonlyMap<string, ExportedAgent>;
-  readonly leftOut: readonly LeftOut[];
+  /** What no manifest can describe, and why. */
+  readonly leftOut: readonly Unmanaged[];
 }
 
 export interface FoundSpace {
@@ -52,14 +47,17 @@ function sortByName<Item>(items: readonly Item[], keyOf: (item: Item) => readonl
 }
 
 /** Why no manifest can describe a job, as a clause; undefined if one can. @param others all jobs of its agent */
-export function undescribable(
-  { name, schedule }: ListedCronJob,
-  others: readonly Pick<ListedCronJob, 'name'>[],
-): string | undefined {
+function undescribable({ name, schedule }: ListedCronJob, others: readonly ListedCronJob[]): string | undefined {
   if (!completeSchedule(schedule)) return 'its schedule cannot be read';
   const isTwin = others.filter((each) => toNfc(each.name ?? '') === toNfc(name ?? '')).length > 1;
   if (isTwin) return 'its agent has several jobs of this name';
   return v.is(agentJobSchema.entries.name, withoutSecret(name) ?? '') ? undefined : 'its name cannot be written';
+}
+
+/** A job that the manifest does not have. @param others all jobs of its agent */
+export function unmanagedJob(job: ListedCronJob, others: readonly ListedCronJob[]): Unmanaged {
+  const reason = undescribable(job, others);
+  return { resource: 'job', id: job.cron_job_id, name: job.name ?? null, ...(reason && { reason }) };
 }
 
 function describeJobs(listed: readonly ListedCronJob[]): ExportedJob[] {
@@ -101,7 +99,7 @@ function describeAgent(listed: ListedAgent, { fact, jobsOf }: FoundSpace): Expor
 function describeAgents(found: FoundSpace) {
   const { agents: listed, fact, jobsOf } = found;
   const agents = new Map<string, ExportedAgent>();
-  const leftOut: LeftOut[] = [];
+  const leftOut: Unmanaged[] = [];
   const keys = new Set<string>();
   const recorded = new Set(fact?.agents.map(({ agent_id }) => agent_id));
   // Of two with the same name and template, a manifest can have one: that of the state, which has its jobs.
@@ -109,19 +107,17 @@ function describeAgents(found: FoundSpace) {
   for (const each of byName) {
     const agent = describeAgent(each, found);
     const key = JSON.stringify([agent.template_id, toNfc(agent.name)]);
+    const { agent_id: id, name = null } = each;
     const isTwin = keys.has(key);
-    const of = { resource: 'agent', id: each.agent_id, name: each.name ?? null } as const;
-    if (isTwin) leftOut.push({ ...of, reason: 'another agent has its name and its template' });
-    else if (!v.is(agentSchema, agent)) leftOut.push({ ...of, reason: 'its name cannot be written' });
-    else {
-      agents.set(each.agent_id, agent);
-      const jobs = jobsOf(each.agent_id);
-      for (const job of jobs) {
-        const reason = undescribable(job, jobs);
-        if (reason) leftOut.push({ resource: 'job', id: job.cron_job_id, name: job.name ?? null, reason });
-      }
-    }
     keys.add(key);
+    if (!isTwin && v.is(agentSchema, agent)) {
+      agents.set(id, agent);
+      const jobs = jobsOf(id).map((job, _, others) => unmanagedJob(job, others));
+      leftOut.push(...jobs.filter(({ reason }) => reason));
+    } else {
+      const reason = isTwin ? 'another agent has its name and its template' : 'its name cannot be written';
+      leftOut.push({ resource: 'agent', id, name, reason });
+    }
   }
   return { agents, leftOut };
 }
@@ -142,8 +138,7 @@ export function describeSpace(found: FoundSpace): ExportedSpace | InputError {
       : [],
   );
   const [name, description] = [withoutSecret(space.name), withoutSecret(space.description)];
-  const skip = (reason: string) =>
-    new InputError(`The space ${space.space_id} ${reason}, so no manifest can describe it.`);
+  const skip = (why: string) => new InputError(`The space ${space.space_id} ${why}, so no manifest can describe it.`);
   if (external_space_id === undefined) return skip('has no external_space_id');
   const problem = identifierProblem(external_space_id);
   if (problem) return skip(`has an external_space_id that ${problem}`);

@@ -12,29 +12,22 @@ function isNamed(wanted: string | undefined, names: readonly (string | null)[]):
 
 /** The differences that a manifest does not ask to ignore. */
 export function withoutIgnored(ignored: Ignored = [], differences: readonly Difference[]): readonly Difference[] {
-  const isIgnored = ({ resource, name, field }: Difference) =>
-    ignored.some(
-      (entry) => entry.resource === resource && isNamed(entry.name, [name]) && (entry.field ?? field) === field,
-    );
-  return differences.filter((difference) => !isIgnored(difference));
+  return differences.filter(
+    ({ resource, name, field }) =>
+      !ignored.some((by) => by.resource === resource && isNamed(by.name, [name]) && (by.field ?? field) === field),
+  );
 }
 
 /** Whether a manifest asks to ignore a thing that it does not have, by the name of the thing or by its id. */
 export function isIgnored(ignored: Ignored = [], { resource, id, name }: Thing): boolean {
-  return ignored.some(
-    (entry) => entry.resource === resource && entry.field === undefined && isNamed(entry.name, [name, id]),
-  );
+  return ignored.some((by) => by.resource === resource && by.field === undefined && isNamed(by.name, [name, id]));
 }
 
-/** Whether a manifest names a thing that it ignores. To ignore all of a kind says nothing about this one. */
+/**
+ * Whether a manifest names a thing that it ignores. To ignore all of a kind says nothing about this one.
+ * @param thing without its name to ask for its id alone: then it is none of those in the manifest
+ */
 export function isNamedByIgnore(ignored: Ignored = [], thing: Thing): boolean {
-  return isIgnored(
-    ignored.filter(({ name }) => name !== undefined),
-    thing,
-  );
-}
-
-/** Whether a manifest ignores a thing by its id: it is none of those in the manifest, whatever its name is. */
-export function isIgnoredById(ignored: Ignored = [], resource: Thing['resource'], id: string): boolean {
-  return ignored.some((entry) => entry.resource === resource && entry.field === undefined && entry.name === id);
+  const named = ignored.filter(({ name }) => name !== undefined);
+  return isIgnored(named, thing);
 }

@@ -7,8 +7,8 @@ import { pairAgents } from './agents.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, lostPostError, missingIdsError, unusableResponse } from './failures.ts';
 import { withoutIgnored } from './ignore.ts';
-import { sourceOf } from './manifest.ts';
-import { type Failure, installedFields, type SpacePlan } from './plan.ts';
+import { type ManifestDocument, sourceOf } from './manifest.ts';
+import { agentsOf, installedFields, type SpacePlan } from './plan.ts';
 import { observeAndPlan, type ProvisionDeps } from './plan-manifests.ts';
 import type { Progress } from './progress.ts';
 
@@ -27,7 +27,9 @@ export async function installMissing(deps: ProvisionDeps, progress: Progress): P
     } catch (error) {
       const waitMs = waitBeforeRepeat(deps, error, attempt);
       if (waitMs === undefined) throw error instanceof OutcomeUnknownError ? lostPostError(error) : error;
-      await readAgain(deps, progress, waitMs);
+      const now = await planAgain(deps, progress.report().document, waitMs);
+      if (now.failures[0]) throw now.failures[0].error;
+      progress.learn(now);
       if (!isInstalled(progress) && unusableResponse(error)) throw lostPostError(error);
     }
   }
@@ -42,19 +44,15 @@ function waitBeforeRepeat({ retries, random, clock, http }: ProvisionDeps, error
   return waitMs > http.remainingMs() ? undefined : waitMs;
 }
 
-/** Learns what is there now. */
-async function readAgain(deps: ProvisionDeps, progress: Progress, waitMs: number): Promise<void> {
-  let now: SpacePlan;
+/** Plans what is missing now. */
+async function planAgain(deps: ProvisionDeps, document: ManifestDocument, waitMs: number): Promise<SpacePlan> {
   try {
     await deps.clock.sleep(waitMs, deps.stop);
     deps.observer.expire();
-    now = await observeAndPlan(deps, progress.report().document);
+    return await observeAndPlan(deps, document);
   } catch (error) {
     throw lostPostError(error);
   }
-  const [failure] = now.failures;
-  if (failure) throw failure.error;
-  progress.learn(now);
 }
 
 /** Creates the space if it is missing, and installs the missing agents, in one POST. @throws PartnerctlError */
@@ -81,28 +79,26 @@ async function post({ http, observer }: ProvisionDeps, progress: Progress): Prom
 
 /** The agents that were installed, and whose ids are not known yet. */
 function nameless(progress: Progress) {
-  return progress.report().steps.filter((step) => step.op === 'install_agent' && step.id === null);
+  const installs = progress.report().steps.filter((step) => step.op === 'install_agent');
+  return installs.filter(({ id }) => id === null);
 }
 
 /** Finds the agents whose ids are unknown among those of the space that belong to no other. */
 function setIds(progress: Progress, present: readonly ListedAgent[]): void {
-  const { agents, document } = progress.report();
-  const known = new Set(agents.map(({ agent_id }) => agent_id));
+  const plan = progress.report();
+  const known = new Set(agentsOf(plan).map(({ agent_id }) => agent_id));
   const free = present.filter(({ agent_id }) => !known.has(agent_id));
-  const unknown = nameless(progress).flatMap((step) => (step.op === 'install_agent' ? [step] : []));
-  const wanted = unknown.map(({ agent }) => agent.wanted);
-  for (const [index, { present: found }] of pairAgents(
-    { ...document.manifest, agents: wanted },
-    free,
-  ).pairs.entries()) {
+  const unknown = nameless(progress);
+  const manifest = { ...plan.document.manifest, agents: unknown.map(({ agent }) => agent.wanted) };
+  for (const [index, { present: found }] of pairAgents(manifest, free).pairs.entries()) {
     const step = unknown[index];
     if (!found || !step) continue;
     progress.settle(step, { id: found.agent_id, status: 'created', source_id: found.source_id ?? null });
   }
 }
 
-/** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. @returns the failure that ended it */
-export async function setUpChats({ http, stop }: ProvisionDeps, progress: Progress): Promise<Failure | undefined> {
+/** Sets up the chats that are missing (spec §4.2): the call is safe to repeat. A failure ends it. */
+export async function setUpChats({ http, stop }: ProvisionDeps, progress: Progress): Promise<void> {
   for (const step of progress.open('setup_chat')) {
     const { name, agent } = step;
     const { space_id, document, steps } = progress.report();
@@ -118,8 +114,8 @@ export async function setUpChats({ http, stop }: ProvisionDeps, progress: Progre
       const isStopped = stop.aborted && error === stop.reason;
       if (!isStopped) progress.settle(step, { id: null, status: 'failed' });
       const what = `The API chat of the agent ${JSON.stringify(name)} is not set up`;
-      return { error: inStep(what, error), source: sourceOf(document, step.key) };
+      progress.fail({ error: inStep(what, error), source: sourceOf(document, step.key) });
+      return;
     }
   }
-  return undefined;
 }

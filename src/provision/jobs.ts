@@ -1,35 +1,42 @@
-import type { Http } from '../api/http.ts';
 import { comparableAgent } from '../contract/values.ts';
-import type { CronContext } from '../cron/context.ts';
-import type { WantedJob } from '../cron/create.ts';
-import { type CronResult, openJobs } from '../cron/create-wanted.ts';
+import type { CronResult, JobEngine } from '../cron/create-wanted.ts';
 import type { RunOptions } from '../cron/decide.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
-import { toWireSchedule } from '../cron/schedule.ts';
+import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
-import type { Log } from '../state/log.ts';
 import type { Difference } from './differences.ts';
-import { undescribable } from './exported-space.ts';
+import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
 import { isIgnored, isNamedByIgnore, withoutIgnored } from './ignore.ts';
-import type { Manifest } from './manifest.ts';
-import { sourceOf } from './manifest.ts';
-import { blockPlan, type Failure, holeError, type JobStep, type SpacePlan, type Step, type Unmanaged } from './plan.ts';
+import { type Manifest, sourceOf } from './manifest.ts';
+import {
+  agentsOf,
+  blockPlan,
+  type Failure,
+  holeError,
+  type JobStep,
+  type SpacePlan,
+  type Step,
+  type Unmanaged,
+} from './plan.ts';
 import type { Progress } from './progress.ts';
 import type { JobsByAgent } from './snapshot.ts';
 
 /* The jobs of plans: looked up before anything is sent, and created after their agents. */
 
-/** What the manifests say of jobs that exist: which may be taken for an edited one, and where that is wanted. */
-type JobRules = Required<Pick<RunOptions, 'createBeside' | 'isNamed'>>;
+interface Ready {
+  readonly plan: SpacePlan;
+  readonly step: JobStep;
+}
 
-function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): JobRules {
+/** What the manifests say of jobs that exist: which may be taken for an edited one, and where that is wanted. */
+function rulesOf(ready: readonly Ready[], consent: ReadonlySet<string>): Pick<RunOptions, 'createBeside' | 'isNamed'> {
   const owners = new Map(
-    plans.flatMap(({ agents, document: { manifest } }) =>
-      agents.flatMap(({ agent_id, wanted: { cron = [] } }) => {
+    [...new Set(ready.map(({ plan }) => plan))].flatMap((plan) =>
+      agentsOf(plan).map(({ agent_id, wanted: { cron = [] } }) => {
         const names = new Set(cron.map(({ name }) => toNfc(name)));
-        return agent_id === null ? [] : [[comparableAgent(agent_id), { manifest, names }] as const];
+        return [comparableAgent(agent_id ?? ''), { manifest: plan.document.manifest, names }] as const;
       }),
     ),
   );
@@ -43,28 +50,24 @@ function rulesOf(plans: readonly SpacePlan[], consent: ReadonlySet<string>): Job
   };
 }
 
-/**
- * The engine that creates each job at most once. Nothing else in this folder knows it.
- * @param willRun whether what is looked up is created afterwards
- */
-export function openEngine(context: CronContext, http: Http, log: Log, willRun: boolean) {
-  // One list for both: that it was read once tells what a later 403 means.
-  const { lists, describe, create } = openJobs(context, http, log);
-  const run = async (wanted: readonly WantedJob[], options: Omit<RunOptions, 'ensure'>) => {
-    const results = new Map<number, CronResult>();
-    for await (const result of create(wanted, { ensure: true, ...options })) results.set(result.index, result);
-    return results;
-  };
-  return {
-    ...{ lists, describe },
-    /** Tells what would be done, from the state and the list. */
-    lookUp: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, { ...rules, dryRun: true, willRun }),
-    /** Creates jobs, waits for those that others create, and records those that exist. */
-    create: (wanted: readonly WantedJob[], rules: JobRules) => run(wanted, { ...rules, dryRun: false }),
-  };
+/** Runs the engine on the jobs whose agents exist. @returns the results of those that it reached */
+async function runEngine(
+  { create }: JobEngine,
+  ready: readonly Ready[],
+  consent: ReadonlySet<string>,
+  mode: Pick<RunOptions, 'dryRun' | 'willRun'>,
+): Promise<ReadonlyMap<JobStep | undefined, CronResult>> {
+  const wanted = ready.flatMap(({ plan, step: { wanted: job, agent, key } }, index) =>
+    agent.agent_id === null
+      ? []
+      : [{ index, source: sourceOf(plan.document, key), job: { ...job, agent_id: agent.agent_id } }],
+  );
+  const results = new Map<JobStep | undefined, CronResult>();
+  if (wanted.length === 0) return results;
+  for await (const result of create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consent) }))
+    results.set(ready[result.index]?.step, result);
+  return results;
 }
-
-export type JobEngine = ReturnType<typeof openEngine>;
 
 const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   created: 'created',
@@ -76,11 +79,6 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   failed: 'failed',
   skipped: 'skipped',
 };
-
-function withJob(step: JobStep, job: CronResult): JobStep {
-  const { description: in_words, next_runs } = job;
-  return { ...step, job, detail: { schedule: toWireSchedule(job.job.schedule), in_words, next_runs } };
-}
 
 /** The differences of a job as a plan shows them. */
 export function toDifferences(name: string, found: readonly CronDifference[]): Difference[] {
@@ -107,70 +105,67 @@ function failureOf(plan: SpacePlan, step: JobStep, { error, status }: CronResult
   return [{ error: status === 'failed' ? inStep(what, error) : error, source: sourceOf(plan.document, step.key) }];
 }
 
-interface Ready {
-  readonly plan: SpacePlan;
-  readonly step: JobStep;
-}
-
-/** The jobs to look up or to create: those whose agents exist. Their index is that in the list. */
-function toWanted(ready: readonly Ready[]): readonly WantedJob[] {
-  return ready.flatMap(({ plan, step: { wanted, agent, key } }, index) =>
-    agent.agent_id === null
-      ? []
-      : [{ index, source: sourceOf(plan.document, key), job: { ...wanted, agent_id: agent.agent_id } }],
-  );
-}
-
 function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
   return steps.filter((step) => step.op === 'create_job');
 }
 
 /**
- * Looks up the jobs of all plans at once, before anything is sent, and describes them.
- * @param createBeside the spaces, by external id, that may get a job beside one that seems to be it
+ * Looks up the jobs of all plans at once, before anything is sent.
+ * @param consent the spaces, by external id, that may get a job beside one that seems to be it
+ * @param willRun whether what is looked up is created afterwards
+ */
+export function lookUpJobs(
+  plans: readonly SpacePlan[],
+  engine: JobEngine,
+  consent: ReadonlySet<string>,
+  willRun: boolean,
+): ReturnType<typeof runEngine> {
+  const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
+  return runEngine(engine, ready, consent, { dryRun: true, willRun });
+}
+
+/**
+ * Describes the jobs of plans.
+ * @param results what was found of those that were looked up
  * @returns the plans, of which those with a job that a person has to decide about are blocked
  */
 export async function judgeJobs(
   plans: readonly SpacePlan[],
-  { describe, lookUp }: Pick<JobEngine, 'describe' | 'lookUp'>,
-  createBeside: ReadonlySet<string>,
+  results: Awaited<ReturnType<typeof runEngine>>,
+  describe: DescribeSchedule,
 ): Promise<readonly SpacePlan[]> {
-  const all = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
-  const wanted = toWanted(all);
-  const results =
-    wanted.length > 0 ? await lookUp(wanted, rulesOf(plans, createBeside)) : new Map<number, CronResult>();
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
-  const judged = new Map<JobStep, { readonly step: JobStep; readonly failures: readonly Failure[] }>();
-  for (const [index, { plan, step }] of all.entries()) {
-    const job = { ...step.wanted, agent_id: step.agent.agent_id };
-    const unknown = {
-      index,
-      source: undefined,
-      key: null,
-      job,
-      ...outcome('planned'),
-      ...(await describe(job.schedule)),
-    };
-    const seen = results.get(index) ?? unknown;
-    const found = accept(seen, step, plan.document.manifest);
-    // Nothing was looked up after a failure that every further call would have.
-    const now = found.status === 'skipped' ? { ...found, error: ended } : found;
-    const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
-    // Differences are not told of a record, and those that are ignored not at all.
-    const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
-    judged.set(step, {
-      step: { ...withJob(step, now), status, mayBeUnrecorded, id: now.cron_job_id },
-      failures: failureOf(plan, step, now),
-    });
+  const judged: SpacePlan[] = [];
+  for (const plan of plans) {
+    const steps: Step[] = [];
+    const differences = [...plan.differences];
+    const failures = [...plan.failures];
+    for (const step of plan.steps) {
+      if (step.op !== 'create_job') {
+        steps.push(step);
+        continue;
+      }
+      const job = { ...step.wanted, agent_id: step.agent.agent_id };
+      const texts = await describe(job.schedule);
+      const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
+      const seen = results.get(step) ?? planned;
+      const found = accept(seen, step, plan.document.manifest);
+      // Nothing was looked up after a failure that every further call would have.
+      const now = found.status === 'skipped' ? { ...found, error: ended } : found;
+      const judgedStatus = now.error === undefined ? STATUSES[now.status] : 'blocked';
+      const isUnread = step.status === 'failed' || step.status === 'skipped';
+      const status = isUnread ? step.status : judgedStatus;
+      const { description: in_words, next_runs } = texts;
+      const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
+      // Differences are not told of a record, and those that are ignored not at all.
+      const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
+      steps.push({ ...step, job: now, detail, status, mayBeUnrecorded, id: now.cron_job_id });
+      differences.push(...toDifferences(step.name, now.differences));
+      failures.push(...failureOf(plan, step, now));
+    }
+    judged.push(blockPlan({ ...plan, steps, differences }, failures));
   }
-  return plans.map((plan) => {
-    const own = jobSteps(plan).flatMap((step) => judged.get(step) ?? []);
-    const steps = plan.steps.map((step) => (step.op === 'create_job' ? (judged.get(step)?.step ?? step) : step));
-    const found = own.flatMap(({ step: { name, job } }) => toDifferences(name, job?.differences ?? []));
-    const judgedPlan = { ...plan, steps, differences: [...plan.differences, ...found] };
-    const failures = [...plan.failures, ...own.flatMap((each) => each.failures)];
-    return blockPlan({ ...judgedPlan, failures: [] }, failures);
-  });
+  return judged;
 }
 
 /** Whether a job is to be created, or may have to be recorded. */
@@ -178,51 +173,57 @@ function isUnsettled({ status, mayBeUnrecorded }: JobStep): boolean {
   return status === 'planned' || mayBeUnrecorded === true;
 }
 
-/** Whether the jobs of a plan are complete. */
-export function hasUnsettledJobs(progress: Progress): boolean {
-  return jobSteps(progress.report()).some(isUnsettled);
+/** Whether jobs of a plan are to be created, or recorded. */
+export function hasUnsettledJobs(plan: SpacePlan): boolean {
+  return jobSteps(plan).some(isUnsettled);
 }
 
-/** Creates the missing jobs of all spaces at once. Failures are in their progress. */
+/**
+ * Creates the missing jobs of all spaces at once. Failures are in their progress: what ended the run is also the failure
+ * of spaces with jobs left out.
+ */
 export async function createJobs(
   all: readonly Progress[],
-  { create }: Pick<JobEngine, 'create'>,
-  createBeside: ReadonlySet<string>,
+  engine: JobEngine,
+  consent: ReadonlySet<string>,
+  stop: AbortSignal,
 ): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
-    return jobSteps(plan)
-      .filter(isUnsettled)
-      .map((step) => ({ progress, plan, step }));
+    const steps = jobSteps(plan).filter(isUnsettled);
+    return steps.map((step) => ({ progress, plan, step }));
   });
-  const rules = rulesOf(
-    ready.map(({ plan }) => plan),
-    createBeside,
-  );
-  const results = await create(toWanted(ready), rules);
-  for (const [index, { progress, plan, step }] of ready.entries()) {
-    const result = results.get(index);
-    if (!result) continue;
-    const job = accept(result, step, plan.document.manifest);
-    // The plan has the differences of one that was looked up.
-    if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
-    progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
-    for (const failure of failureOf(plan, step, job)) progress.fail(failure);
+  let ended: unknown;
+  try {
+    stop.throwIfAborted();
+    const results = await runEngine(engine, ready, consent, { dryRun: false });
+    for (const { progress, plan, step } of ready) {
+      const result = results.get(step);
+      if (!result) continue;
+      const job = accept(result, step, plan.document.manifest);
+      // The plan has the differences of one that was looked up.
+      if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
+      progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
+      for (const failure of failureOf(plan, step, job)) progress.fail(failure);
+    }
+    ended = stop.reason ?? all.flatMap((progress) => progress.report().failures)[0]?.error;
+  } catch (error) {
+    ended = error;
+  }
+  for (const progress of all) {
+    const plan = progress.report();
+    const left = jobSteps(plan).find(({ status }) => status === 'planned' || status === 'skipped');
+    if (left && plan.failures.length === 0) progress.fail({ error: ended, source: sourceOf(plan.document, left.key) });
   }
 }
 
 /** The jobs that agents of the space have, and the manifest does not. */
-export function unmanagedJobs({ agents, unmanaged, document }: SpacePlan, jobs: JobsByAgent): readonly Unmanaged[] {
-  const wanted = new Map(agents.map((agent) => [agent.agent_id, agent.wanted.cron?.map(({ name }) => toNfc(name))]));
-  const ids = [...agents.flatMap(({ agent_id }) => agent_id ?? []), ...unmanaged.map(({ id }) => id)];
-  return ids.flatMap((agent) => {
-    const own = jobs.get(comparableAgent(agent)) ?? [];
-    return own.flatMap((each) => {
-      const { cron_job_id: id, name = null } = each;
-      const reason = undescribable(each, own);
-      const job = { resource: 'job', id, name, ...(reason && { reason }) } as const;
-      const isWanted = wanted.get(agent)?.includes(toNfc(name ?? ''));
-      return isWanted || isIgnored(document.manifest.ignore, job) ? [] : [job];
-    });
+export function unmanagedJobs(plan: SpacePlan, jobs: JobsByAgent): readonly Unmanaged[] {
+  const others = plan.unmanaged.map(({ id }) => ({ agent_id: id, wanted: undefined }));
+  return [...agentsOf(plan), ...others].flatMap(({ agent_id, wanted }) => {
+    const names = new Set(wanted?.cron?.map(({ name }) => toNfc(name)));
+    const own = agent_id === null ? [] : (jobs.get(comparableAgent(agent_id)) ?? []);
+    const found = own.map((job) => unmanagedJob(job, own));
+    return found.filter((job) => !names.has(toNfc(job.name ?? '')) && !isIgnored(plan.document.manifest.ignore, job));
   });
 }

@@ -31,11 +31,12 @@ function itemsError(shape: UnknownShape, operation: Operation): PartnerctlError 
   return withHint(itemError(shape, operation), { hint });
 }
 
-function severalSpacesError(id: string, ids: readonly string[]): ShapeError {
-  return new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`, {
-    why: `They are ${ids.join(' and ')}.`,
-    hint: "Nothing was sent. If another field is the external id, run: partnerctl contract set space.external_space_id '<path>'",
-  });
+interface ObserverDeps {
+  readonly http: Http;
+  readonly documents: readonly ManifestDocument[];
+  readonly facts: ReadonlyMap<string, SpaceFact>;
+  /** Called with a list that cannot be read, and why. */
+  readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
 }
 
 /**
@@ -43,24 +44,13 @@ function severalSpacesError(id: string, ids: readonly string[]): ShapeError {
  * not read, or that the service does not have, are left out.
  */
 export class Observer {
-  private readonly http: Http;
-  private readonly wanted: ReadonlySet<string>;
-  private readonly facts: ReadonlyMap<string, SpaceFact>;
-  private readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
+  private readonly deps: ObserverDeps;
   private spaces: Promise<SpaceList | undefined> | undefined;
-  private unwanted: readonly ListedSpace[] = [];
+  /** The listed spaces that no document describes, as they were last read. */
+  others: readonly ListedSpace[] = [];
 
-  /** @param onUnavailable is told of a list that cannot be read, and why */
-  constructor(
-    http: Http,
-    documents: readonly ManifestDocument[],
-    facts: ReadonlyMap<string, SpaceFact>,
-    onUnavailable: (list: string, reason: Error) => Promise<void>,
-  ) {
-    this.http = http;
-    this.wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-    this.facts = facts;
-    this.onUnavailable = onUnavailable;
+  constructor(deps: ObserverDeps) {
+    this.deps = deps;
   }
 
   /** Reads the list of spaces before anything is sent. @throws PartnerctlError if reading it may succeed later */
@@ -73,11 +63,6 @@ export class Observer {
     }
   }
 
-  /** The listed spaces that no document describes, as they were last read. */
-  get others(): readonly ListedSpace[] {
-    return this.unwanted;
-  }
-
   /** Lets the next observation read the list of spaces again. */
   expire(): void {
     this.spaces = undefined;
@@ -87,7 +72,7 @@ export class Observer {
   async observe({ manifest: { external_space_id } }: ManifestDocument): Promise<Observation> {
     this.spaces ??= this.readSpaces();
     const spaces = await this.spaces;
-    const fact = this.facts.get(external_space_id);
+    const fact = this.deps.facts.get(external_space_id);
     // Without a list, the state alone tells which space it is.
     const space = spaces ? spaces.get(external_space_id) : fact && { space_id: fact.space_id };
     if (!space) return { space, agents: [], fact };
@@ -95,7 +80,9 @@ export class Observer {
   }
 
   private async readSpaces(): Promise<SpaceList | undefined> {
-    const recordedIds = new Map([...this.facts].map(([id, fact]) => [fact.space_id, id]));
+    const { http, documents, facts } = this.deps;
+    const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+    const recordedIds = new Map([...facts].map(([id, fact]) => [fact.space_id, id]));
     const recorded = new Map<string, ListedSpace>();
     const found = new Map<string, ListedSpace>();
     const others = new Map<string, ListedSpace>();
@@ -103,30 +90,34 @@ export class Observer {
     let hasIds = false;
     let isPartlyRead = false;
     try {
-      for await (const space of listSpaces(this.http)) {
+      for await (const space of listSpaces(http)) {
         isPartlyRead = true;
         const { space_id, external_space_id: id } = space;
         if (id === undefined) withoutId ??= space.item;
         else hasIds = true;
         // One that is listed without its external id, or with another spelling of it, is known by its record.
         const recordedId = recordedIds.get(space_id);
-        if (typeof id === 'string' && this.wanted.has(id)) {
+        if (typeof id === 'string' && wanted.has(id)) {
           // Pages that shift while spaces are created show one twice.
           const earlier = found.get(id)?.space_id ?? space_id;
-          if (earlier !== space_id) throw severalSpacesError(id, [earlier, space_id]);
+          if (earlier !== space_id)
+            throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`, {
+              why: `They are ${earlier} and ${space_id}.`,
+              hint: "Nothing was sent. If another field is the external id, run: partnerctl contract set space.external_space_id '<path>'",
+            });
           found.set(id, space);
-        } else if (recordedId !== undefined && this.wanted.has(recordedId)) recorded.set(recordedId, space);
+        } else if (recordedId !== undefined && wanted.has(recordedId)) recorded.set(recordedId, space);
         else others.set(space_id, space);
       }
     } catch (error) {
       return await this.withoutList(error, 'spaces', isPartlyRead);
     }
     if (withoutId && !hasIds) {
-      const fields = new Fields(withoutId, 'space', this.http.contract);
+      const fields = new Fields(withoutId, 'space', http.contract);
       const shape = fields.unreadable('space.external_space_id', 'A listed space has no external id.');
       throw itemsError(shape, OPERATIONS.listSpaces);
     }
-    this.unwanted = [...others.values()];
+    this.others = [...others.values()];
     return new Map([...recorded, ...found]);
   }
 
@@ -135,14 +126,15 @@ export class Observer {
    * @throws ShapeError when an agent has no name: it may be one that would be installed again
    */
   async listAgents(spaceId: string): Promise<readonly ListedAgent[] | undefined> {
+    const { http } = this.deps;
     const agents: ListedAgent[] = [];
     try {
-      for await (const agent of listAgents(this.http, spaceId)) agents.push(agent);
+      for await (const agent of listAgents(http, spaceId)) agents.push(agent);
     } catch (error) {
       return await this.withoutList(error, 'agents', agents.length > 0);
     }
     for (const { item } of agents.filter(({ name }) => name === undefined)) {
-      const fields = new Fields(item, 'agent', this.http.contract);
+      const fields = new Fields(item, 'agent', http.contract);
       if (fields.value('agent.name') === null) continue;
       throw itemsError(fields.unreadable('agent.name', 'A listed agent has no name.'), OPERATIONS.listAgents);
     }
@@ -154,7 +146,7 @@ export class Observer {
     const failure = toListFailure(error, `the list of ${list}`, isPartlyRead);
     if (!(failure instanceof ListUnavailable)) throw failure;
     if (isTokenRejected(error)) throw error;
-    await this.onUnavailable(list, failure.reason);
+    await this.deps.onUnavailable(list, failure.reason);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, InputError, LocalError, PlanStaleError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, PlanStaleError, UsageError } from '../errors.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
 import { blockPlan, type SpacePlan } from './plan.ts';
 import { changesSince, type JobsByAgent, snapshotOf } from './snapshot.ts';
@@ -33,7 +33,7 @@ const planFile = v.object({
 });
 
 /** A plan as `plan --out` writes it and `apply` carries it out. It holds all that will be sent. */
-export type PlanFile = v.InferOutput<typeof planFile>;
+type PlanFile = v.InferOutput<typeof planFile>;
 
 type PlannedSpace = PlanFile['spaces'][number];
 
@@ -44,7 +44,7 @@ function sha256(value: unknown): string {
 }
 
 /** Hashes what manifests say, in whatever order and however they are written. */
-export function inputHash(documents: readonly ManifestDocument[]): string {
+function inputHash(documents: readonly ManifestDocument[]): string {
   return sha256(documents.map(({ manifest }) => JSON.stringify(manifest)).sort());
 }
 
@@ -89,8 +89,18 @@ export async function writePlan(
   return plan.spaces.length;
 }
 
-/** Reads the file of a plan. @throws InputError if it cannot be read, is none, or was edited */
-export async function readPlan(path: string): Promise<PlanFile> {
+/**
+ * Reads the file of a plan.
+ * @param service the base URL of the service that it must be for
+ * @param input the manifests that it must have been made of, if they are given
+ * @throws InputError if it cannot be read, is none, or was edited; UsageError if it is for another service, or of other
+ *   manifests
+ */
+export async function readPlan(
+  path: string,
+  service: string | undefined,
+  input: readonly ManifestDocument[] | undefined,
+): Promise<PlanFile> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(await readFile(path, 'utf8'));
@@ -101,16 +111,16 @@ export async function readPlan(path: string): Promise<PlanFile> {
     }
   }
   const { sha256: stated, ...content } = isJsonObject(parsed) ? parsed : {};
-  const { success, output } = v.safeParse(planFile, content);
+  const { success, output: plan } = v.safeParse(planFile, content);
   if (!success) throw new InputError(`The file ${path} is not a plan, or was damaged.`, { hint: HINT });
   if (stated !== sha256(content))
     throw new InputError(`The plan ${path} was edited after it was made.`, { hint: HINT });
-  return output;
-}
-
-/** The documents of a plan. */
-export function plannedDocuments({ spaces }: PlanFile): readonly ManifestDocument[] {
-  return spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
+  const wrong =
+    input && inputHash(input) !== plan.input_sha256
+      ? 'was made of other manifests, or of other values of variables.'
+      : service !== undefined && service !== plan.service && `is for ${plan.service}, not for ${service}.`;
+  if (wrong) throw new UsageError(`The plan ${path} ${wrong}`, { hint: HINT });
+  return plan;
 }
 
 /**
@@ -120,9 +130,8 @@ export function plannedDocuments({ spaces }: PlanFile): readonly ManifestDocumen
  */
 export function limitToPlanned(plan: SpacePlan, { observed, steps: keys }: PlannedSpace, jobs: JobsByAgent): SpacePlan {
   const planned = new Set(keys);
-  const ofPlan = plan.steps.filter(({ key }) => planned.has(key));
   const changes = [
-    ...changesSince(observed, plan, jobs, ofPlan),
+    ...changesSince(observed, plan, jobs, planned),
     ...plan.steps
       .filter(({ key, status }) => status === 'planned' && !planned.has(key))
       .map(({ op, name }) => `missing: ${op === 'create_job' ? 'job' : 'agent'} ${JSON.stringify(name)}`),
@@ -134,5 +143,5 @@ export function limitToPlanned(plan: SpacePlan, { observed, steps: keys }: Plann
     hint: `This run sent nothing for it. ${HINT}`,
     details: { changes },
   });
-  return blockPlan({ ...plan, failures: [] }, [{ error, source: plan.document.source }]);
+  return blockPlan(plan, [{ error, source: plan.document.source }]);
 }

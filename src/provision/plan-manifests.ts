@@ -1,10 +1,11 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
+import type { JobEngine } from '../cron/create-wanted.ts';
 import type { DescribeSchedule } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { inStep, stopsProvisioning } from './failures.ts';
-import { type JobEngine, judgeJobs } from './jobs.ts';
+import { judgeJobs, lookUpJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
@@ -54,39 +55,34 @@ export async function checkManifests(
   documents: readonly ManifestDocument[],
   describe: DescribeSchedule,
 ): Promise<readonly SpacePlan[]> {
-  const lookUp = async () => new Map();
-  const plans = await judgeJobs(documents.map(planUnknown), { describe, lookUp }, new Set());
+  const plans = await judgeJobs(documents.map(planUnknown), new Map(), describe);
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 
 /**
  * Plans the documents, in order, before anything is sent. One whose space cannot be read has failed, beside the others.
+ * @param willRun whether the plans are carried out afterwards
  * @throws PartnerctlError if the list of spaces cannot be read now, or not be understood
  */
 export async function planRun(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
+  willRun: boolean,
 ): Promise<readonly SpacePlan[]> {
   await deps.observer.prepare();
-  const unread = new Map<ManifestDocument, unknown>();
   let isEnded = false;
-  const limit = pLimit(deps.concurrency);
   const plan = async (document: ManifestDocument): Promise<SpacePlan> => {
+    if (isEnded || deps.stop.aborted) return withStatus(planUnknown(document), 'skipped');
     try {
-      if (!isEnded && !deps.stop.aborted) return await observeAndPlan(deps, document);
-      unread.set(document, undefined);
+      return await observeAndPlan(deps, document);
     } catch (error) {
       isEnded ||= stopsProvisioning(error);
-      unread.set(document, error);
+      return withStatus(planUnknown(document), 'failed', error);
     }
-    return planUnknown(document);
   };
+  const limit = pLimit(deps.concurrency);
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  const judged = await judgeJobs(plans, deps.jobs, deps.createBeside);
-  return judged.map((each) => {
-    const error = unread.get(each.document);
-    return unread.has(each.document) ? withStatus(each, error === undefined ? 'skipped' : 'failed', error) : each;
-  });
+  return judgeJobs(plans, await lookUpJobs(plans, deps.jobs, deps.createBeside, willRun), deps.jobs.describe);
 }
 
 /**
@@ -97,7 +93,7 @@ export async function planManifests(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
 ): Promise<readonly SpacePlan[]> {
-  const plans = await planRun(deps, documents);
+  const plans = await planRun(deps, documents, false);
   deps.stop.throwIfAborted();
   for (const { failures, steps, document } of plans) {
     const [failure] = steps[0]?.status === 'failed' ? failures : [];

@@ -6,7 +6,7 @@ import { InputError, OutcomeUnknownError } from '../errors.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';
 import { agentDifferences, type Difference, spaceDifferences, wantedChat } from './differences.ts';
 import { isIgnored, withoutIgnored } from './ignore.ts';
-import { type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
+import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey } from './space-record.ts';
 
@@ -57,7 +57,7 @@ export type Step =
   | AgentStep<'setup_chat'>
   | JobStep;
 
-export type AgentSteps = Exclude<Step, { op: 'create_space' }>;
+type AgentSteps = Exclude<Step, { op: 'create_space' }>;
 
 /** Something that exists in the space, and that the manifest does not have. */
 export interface Unmanaged {
@@ -84,12 +84,16 @@ export interface SpacePlan {
   readonly space_id: string | null;
   /** The space, its agents, their chats, their jobs; each in the order of the manifest. */
   readonly steps: readonly Step[];
-  readonly agents: readonly PlannedAgent[];
   /** What differs at the service, and no call changes. */
   readonly differences: readonly Difference[];
   readonly unmanaged: readonly Unmanaged[];
   /** Why nothing is sent for the document, or why it was not completed. */
   readonly failures: readonly Failure[];
+}
+
+/** The agents of the manifest, in its order. */
+export function agentsOf({ steps }: SpacePlan): readonly PlannedAgent[] {
+  return steps.flatMap((step) => (step.op === 'install_agent' ? [step.agent] : []));
 }
 
 /** The agents that exist: as they are listed, or else as the state recorded them, by the names of the manifest. */
@@ -128,6 +132,8 @@ export function holeError({ op, name, agent }: AgentSteps, hole: string): InputE
 function findHoles(steps: readonly Step[]): readonly Failure[] {
   return steps.flatMap((step) => {
     if (step.op === 'create_space' || step.hole === undefined || step.status !== 'planned') return [];
+    // A job of an agent that exists is looked up first.
+    if (step.op === 'create_job' && step.agent.agent_id !== null) return [];
     return [{ error: holeError(step, step.hole), source: step.hole }];
   });
 }
@@ -168,11 +174,11 @@ export function byUrgency(failures: readonly Failure[]): readonly Failure[] {
   return [...failures.filter(isUnknown), ...failures.filter((each) => !isUnknown(each))];
 }
 
-/** A plan of which nothing is sent: a blocked space is blocked whole. Without failures, it is as it was. */
+/** A plan with these failures, of which nothing is sent then: a blocked space is blocked whole. */
 export function blockPlan(plan: SpacePlan, failures: readonly Failure[]): SpacePlan {
   if (failures.length === 0) return plan;
   const steps = plan.steps.map((step) => (step.status === 'planned' ? { ...step, status: 'blocked' as const } : step));
-  return { ...plan, steps, failures: byUrgency([...plan.failures, ...failures]) };
+  return { ...plan, steps, failures: byUrgency(failures) };
 }
 
 /**
@@ -189,9 +195,8 @@ export function planSpace(document: ManifestDocument, observation: Observation, 
   const { pairs, free } = pairing;
   // The list may not show the source that an earlier run set up.
   const recorded = new Map(fact?.agents.map((agent) => [agent.agent_id, agent]));
-  const keys = new Map(manifest.agents.map((wanted, at) => [wanted, `agents/${at}`]));
-  const agents = pairs.map(({ wanted, present }): PlannedAgent => {
-    const key = keys.get(wanted) ?? '';
+  const agents = pairs.map(({ wanted, present }, at): PlannedAgent => {
+    const key = `agents/${at}`;
     if (!present) return { wanted, key, agent_id: null, source_id: null };
     const { agent_id, source_id = recorded.get(agent_id)?.source_id ?? null, template_id } = present;
     const isHole = isNotShown(wanted.template_id) && template_id !== undefined;
@@ -214,20 +219,6 @@ export function planSpace(document: ManifestDocument, observation: Observation, 
         .filter((each) => !isIgnored(manifest.ignore, each))
     : [];
   const known = { document, index, observed: { space, agents: present }, space_id };
-  const lineOf = (agent: ManifestAgent) => sourceOf(document, keys.get(agent) ?? '');
-  const ofMissingAgents = steps.filter((step) => step.op === 'create_space' || step.agent.agent_id === null);
-  const chats = steps.filter(({ op }) => op === 'setup_chat');
-  const failures = [
-    ...findEditedAgents(pairing, manifest, lineOf, createBeside),
-    ...findHoles([...new Set([...ofMissingAgents, ...chats])]),
-  ];
-  return blockPlan({ ...known, steps, agents, differences, unmanaged, failures: [] }, failures);
-}
-
-/** The steps of a kind that are to be done. */
-export function plannedSteps<Op extends Step['op']>(
-  { steps }: Pick<SpacePlan, 'steps'>,
-  op: Op,
-): Extract<Step, { op: Op }>[] {
-  return steps.filter((step): step is Extract<Step, { op: Op }> => step.op === op && step.status === 'planned');
+  const failures = [...findEditedAgents(pairing, document, createBeside), ...findHoles(steps)];
+  return blockPlan({ ...known, steps, differences, unmanaged, failures: [] }, failures);
 }

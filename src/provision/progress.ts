@@ -1,6 +1,6 @@
 import type { CronResult } from '../cron/create-wanted.ts';
 import type { Difference } from './differences.ts';
-import { byUrgency, type Failure, plannedSteps, type SpacePlan, type Step, type StepStatus } from './plan.ts';
+import { byUrgency, type Failure, type SpacePlan, type Step, type StepStatus } from './plan.ts';
 
 /** What became of a step. */
 interface Settled {
@@ -59,26 +59,24 @@ export class Progress {
 
   /** The steps of a kind that are still to be done, with the ids that are known by now. */
   open<Op extends Step['op']>(op: Op): Extract<Step, { op: Op }>[] {
-    return plannedSteps(this.report(), op);
+    const isOpen = (step: Step): step is Extract<Step, { op: Op }> => step.op === op && step.status === 'planned';
+    return this.report().steps.filter(isOpen);
   }
 
   /** The plan with what was done. */
   report(): SpacePlan {
     const { plan, settled } = this;
-    const agents = plan.agents.map((agent) => {
-      const [install, chat] = [settled.get(agent.key), settled.get(`${agent.key}/chat`)];
-      const source_id = chat?.id ?? install?.source_id ?? agent.source_id;
-      return { ...agent, agent_id: install?.id ?? agent.agent_id, source_id };
-    });
-    const byKey = new Map(agents.map((agent) => [agent.key, agent]));
     const steps = plan.steps.map((step): Step => {
       const own = settled.get(step.key);
       const now = own ? reported(step, own) : step;
-      return now.op === 'create_space' ? now : { ...now, agent: byKey.get(now.agent.key) ?? now.agent };
+      if (now.op === 'create_space') return now;
+      const [install, chat] = [settled.get(now.agent.key), settled.get(`${now.agent.key}/chat`)];
+      const source_id = chat?.id ?? install?.source_id ?? now.agent.source_id;
+      return { ...now, agent: { ...now.agent, agent_id: install?.id ?? now.agent.agent_id, source_id } };
     });
     return {
       ...plan,
-      ...{ agents, steps, space_id: settled.get('space')?.id ?? plan.space_id },
+      ...{ steps, space_id: settled.get('space')?.id ?? plan.space_id },
       differences: [...plan.differences, ...this.differences],
       failures: byUrgency([...plan.failures, ...this.failures]),
     };

@@ -1,7 +1,8 @@
+import type { CronContext } from '../cron/context.ts';
 import { isNotShown, toNfc } from '../cron/job.ts';
 import { checkUnique } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
-import type { Environment, Io } from '../platform/io.ts';
+import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
 import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
@@ -10,41 +11,37 @@ import { readSources } from '../yaml/sources.ts';
 import { quoted } from '../yaml/text.ts';
 import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
 
-/** The places of agents and jobs, and of texts that the service did not show: see `ManifestDocument`. */
-function findPlaces(document: YamlDocument, { agents }: Manifest): Record<string, string> {
+/**
+ * Reports agents and jobs that a repeated run could not tell apart.
+ * @returns the places of agents and jobs, and of texts that the service did not show: see `ManifestDocument`
+ */
+function checkAgents(document: YamlDocument, { agents }: Manifest): Record<string, string> {
   const places: Record<string, string> = {};
-  const add = (...path: Path): void => {
-    places[path.join('/')] = fileAndLine(document.place(path));
+  const add = (path: Path, text?: string): void => {
+    if (text === undefined || isNotShown(text)) places[path.join('/')] = fileAndLine(document.place(path));
   };
-  for (const [index, { template_id, chat, cron = [] }] of agents.entries()) {
-    add('agents', index);
-    if (isNotShown(template_id)) add('agents', index, 'template_id');
-    if (isNotShown(chat?.routing_mode ?? '')) add('agents', index, 'chat', 'routing_mode');
-    for (const [number, { instructions }] of cron.entries()) {
-      add('agents', index, 'cron', number);
-      if (isNotShown(instructions)) add('agents', index, 'cron', number, 'instructions');
+  const firsts = new Map<string, Path>();
+  for (const [index, { template_id, name, chat, cron = [] }] of agents.entries()) {
+    const path: Path = ['agents', index];
+    add(path);
+    add([...path, 'template_id'], template_id);
+    add([...path, 'chat', 'routing_mode'], chat?.routing_mode ?? '');
+    const key = JSON.stringify([template_id, toNfc(name)]);
+    const first = firsts.get(key);
+    firsts.set(key, first ?? [...path, 'name']);
+    if (first) {
+      const place = fileAndLine(document.place(first));
+      document.report([...path, 'name'], `this agent has the same template and name as the one at ${place}`);
+    }
+    const jobs = new Map<string, Place>();
+    for (const [number, job] of cron.entries()) {
+      const own: Path = [...path, 'cron', number];
+      add(own);
+      add([...own, 'instructions'], job.instructions);
+      checkUnique(jobs, ['', job.name], document.place([...own, 'name']));
     }
   }
   return places;
-}
-
-/** A repeated run could not tell two agents of the same template and name apart. */
-function checkAgents(document: YamlDocument, { agents }: Manifest): void {
-  const places = new Map<string, Path>();
-  for (const [index, { template_id, name, cron = [] }] of agents.entries()) {
-    const path = ['agents', index, 'name'];
-    const key = JSON.stringify([template_id, toNfc(name)]);
-    const first = places.get(key);
-    if (first === undefined) places.set(key, path);
-    else
-      document.report(
-        path,
-        `this agent has the same template and name as the one at ${fileAndLine(document.place(first))}`,
-      );
-    const jobs = new Map<string, Place>();
-    for (const [number, job] of cron.entries())
-      checkUnique(jobs, ['', job.name], document.place(['agents', index, 'cron', number, 'name']));
-  }
 }
 
 /**
@@ -69,8 +66,7 @@ export function parseManifests(
       // Two documents for one space would undo each other's work.
       if (first === undefined) spaces.set(id, fileAndLine(document.place(path)));
       else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
-      checkAgents(document, manifest);
-      places.set(manifest, findPlaces(document, manifest));
+      places.set(manifest, checkAgents(document, manifest));
     },
   });
   return {
@@ -104,11 +100,7 @@ export function parseVariables(texts: readonly string[], env: Environment): Look
  * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
  */
 export async function readManifests(
-  {
-    env,
-    io,
-    abortSignal,
-  }: { readonly env: Environment; readonly io: Pick<Io, 'stdin'>; readonly abortSignal: AbortSignal },
+  { env, io, abortSignal }: Pick<CronContext, 'env' | 'io' | 'abortSignal'>,
   files: readonly string[],
   texts: readonly string[],
 ): Promise<readonly ManifestDocument[]> {

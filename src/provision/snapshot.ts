@@ -4,7 +4,7 @@ import { comparableAgent } from '../contract/values.ts';
 import { findDifferences, instructionsHash, toNfc } from '../cron/job.ts';
 import { groupBy } from '../platform/group-by.ts';
 import { sourceDifferences, spaceDifferences, wantedChat } from './differences.ts';
-import type { AgentSteps, SpacePlan, Step } from './plan.ts';
+import type { SpacePlan, Step } from './plan.ts';
 
 /** The jobs of a service, by `comparableAgent`. */
 export type JobsByAgent = ReadonlyMap<string, readonly ListedCronJob[]>;
@@ -20,49 +20,39 @@ export type Snapshot = Readonly<Record<string, string>>;
 interface Thing {
   readonly id: string;
   readonly content: unknown;
-  /** Whether one of these steps, of an earlier plan, created it. */
-  readonly isOf: (steps: readonly Step[]) => boolean;
+  /** The keys of the steps that would have made it as it is. */
+  readonly madeBy: readonly string[];
 }
 
-/** A thing in the space, and how to tell whether it is what a plan was to create. */
-function thingsOf({ document: { manifest }, observed: { space, agents } }: SpacePlan, jobs: JobsByAgent): Thing[] {
+function thingsOf({ document, observed: { space, agents }, steps }: SpacePlan, jobs: JobsByAgent): Thing[] {
   if (!space) return [];
   const { space_id, external_space_id, name, description, is_org_wide } = space;
-  const ofAgent = <Op extends AgentSteps['op']>(steps: readonly Step[], op: Op, id: string) =>
-    steps.filter((step): step is Extract<AgentSteps, { op: Op }> => step.op === op && step.agent.agent_id === id);
-  return [
-    {
-      id: `space ${space_id}`,
-      content: [external_space_id, name, description, is_org_wide],
-      isOf: (steps) => steps.some(({ op }) => op === 'create_space') && spaceDifferences(manifest, space).length === 0,
-    },
-    ...agents.flatMap(({ agent_id, name, template_id, source_id, source }): Thing[] => {
-      const isInstalled = (steps: readonly Step[]) => ofAgent(steps, 'install_agent', agent_id).length > 0;
-      const isSetUp = ({ agent: { wanted } }: AgentSteps) =>
-        !source || sourceDifferences(wanted.name, source, wantedChat(wanted) ?? {}).length === 0;
-      return [
-        { id: `agent ${agent_id}`, content: [name, template_id], isOf: isInstalled },
-        {
-          id: `chat ${source_id}`,
-          content: source,
-          isOf: (steps: readonly Step[]) => isInstalled(steps) || ofAgent(steps, 'setup_chat', agent_id).some(isSetUp),
-        },
-        ...(jobs.get(comparableAgent(agent_id)) ?? []).map((job) => ({
-          id: `job ${job.cron_job_id}`,
-          content: [
-            job.name,
-            job.schedule,
-            job.instructions === undefined ? null : instructionsHash(job.instructions),
-            agent_id,
-          ],
-          isOf: (steps: readonly Step[]) =>
-            ofAgent(steps, 'create_job', agent_id).some(
-              ({ wanted }) => toNfc(wanted.name) === toNfc(job.name ?? '') && findDifferences(job, wanted).length === 0,
-            ),
-        })),
-      ].filter(({ id }) => source_id || !id.startsWith('chat '));
-    }),
-  ];
+  const isAsPlanned = spaceDifferences(document.manifest, space).length === 0;
+  const content = [external_space_id, name, description, is_org_wide];
+  const things: Thing[] = [{ id: `space ${space_id}`, content, madeBy: isAsPlanned ? ['space'] : [] }];
+  const stepsOf = groupBy(steps, (step) => (step.op === 'create_space' ? '' : (step.agent.agent_id ?? '')));
+  for (const { agent_id, name: agentName, template_id, source_id, source } of agents) {
+    const own = stepsOf.get(agent_id) ?? [];
+    const installs = own.filter(({ op }) => op === 'install_agent').map(({ key }) => key);
+    const chats = own.flatMap((step) => {
+      if (step.op !== 'setup_chat') return [];
+      const { wanted } = step.agent;
+      const asked = wantedChat(wanted) ?? {};
+      return !source || sourceDifferences(wanted.name, source, asked).length === 0 ? [step.key] : [];
+    });
+    things.push({ id: `agent ${agent_id}`, content: [agentName, template_id], madeBy: installs });
+    if (source_id) things.push({ id: `chat ${source_id}`, content: source, madeBy: [...installs, ...chats] });
+    for (const job of jobs.get(comparableAgent(agent_id)) ?? []) {
+      const text = job.instructions === undefined ? null : instructionsHash(job.instructions);
+      const isMade = (step: Step) =>
+        step.op === 'create_job' &&
+        toNfc(step.wanted.name) === toNfc(job.name ?? '') &&
+        findDifferences(job, step.wanted).length === 0;
+      const madeBy = own.filter(isMade).map(({ key }) => key);
+      things.push({ id: `job ${job.cron_job_id}`, content: [job.name, job.schedule, text, agent_id], madeBy });
+    }
+  }
+  return things;
 }
 
 function hashOf(content: unknown): string {
@@ -77,21 +67,23 @@ export function snapshotOf(plan: SpacePlan, jobs: JobsByAgent): Snapshot {
 /**
  * What was added, changed, or removed since an earlier plan: `added: agent agt_1`. What that plan itself was to create
  * is no change.
- * @param planned the steps of the earlier plan, as they are now
+ * @param planned the keys of the steps of the earlier plan
  */
 export function changesSince(
   before: Snapshot,
   plan: SpacePlan,
   jobs: JobsByAgent,
-  planned: readonly Step[],
+  planned: ReadonlySet<string>,
 ): readonly string[] {
-  const things = thingsOf(plan, jobs);
-  const now = new Map(things.map(({ id, content }) => [id, hashOf(content)]));
+  const now = snapshotOf(plan, jobs);
+  const added = thingsOf(plan, jobs).filter(
+    ({ id, madeBy }) => !(id in before) && !madeBy.some((key) => planned.has(key)),
+  );
   return [
-    ...things.filter(({ id, isOf }) => !(id in before) && !isOf(planned)).map(({ id }) => `added: ${id}`),
+    ...added.map(({ id }) => `added: ${id}`),
     ...Object.keys(before).flatMap((id) => {
-      if (!now.has(id)) return [`removed: ${id}`];
-      return now.get(id) === before[id] ? [] : [`changed: ${id}`];
+      if (!(id in now)) return [`removed: ${id}`];
+      return now[id] === before[id] ? [] : [`changed: ${id}`];
     }),
   ];
 }

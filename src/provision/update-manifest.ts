@@ -11,7 +11,7 @@ import type { ExportedAgent, ExportedJob, ExportedSpace, FoundSpace } from './ex
 import { isIgnored, withoutIgnored } from './ignore.ts';
 import { toDifferences } from './jobs.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
-import { planSpace } from './plan.ts';
+import { agentsOf, planSpace } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
 
 /** Sets the value at a path of the file, or removes it if there is no new one. */
@@ -154,7 +154,7 @@ export function updateManifest(source: YamlSource, exported: ExportedSpace, foun
     if (resource === 'space') edit(['space', field], Reflect.get(exported.manifest.space, field));
   let count = wanted.length;
   // From the last one: a removal moves those behind it.
-  for (const [index, { agent_id }] of [...plan.agents.entries()].reverse()) {
+  for (const [index, { agent_id }] of [...agentsOf(plan).entries()].reverse()) {
     const agent = wanted[index];
     const shown = exported.agents.get(agent_id ?? '');
     const listed = found.agents.find((each) => each.agent_id === agent_id);

@@ -1,13 +1,14 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
+import { openJobs } from '../cron/create-wanted.ts';
 import { UsageError } from '../errors.ts';
 import { applyPlans } from './apply.ts';
-import { openEngine, unmanagedJobs } from './jobs.ts';
+import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
-import { inputHash, limitToPlanned, plannedDocuments, readPlan, writePlan } from './plan-file.ts';
+import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
 import { type ProvisionDeps, planManifests, planRun } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
@@ -39,37 +40,30 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 }
 
 /** @throws UsageError if --create-beside names a space that no manifest describes: it is consent for one, not for all */
-function checkConsent(documents: readonly ManifestDocument[], createBeside: readonly string[]): ReadonlySet<string> {
-  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  for (const id of createBeside) {
-    if (ids.has(id)) continue;
-    throw new UsageError(`--create-beside ${id}: no manifest has this external_space_id.`, {
-      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
-    });
-  }
-  return new Set(createBeside);
-}
-
 async function openProvisioning(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { concurrency, createBeside }: Omit<RunOptions, 'failFast'>,
+  { concurrency, createBeside }: RunOptions,
   doing: string,
 ): Promise<ProvisionDeps> {
   const { clock, random, flags, signals, progress } = context;
-  const consent = checkConsent(documents, createBeside);
+  const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const unknown = createBeside.find((id) => !ids.has(id));
+  if (unknown !== undefined)
+    throw new UsageError(`--create-beside ${unknown}: no manifest has this external_space_id.`, {
+      hint: 'Give the external_space_id of one of the manifests. Nothing was sent.',
+    });
   const http = await context.http();
   const log = await context.log();
   log.refuseSecrets(documents.flatMap(recordedTexts));
   progress.start('Reading the spaces');
   const facts = readFacts(await log.read(), http.baseUrl);
   let isReported = false;
-  const observer = new Observer(http, documents, facts, async (list, reason) => {
+  const onUnavailable = async (list: string, { message }: Error): Promise<void> => {
     if (isReported) return;
     isReported = true;
-    const known = 'Only what the state recorded is known.';
-    await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
-  });
+    await context.notice(`note: cannot read the list of ${list} (${message}) Only what the state recorded is known.`);
+  };
   let done = 0;
   const onDocument = (): void => {
     done += 1;
@@ -78,8 +72,10 @@ async function openProvisioning(
     progress.update(`${now}: ${count} of ${documents.length}`);
   };
   return {
-    ...{ http, log, facts, clock, random, observer, concurrency, onDocument, createBeside: consent },
-    jobs: openEngine(context, http, log, doing !== 'Planning'),
+    ...{ http, log, facts, clock, random, concurrency, onDocument },
+    observer: new Observer({ http, documents, facts, onUnavailable }),
+    createBeside: new Set(createBeside),
+    jobs: openJobs(context, http, log),
     retries: flags.retries ?? DEFAULT_RETRIES,
     stop: signals.interrupt,
   };
@@ -108,9 +104,9 @@ export async function planFleet(
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
-  const plans = planned.map((plan) =>
-    jobs ? { ...plan, unmanaged: [...plan.unmanaged, ...unmanagedJobs(plan, jobs)] } : plan,
-  );
+  const plans = planned.map((plan) => {
+    return { ...plan, unmanaged: [...plan.unmanaged, ...(jobs ? unmanagedJobs(plan, jobs) : [])] };
+  });
   const about = { service: deps.http.baseUrl, createBeside };
   const written = out === undefined ? 0 : await writePlan(out, plans, jobs, about);
   return { plans, others: observer.others, written };
@@ -123,42 +119,33 @@ export async function planFleet(
 export async function provisionFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { failFast = false, ...options }: RunOptions,
+  options: RunOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const deps = await openProvisioning(context, documents, options, 'Provisioning');
-  return applyPlans(deps, await planRun(deps, documents), { failFast });
+  return applyPlans(deps, await planRun(deps, documents, true), options.failFast);
 }
 
 /**
  * Carries out the file of a plan: exactly its steps.
  * @param input the manifests that the plan must have been made of, if they are given
- * @throws InputError if the file is no plan, or was edited; UsageError if it is for another service, or of other
- *   manifests; as `planRun`
+ * @throws as `readPlan` and `planRun`
  */
 export async function applyPlanFile(
   context: ProvisionContext,
   path: string,
   input: readonly ManifestDocument[] | undefined,
-  { failFast = false, concurrency }: Omit<RunOptions, 'createBeside'>,
+  options: Omit<RunOptions, 'createBeside'>,
 ): Promise<AsyncGenerator<SpacePlan>> {
-  const file = await readPlan(path);
-  const hint = 'Make a new plan with: partnerctl plan <file...> --out plan.json';
-  if (input && inputHash(input) !== file.input_sha256)
-    throw new UsageError(`The plan ${path} was made of other manifests, or of other values of variables.`, { hint });
-  const documents = plannedDocuments(file);
+  const { spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
+  const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));
   const ids = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const createBeside = file.create_beside.filter((id) => ids.has(id));
-  const deps = await openProvisioning(context, documents, { concurrency, createBeside }, 'Applying');
-  const { baseUrl } = deps.http;
-  if (baseUrl !== file.service)
-    throw new UsageError(`The plan ${path} is for ${file.service}, not for ${baseUrl}.`, { hint });
-  const jobs = jobsByAgent(file.jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
-  const plans = (await planRun(deps, documents)).map((plan) => {
-    const planned = file.spaces[plan.index];
-    const isRead = plan.steps.some(
-      ({ status }) => status === 'unchanged' || status === 'planned' || status === 'blocked',
-    );
-    return planned && isRead ? limitToPlanned(plan, planned, jobs) : plan;
+  const createBeside = create_beside.filter((id) => ids.has(id));
+  const deps = await openProvisioning(context, documents, { ...options, createBeside }, 'Applying');
+  const jobs = jobsByAgent(jobs_listed ? (await deps.jobs.lists.whole()).jobs.values() : []);
+  const plans = (await planRun(deps, documents, true)).map((plan) => {
+    const planned = spaces[plan.index];
+    const isUnread = plan.steps.every(({ status }) => status === 'failed' || status === 'skipped');
+    return planned && !isUnread ? limitToPlanned(plan, planned, jobs) : plan;
   });
-  return applyPlans(deps, plans, { failFast });
+  return applyPlans(deps, plans, options.failFast);
 }

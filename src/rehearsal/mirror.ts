@@ -79,7 +79,8 @@ export async function readMirror(
   documents: readonly ManifestDocument[],
 ): Promise<{ readonly mirror: Mirror; readonly unreadable: readonly string[] }> {
   const unreadable = new Set<string>();
-  const observer = new Observer(http, documents, new Map(), async (list) => void unreadable.add(list));
+  const onUnavailable = async (list: string) => void unreadable.add(list);
+  const observer = new Observer({ http, documents, facts: new Map(), onUnavailable });
   await observer.prepare();
   const limit = pLimit(4);
   const observed = await Promise.all(

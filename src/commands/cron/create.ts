@@ -89,9 +89,8 @@ export const create = () =>
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');
-        const settings = { ensure, dryRun, createBeside, isNamed };
         const jobs = openJobs(context, await context.http(), await context.log());
-        const results = jobs.create(wanted, settings);
+        const results = jobs.create(wanted, { ensure, dryRun, createBeside, isNamed });
         const onResult = (done: number) => progress.update(`Creating jobs: ${done} of ${wanted.length}`);
         return isBatch ? batchResult(results, JOB_BATCH, signals, onResult) : await toOneResult(results, signals);
       }),

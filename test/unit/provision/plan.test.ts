@@ -4,7 +4,7 @@ import type { ListedAgent } from '../../../src/contract/resources.ts';
 import { DuplicateError } from '../../../src/errors.ts';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import type { Observation } from '../../../src/provision/observe.ts';
-import { plannedSteps, planSpace } from '../../../src/provision/plan.ts';
+import { agentsOf, planSpace } from '../../../src/provision/plan.ts';
 import { agentKey } from '../../../src/provision/space-record.ts';
 
 const NAMES = ['Support', 'Sales', 'Triage'];
@@ -23,7 +23,8 @@ function planOf(manifest: Manifest, observation: Partial<Observation>, createBes
   return planSpace({ source: 'acme.yaml:1', index: 0, manifest, places: {} }, known, createBeside);
 }
 
-const installs = (plan: ReturnType<typeof planOf>) => plannedSteps(plan, 'install_agent').map(({ name }) => name);
+const installs = ({ steps }: ReturnType<typeof planOf>) =>
+  steps.flatMap(({ op, status, name }) => (op === 'install_agent' && status === 'planned' ? [name] : []));
 
 const planned = ({ steps }: ReturnType<typeof planOf>) =>
   steps.flatMap(({ op, status }) => (status === 'planned' ? [op] : []));
@@ -102,9 +103,9 @@ describe('The plan of a space', () => {
     for (const agents of [two, two.toReversed(), two.map((each) => ({ ...each, template_id: 'tmpl_a' }))]) {
       const plan = planOf(support, { agents }, true);
       expect(refusals(plan)).toMatchObject([{ agent: 'Support', candidates: expect.arrayContaining(['a1', 'a2']) }]);
-      expect(plan.agents).toMatchObject([{ agent_id: null }]);
+      expect(agentsOf(plan)).toMatchObject([{ agent_id: null }]);
       const told = planOf({ ...support, ignore: [{ resource: 'agent', name: 'a1' }] }, { agents });
-      expect(told).toMatchObject({ agents: [{ agent_id: 'a2' }], failures: [] });
+      expect([agentsOf(told), told.failures]).toMatchObject([[{ agent_id: 'a2' }], []]);
     }
     const both = wanting([...support.agents, { name: 'Support', template_id: 'tmpl_b' }]);
     expect(refusals(planOf(both, { agents: two }))).toHaveLength(2);
@@ -113,7 +114,8 @@ describe('The plan of a space', () => {
       return { key: agentKey({ name: 'Support', template_id }), agent_id, template_id, source_id: null };
     };
     const known = { ...fact('tmpl_a'), agents: [record('a2', 'tmpl_a'), record('a1', 'tmpl_b')] };
-    expect(planOf(both, { agents: two, fact: known }).agents).toMatchObject([{ agent_id: 'a2' }, { agent_id: 'a1' }]);
+    const pairs = agentsOf(planOf(both, { agents: two, fact: known }));
+    expect(pairs).toMatchObject([{ agent_id: 'a2' }, { agent_id: 'a1' }]);
   });
 
   it('knows an agent that the service renamed by its recorded id, and shows the difference', () => {
@@ -135,14 +137,14 @@ describe('The plan of a space', () => {
     fc.assert(
       fc.property(manifests, present, (manifest, agents) => {
         const plan = planOf(manifest, { agents }, true);
-        const used = plan.agents.flatMap(({ agent_id }) => agent_id ?? []);
+        const used = agentsOf(plan).flatMap(({ agent_id }) => agent_id ?? []);
         expect(new Set(used).size).toBe(used.length);
         if (plan.failures.length > 0) {
           expect(planned(plan)).toEqual([]);
           return;
         }
         const added = manifest.agents
-          .filter((_, index) => plan.agents[index]?.agent_id === null)
+          .filter((_, index) => agentsOf(plan)[index]?.agent_id === null)
           .map(({ name, template_id }, index) => agent(`new${index}`, name, template_id));
         expect(planned(planOf(manifest, { agents: [...agents, ...added] }, true))).toEqual([]);
       }),
