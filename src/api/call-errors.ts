@@ -121,7 +121,7 @@ function refusalHint(call: Call, said: ErrorBody, status: number): string | unde
   const isSent = (name: string) => query.has(name) || wire.text?.includes(`"${name}":`);
   if (said.fields.length > 0 && said.fields.every(({ path }) => isSent(lastStep(path)))) return undefined;
   const isRead = status === 405 && operation.leaf === 'messages.history' && wire.method === 'GET';
-  const hints = [isRead && describePost(contract), contractHint(call, status)];
+  const hints = [isRead && describePost(contract), contractHint(call, status), fileHint(call, said, status)];
   return hints.filter(Boolean).join('\n') || undefined;
 }
 
@@ -193,6 +193,13 @@ function renamedParameter({ operation, contract }: Call, { fields, message = '' 
     if (name !== undefined) return { leaf, value };
   }
   return undefined;
+}
+
+/** The command for a file under another name, which Rails, for one, does not mention. */
+function fileHint({ operation: { leaf } }: Call, { fields }: ErrorBody, status: number): string | undefined {
+  const [file] = leaf === undefined ? [] : parametersOf(leaf);
+  if (!file?.endsWith('.file') || status !== 400 || fields.length > 0) return undefined;
+  return `If the file has another name in the form, run: partnerctl contract set ${file} 'form:<name>'`;
 }
 
 /** The command for a history that is read with POST, its parameters in the body (spec §4.4 leaves the method open). */

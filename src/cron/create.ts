@@ -37,6 +37,8 @@ export interface WantedJob {
   /** Its file and line: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: CronJob;
+  /** As `Subject` has it. */
+  readonly consent?: string | undefined;
 }
 
 export interface CreatedJob extends WantedJob, JobOutcome {

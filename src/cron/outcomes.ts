@@ -30,6 +30,8 @@ export interface Subject {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
   readonly key: string;
   readonly command: (words: readonly string[]) => string;
+  /** The flag that consents to a job beside another one; by default without a value. */
+  readonly consent?: string | undefined;
 }
 
 export function outcome(status: JobOutcome['status'], more: Partial<JobOutcome> = {}): JobOutcome {
@@ -77,7 +79,7 @@ function describeLookAlike({ cron_job_id, name, hasSameText }: LookAlike): strin
 
 /** A job that is not created, because of another one. */
 export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {}): JobOutcome {
-  const { key, command } = subject;
+  const { key, command, consent = '--create-beside' } = subject;
   const { cron_job_id = null, differences = [], schedule, lookAlikes = [], since = '', now = 0 } = evidence;
   const { candidates = lookAlikes.flatMap(({ cron_job_id: id }) => id ?? []) } = evidence;
   const isOld = now - Date.parse(since) >= LEASE_MS;
@@ -109,7 +111,7 @@ export function blocked(subject: Subject, reason: Reason, evidence: Evidence = {
     ],
     edited: [
       `${job} seems to be ${lookAlikes.map(({ name }) => JSON.stringify(name)).join(' or ')}, edited.`,
-      'The API cannot rename, change, or delete a job: both would run. Use the present name, or add that job to the file. To have both: --create-beside',
+      `The API cannot rename, change, or delete a job: both would run. Use the present name, or add that job to the file. To have both: ${consent}`,
     ],
   };
   const [message, hint] = explanations[reason];

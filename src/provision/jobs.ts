@@ -5,6 +5,7 @@ import { type CronDifference, toNfc } from '../cron/job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
+import { shellQuote } from '../platform/text.ts';
 import type { Difference } from './differences.ts';
 import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
@@ -57,11 +58,11 @@ async function runEngine(
   consent: ReadonlySet<string>,
   mode: Pick<RunOptions, 'dryRun' | 'willRun'>,
 ): Promise<ReadonlyMap<JobStep | undefined, CronResult>> {
-  const wanted = ready.flatMap(({ plan, step: { wanted: job, agent, key } }, index) =>
-    agent.agent_id === null
-      ? []
-      : [{ index, source: sourceOf(plan.document, key), job: { ...job, agent_id: agent.agent_id } }],
-  );
+  const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
+    if (agent.agent_id === null) return [];
+    const consent = `--create-beside ${shellQuote(document.manifest.external_space_id)}`;
+    return [{ index, source: sourceOf(document, key), consent, job: { ...job, agent_id: agent.agent_id } }];
+  });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;
   for await (const result of create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consent) }))

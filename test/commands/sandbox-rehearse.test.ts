@@ -44,8 +44,8 @@ describe('A rehearsal with a service', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { seeds, summary } = ran.json<Report>();
     expect(seeds.map(({ problems }) => problems)).toEqual([[], [], []]);
-    // The lists of spaces and agents, and twice that of jobs; two chats; one space; three jobs.
-    expect(summary).toMatchObject({ seeds: 3, ended_well: 3, requests: 10 });
+    // The lists of spaces and agents, and that of jobs; two chats; one space; three jobs.
+    expect(summary).toMatchObject({ seeds: 3, ended_well: 3, requests: 9 });
     const killed = seeds.map(({ killed_at }) => killed_at);
     expect(new Set(killed).size).toBe(3);
     const again = await rehearse(path, ['--seeds', '3', '-o', 'json'], { env });
@@ -87,8 +87,8 @@ describe('A rehearsal with a service', () => {
       { clock: systemClock },
     );
     expect(ran).toMatchObject({ code: 0, stderr: '' });
-    // The lists of spaces and agents, and twice that of jobs: everything is there, and is recorded.
-    expect(ran.json<Report>().summary).toMatchObject({ requests: 4 });
+    // The lists of spaces and agents, and that of jobs: everything is there, and is recorded.
+    expect(ran.json<Report>().summary).toMatchObject({ requests: 3 });
   });
 
   test('ends before the first seed where provisioning fails even without faults', async () => {

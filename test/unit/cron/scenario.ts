@@ -50,7 +50,9 @@ function checkClaim(world: World, which: Which, outcome: CreatedJob, process: Pr
   }
   const isOther = !hasSameContent(made, jobOf(which));
   const wasChanged = made.changedAt > 0;
-  const isListed = (process.fate.list ?? 'read') === 'read' && process.startedAt >= made.madeAt + UNLISTED_MS;
+  // Where the list does not show it, the record says what it is.
+  const isListable = !made.removed && process.startedAt >= made.madeAt + UNLISTED_MS;
+  const isListed = (process.fate.list ?? 'read') === 'read' && isListable;
   const isShown = world.says.contents && isListed && made.changedAt < process.startedAt;
   const wasAnswered = world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
   const isTold = wasChanged ? isShown : world.says.contents || wasAnswered;
