@@ -26,14 +26,14 @@ import { pathOfLink, readNextLink } from './page-request.ts';
 const MAX_PAGES = 10_000;
 /** A history may announce where it will continue, and send empty pages until then. */
 const MAX_EMPTY_PAGES = 3;
-/** Nobody pages by fewer items, so that a shorter list that says nothing of pages is whole: the stated limit. */
+/** The stated limit: assumes that no service has smaller pages, so that a shorter list that says nothing of pages is whole. */
 const LEAST_PAGE = 10;
 
 /** The customary parameters for the size of a page. */
 const SIZES = ['limit', 'size', 'per_page', 'page_size', 'pageSize', 'count', 'take'];
 
 const MISSING: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
-const NO_WAY = 'The list continues, and no request for its next page brings anything new.';
+const NO_WAY = 'The list has more pages, and no request for the next one returned new items.';
 
 /**
  * Why a list ends where it does. `stated`: the service says so. `added up`: as many different ids as a stated total. `empty
@@ -50,7 +50,7 @@ export interface PagedList<Item> {
   /** @throws UnknownShape */
   readonly read: (items: readonly JsonObject[]) => readonly Item[];
   readonly idOf: (item: Item) => string;
-  /** Whether to ask a short list for more, too, to learn whether the service lets itself be asked. */
+  /** Whether to ask a short list for more, too, to learn whether the service allows the question. */
   readonly asksShort?: boolean;
 }
 
@@ -275,7 +275,7 @@ class PageReader<Item> {
       throw withHint(error, { hint });
     }
     const message = `The list has more than the ${page.count} items of its first page.`;
-    throw this.incomplete(page, message, [`other items for ${Object.keys(parameters).join(', ')}`]);
+    throw this.incomplete(page, message, [`other items for page=${parameters.page} and the like`]);
   }
 
   /** Returns the error for a list that cannot be read to its end. @param signs what speaks of more: where, not its value */

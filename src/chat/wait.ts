@@ -166,8 +166,7 @@ export async function awaitReplies(
   const { replies } = received;
   progress.start('Waiting for the reply', follower.remainingMs());
   const halfMs = follower.remainingMs() / 2;
-  let isMissing = false;
-  let isShown = false;
+  let isShown: boolean | undefined;
   const events = follower.events<SessionEvent>((emit) =>
     follower.follow({ source_id, session_id }, { from: 'after', message_id }, emit),
   );
@@ -178,12 +177,11 @@ export async function awaitReplies(
       // An agent that is only slow costs no request.
       if (event.kind !== 'polled' || !received.isEmpty || isShown || follower.remainingMs() > halfMs) continue;
       isShown = await hasMessage(follower, target);
-      isMissing = !isShown;
     }
     signals.interrupt.throwIfAborted();
     const { lastError } = follower.health;
     if (isUnexpectedShape(lastError)) throw lastError;
-    if (isMissing && received.isEmpty) throw missingMessageError(context, target);
+    if (isShown === false && received.isEmpty) throw missingMessageError(context, target);
     if (replies.length > 0) throw fewRepliesError(context, replies.length, criteria);
     throw noReplyError(context, http, received, lastError);
   } catch (error) {

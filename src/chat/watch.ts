@@ -46,11 +46,8 @@ const TICK_MS = 1_000;
 
 async function sourcesOfSpace({ warn }: ChatContext, http: Http, space: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
-  for await (const { agent_id, source_id } of listAgents(
-    http,
-    await resolveSpaceId(http, parseReference(space)),
-    'show',
-  )) {
+  const spaceId = await resolveSpaceId(http, parseReference(space));
+  for await (const { agent_id, source_id } of listAgents(http, spaceId, 'show')) {
     if (source_id === undefined)
       await warn(`The service shows no API chat source for ${agent_id}. Name it with --source.`);
     if (source_id) sources.add(source_id);

@@ -1,19 +1,12 @@
 import { leaf, run } from '../cli/leaf.ts';
 import { CONFIRM, collect, integer, SUMMARY, SUMMARY_FILE } from '../cli/options.ts';
-import { OPERATIONS } from '../contract/operations.ts';
+import { PROVISION_SCOPES } from './provisioning/args.ts';
 
 export const apply = () =>
   leaf('apply', 'Carry out a plan that `plan --out` wrote', {
     description:
       'Carries out exactly the steps of a plan. It reads the spaces of the plan again: one that is not as the plan found it is stale, and nothing is sent for it. What the plan itself has done is no change: an interrupted run is repeated, after `partnerctl cron reconcile` if it was killed.',
-    scopes: [
-      OPERATIONS.listSpaces.scope,
-      OPERATIONS.listAgents.scope,
-      OPERATIONS.provisionSpace.scope,
-      OPERATIONS.createChatSource.scope,
-      OPERATIONS.createCronJob.scope,
-      OPERATIONS.listCronJobs.scope,
-    ],
+    scopes: PROVISION_SCOPES,
     exits: ['duplicate', 'unknown', 'partial'],
     examples: [
       'partnerctl apply plan.json  # what was planned, and nothing else',

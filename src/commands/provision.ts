@@ -1,21 +1,13 @@
 import { Option } from '@commander-js/extra-typings';
 import { run } from '../cli/leaf.ts';
 import { CONFIRM } from '../cli/options.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { manifestLeaf, printManifestSchema } from './provisioning/args.ts';
+import { manifestLeaf, PROVISION_SCOPES, printManifestSchema } from './provisioning/args.ts';
 
 export const provision = () =>
   manifestLeaf('provision', 'Create or reuse spaces and install agents, from YAML', {
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
-    scopes: [
-      OPERATIONS.listSpaces.scope,
-      OPERATIONS.listAgents.scope,
-      OPERATIONS.provisionSpace.scope,
-      OPERATIONS.createChatSource.scope,
-      OPERATIONS.createCronJob.scope,
-      OPERATIONS.listCronJobs.scope,
-    ],
+    scopes: PROVISION_SCOPES,
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',

@@ -171,11 +171,18 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
   return error instanceof OutcomeUnknownError;
 }
 
-/** The hint that all failures share, then `again`, then the hints for unknown outcomes, which no other run resolves. */
-function nextSteps(again: string | undefined, failed: readonly BatchItem[]): string {
+const MAX_HINTS = 3;
+
+/**
+ * The hint that all failures share, then `again`, then the hints for unknown outcomes, which no other run resolves. Where
+ * that is nothing, the hints of the failures, which differ.
+ */
+function nextSteps(again: string | undefined, failed: readonly BatchItem[]): string | undefined {
   const hintsOf = (items: readonly BatchItem[]) =>
     new Set(items.map(({ error }) => (error instanceof PartnerctlError ? error.info.hint : undefined)));
   const shared = hintsOf(failed.filter((item) => !isOutcomeUnknown(item)));
-  const steps = [...(shared.size === 1 ? shared : []), again, ...hintsOf(failed.filter(isOutcomeUnknown))];
-  return steps.filter((step) => step !== undefined).join('\n');
+  const isStep = (step: string | undefined) => step !== undefined;
+  const all = [...(shared.size === 1 ? shared : []), again, ...hintsOf(failed.filter(isOutcomeUnknown))];
+  const steps = all.filter(isStep);
+  return (steps.length > 0 ? steps : [...shared].filter(isStep).slice(0, MAX_HINTS)).join('\n') || undefined;
 }

@@ -80,7 +80,7 @@ function ambiguousError({ name }: ManifestAgent, candidates: readonly ListedAgen
     ids.length === 1
       ? `The manifest has several agents of this name, and neither the list nor the state knows the template of ${ids[0]}.`
       : `The service has several agents of this name: ${ids.join(' and ')}.`;
-  return new DuplicateError(`Which agent is ${JSON.stringify(name)} at ${source} cannot be told.`, {
+  return new DuplicateError(`Cannot tell which agent is ${JSON.stringify(name)} at ${source}.`, {
     why,
     hint: `Plan with the state of the run that installed it. Or say which one is not meant to be in the manifest: ignore: [{ resource: agent, name: ${ids.at(-1)} }]`,
     details: { source, agent: name, candidates: ids },

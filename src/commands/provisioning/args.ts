@@ -1,6 +1,17 @@
 import { leaf, type Meta } from '../../cli/leaf.ts';
 import { collect, integer, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { CommandResult } from '../../output/command-result.ts';
+
+/** What `provision` and `apply` call. */
+export const PROVISION_SCOPES = [
+  OPERATIONS.listSpaces.scope,
+  OPERATIONS.listAgents.scope,
+  OPERATIONS.provisionSpace.scope,
+  OPERATIONS.createChatSource.scope,
+  OPERATIONS.createCronJob.scope,
+  OPERATIONS.listCronJobs.scope,
+];
 
 /** Creates a command on manifests, with the options that `plan` and `provision` share. */
 export function manifestLeaf(name: string, summary: string, meta: Meta) {

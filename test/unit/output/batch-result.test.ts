@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { InterruptedError, LocalError } from '../../../src/errors.ts';
+import { DuplicateError, InterruptedError, LocalError } from '../../../src/errors.ts';
 import { failureOfBatch } from '../../../src/output/batch-result.ts';
 
 const BATCH = {
@@ -23,4 +23,14 @@ it('An interruption says how to continue, even of a single item', () => {
   const error = new InterruptedError('Interrupted.', 130);
   const failure = failureOfBatch([error], BATCH, AbortSignal.abort(error));
   expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again.' } });
+});
+
+it('Failures of different kinds, of which none is mended by a repeat, keep their hints, and there is no empty one', () => {
+  const blocked = (hint?: string) => new DuplicateError('It exists.', { hint });
+  const hintOf = (...errors: readonly unknown[]) =>
+    failureOfBatch(errors, BATCH, new AbortController().signal)?.info.hint;
+  expect(hintOf(blocked('Use the present name.'), blocked('Give another name.'))).toBe(
+    'Use the present name.\nGive another name.',
+  );
+  expect(hintOf(blocked(), blocked())).toBeUndefined();
 });
