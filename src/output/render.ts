@@ -69,7 +69,8 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
   if (result.kind === 'object' && result.text !== undefined && isForPeople(options.format)) {
     return stdout.write(result.text);
   }
-  switch (formatOf(result, options, stdout)) {
+  const format = formatOf(result, options, stdout);
+  switch (format) {
     case 'json':
       return writeJson(result, stdout);
     case 'ndjson':
@@ -80,6 +81,9 @@ async function renderData(result: ListResult | ObjectResult, options: RenderOpti
       return stdout.write((await import('./yaml.ts')).stringifyYaml(await toJsonForm(result)));
     case 'table':
       return renderText(result, options, io);
+    default:
+      // A new format that is forgotten here does not compile, instead of printing nothing.
+      return format satisfies never;
   }
 }
 

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help.ts';
+import { EXIT } from '../../src/errors.ts';
+import { readDocument } from '../support/documents.ts';
 import { manualSignals, run, tempDirectory } from '../support/run.ts';
 
 interface Help {
@@ -117,4 +119,24 @@ it('Every example of every command has valid arguments', async () => {
       expect(isValid, `${line}\n${stderr}`).toBe(true);
     }
   }
+});
+
+/** The codes in the first column of the table of exit codes. */
+function exitCodesIn(path: string): string[] {
+  const [, table = ''] = /^\| Code \|.*\n\| --- .*\n((?:\|.*\n)+)/m.exec(readDocument(path)) ?? [];
+  return table.split('\n').flatMap((row) => row.split('|')[1]?.trim().split(', ') ?? []);
+}
+
+it.each(['README.md', 'src/help/output.md'])('The table of exit codes in %s has all of them, and no other', (path) => {
+  expect(
+    exitCodesIn(path)
+      .map(Number)
+      .toSorted((a, b) => a - b),
+  ).toEqual(Object.values(EXIT));
+});
+
+it('The exit codes in help skill exist', () => {
+  const codes = exitCodesIn('src/help/skill.md').filter((code) => code !== 'other');
+  expect(codes.length).toBeGreaterThan(8);
+  expect(Object.values(EXIT)).toEqual(expect.arrayContaining(codes.map(Number)));
 });
