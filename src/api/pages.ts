@@ -110,9 +110,11 @@ class PageReader<Item> {
     for (;;) {
       const items = [...page.fresh.values()];
       const steps = this.stepsFrom(page);
-      if (steps.length === 0) return yield { items, ...(await this.endOf(page)) };
+      if (steps.length === 0 && this.list.extent !== 'list') return yield { items, ...(await this.endOf(page)) };
+      // Before more is asked for: what fails then says nothing of the list.
       yield { items };
       for (const id of page.fresh.keys()) this.seen.add(id);
+      if (steps.length === 0) return yield { items: [], ...(await this.endOf(page)) };
       if (page.progress.pages >= MAX_PAGES) throw this.incomplete(page, 'The list is endless.', [`${MAX_PAGES} pages`]);
       const next = await this.advance(page, steps);
       if (typeof next === 'string') return yield { items: [], ...(await this.endOf(page, next)) };
@@ -242,7 +244,6 @@ class PageReader<Item> {
 
   /** Asks a list that says nothing of pages for more, in two ways. @throws ShapeError if there are other items */
   private async askForMore(page: SentPage<Item>): Promise<End> {
-    for (const id of page.fresh.keys()) this.seen.add(id);
     const { count } = page;
     const of = (size: number) => {
       const sizes = Object.fromEntries(SIZES.map((name) => [name, String(size)]));
@@ -254,7 +255,8 @@ class PageReader<Item> {
       // Where pages count from 0, page 1 of a larger size begins too late: page 2 of half the size begins right behind.
       await this.question(page, { offset, skip: offset, start: offset, page: '2', ...of(half) }),
     ];
-    return answers[1] === 'nothing' || !answers.includes('rejected') ? 'silent' : 'not proved';
+    // Neither says enough alone: a service that takes no size, and counts from 0, has its second page at the first question.
+    return answers.includes('rejected') ? 'not proved' : 'silent';
   }
 
   private async question(

@@ -465,6 +465,23 @@ describe('a list that says nothing of pages', () => {
     }
   });
 
+  test.each([501, 405, 403])('A %i to the question for more does not say that there is no list', async (status) => {
+    const service = await startLists(10, { ...SILENT, start: byPage, size: 10 });
+    service.intervene((_, { query }) => (query.size > 0 ? json({ detail: 'Not now.' }, status) : undefined));
+    for (const argv of guards(11)) {
+      const { code, stderr } = await service.on(argv);
+      expect(code, `${argv.join(' ')}\n${stderr}`).toBe(8);
+    }
+    expect(service.posts()).toEqual([]);
+  });
+
+  test('Where pages count from 0, an empty answer to one question proves nothing while the other one is rejected', async () => {
+    const fromZero = (query: URLSearchParams, size: number): number => Number(query.get('page') ?? 0) * size;
+    const service = await startLists(11, { ...SILENT, start: fromZero });
+    service.intervene((page) => (page === 2 ? json({ detail: 'Try again.' }, 400) : undefined));
+    for (const argv of guards(11)) await expectRefused(service, argv, '.list.next');
+  });
+
   test('On such a list nothing is created, planned, or exported until the same command says that it is whole', async () => {
     const service = await startLists(10, SILENT);
     service.intervene(strictly);

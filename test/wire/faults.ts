@@ -7,6 +7,8 @@ export interface FaultKind {
   readonly name: string;
   /** The numbers of the pages at which it is played. */
   readonly pages: readonly number[];
+  /** Whether it looks like a service that does not allow the question for more. */
+  readonly isRejection?: true;
   /** Whether a second request for the page gets it. */
   readonly isOnce?: true;
   /** What is sent instead of the page; `again` is the page before. */
@@ -51,7 +53,7 @@ export const FAULTS: readonly FaultKind[] = [
   { name: 'a 501', pages: [2, 3], instead: failing(501) },
   { name: 'a 503', pages: [1, 2, 3], instead: failing(503) },
   { name: 'a 503, once', pages: [1, 2, 3], isOnce: true, instead: failing(503) },
-  { name: 'a 400', pages: [2, 3], instead: failing(400, true) },
+  { name: 'a 400', pages: [2, 3], isRejection: true, instead: failing(400, true) },
   {
     name: 'a 404 of a gateway',
     pages: [2, 3],
@@ -59,7 +61,12 @@ export const FAULTS: readonly FaultKind[] = [
   },
   { name: 'a reset', pages: [1, 2, 3], instead: () => reset },
   { name: 'a cut body', pages: [1, 2, 3], instead: () => cut('{"results":[{"id":') },
-  { name: 'an error in a 200', pages: [2, 3], instead: () => json({ success: false, error: 'The database is away.' }) },
+  {
+    name: 'an error in a 200',
+    pages: [2, 3],
+    isRejection: true,
+    instead: () => json({ success: false, error: 'The database is away.' }),
+  },
   { name: 'the page before again', pages: [2, 3], instead: () => 'again' },
   { name: 'an item more at the end', pages: [2, 3], change: add },
   {

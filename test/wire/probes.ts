@@ -40,7 +40,8 @@ function read(resource: Listed, argv: (facts: Facts) => readonly string[]): Prob
           const wire = resource === 'message' ? fact : show(server.service, resource, fact);
           return !shown.has(JSON.stringify(nameOf(server, resource, wire)));
         });
-        const isOpen = isSilent(server.service, resource) && server.service.isStrict && wanted.length >= FULL_PAGE;
+        const isRefusing = server.service.isStrict || server.fault?.kind.isRejection;
+        const isOpen = isSilent(server.service, resource) && isRefusing && wanted.length >= FULL_PAGE;
         return [
           ...(missing.length === 0 ? [] : [lacking(`${missing.length} of ${wanted.length} are missing`)]),
           ...(WARNING.test(stderr) && !isOpen ? [{ text: 'it warns of a list that can be read to its end' }] : []),
