@@ -47,6 +47,9 @@ export async function play(
     const own = how === 'pasted' ? await pasted(server, probe) : machine;
     for (const fault of faults) {
       const page = fault.pages[(size + name.length) % fault.pages.length] ?? 2;
+      // The stated limit: pages that count from 0, and whose first one came twice, look like one page that counts from 1.
+      if (fault.name === 'the page before again' && page === 2 && first === 0 && isSilent(played, probe.resource))
+        continue;
       server.fault = { kind: fault, resource: probe.resource, page };
       cells.push({ ...setting, fault, page, probe: name, result: await runCell(server, probe.operation, own) });
     }
