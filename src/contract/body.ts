@@ -168,7 +168,7 @@ export function readCreated(body: unknown, resource: Resource, ...contracts: [Co
   }
   const message = `The response contains no ${resource}_id.`;
   const [first = []] = read;
-  const near = first.find(({ fields }) => fields.hasSuspect(leaf)) ?? first[0];
+  const near = first.find(({ fields }) => fields.suspect(leaf)) ?? first[0];
   throw near?.fields.unreadable(leaf, message) ?? new UnknownShape(message, describeJson(body));
 }
 

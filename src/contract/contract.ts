@@ -47,21 +47,16 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, ReadonlySet<string>>();
-  private readonly known = new Map<LeafName, Leaf>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
   }
 
   leaf(name: LeafName): Leaf {
-    const known = this.known.get(name);
-    if (known) return known;
-    const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
-    const assumed = isSpecified(name) ? 'spec' : 'assumed';
-    const source = set !== undefined ? 'override' : read !== undefined ? 'imported' : assumed;
-    const leaf = { name, value: set ?? read ?? DEFAULTS[name], source } as const;
-    this.known.set(name, leaf);
-    return leaf;
+    const { override, imported } = this.layers;
+    const chosen = override?.[name] !== undefined ? 'override' : 'imported';
+    const source = this.isChosen(name) ? chosen : isSpecified(name) ? 'spec' : 'assumed';
+    return { name, value: override?.[name] ?? imported?.[name] ?? DEFAULTS[name], source };
   }
 
   leaves(): readonly Leaf[] {
@@ -95,7 +90,7 @@ export class Contract {
 
   /** Whether a leaf is set or imported for this service. */
   isChosen(name: LeafName): boolean {
-    return ['override', 'imported'].includes(this.leaf(name).source);
+    return this.layers.override?.[name] !== undefined || this.layers.imported?.[name] !== undefined;
   }
 
   namesOf(resource: Resource): FieldNames {

@@ -30,10 +30,11 @@ export function isNext({ name }: Sign): boolean {
   return NEXT.test(name);
 }
 
-/** Words in names that are not about the next page, and the names of objects that say nothing about pages. */
-const OTHER =
+/** Words of names that are not about the pages of this list, and names of objects that are about something else. */
+const UNRELATED =
   /^(self|first|sync|delta|rate|ratelimits?|retry|access|refresh|csrf|xsrf|auth|expires|query|request|trace|errors?|warnings?|facets?|aggregations?|filters?|shards|quotas?|usage|included|schema|debug|context)$/;
-const BACK = /^(prev|previous|before|backwards?|earlier|newer|older)$/;
+/** Words of names that lead back. */
+const BACKWARD = /^(prev|previous|before|backwards?|earlier|newer|older)$/;
 /** Objects that give their names to what is in them. */
 const PARENTS = /^(next|pages?|total)$/;
 
@@ -108,10 +109,10 @@ function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] 
     const words = wordsOf(key);
     const own = words.join('');
     const place = { path: prefix + key, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
-    if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
+    if (words.some((word) => BACKWARD.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
     if (isCurrent && own === 'last' && Number.isInteger(value)) return [{ ...place, kind: 'pages', value }];
     const isHolder = typeof value === 'object' && value !== null;
-    if (isHolder ? OTHER.test(own) : words.some((word) => OTHER.test(word))) return [];
+    if (isHolder ? UNRELATED.test(own) : words.some((word) => UNRELATED.test(word))) return [];
     return isHolder ? signsWithin(value, place, own) : signsOfValue(place, value);
   });
 }
@@ -139,18 +140,18 @@ function signsOfHeader(header: string, text: string): readonly Sign[] {
   return signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
 }
 
-function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
-  const value = spelledOut(raw);
+function signsOfValue(place: Place, sent: unknown): readonly Sign[] {
+  const value = toSignValue(sent);
   const kind = kindOf(place.name, value);
   return kind === undefined ? [] : [{ ...place, kind, value }];
 }
 
-function spelledOut(value: unknown): unknown {
-  // A number would round it.
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'string') return value;
-  if (/^(true|false)$/i.test(value)) return /^true$/i.test(value);
-  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+/** Returns the boolean or the number that a text spells: `"true"`, `"25"`. A number would round a bigint: it is a text. */
+function toSignValue(sent: unknown): unknown {
+  if (typeof sent === 'bigint') return String(sent);
+  if (typeof sent !== 'string') return sent;
+  if (/^(true|false)$/i.test(sent)) return /^true$/i.test(sent);
+  return /^-?\d{1,15}$/.test(sent) ? Number(sent) : sent;
 }
 
 function kindOf(name: string, value: unknown): SignKind | undefined {
