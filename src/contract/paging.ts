@@ -177,8 +177,9 @@ function isStart({ value }: Sign): boolean {
   return value === 0 || value === 1;
 }
 
-/** Returns the parameter that takes a sign, by its own name: `cursor` for `next_cursor`. */
-function parameterOf({ kind, key }: Sign): string {
+/** Returns the parameter that takes a sign, by its own name: `cursor` for `next_cursor` and for the header `x-next-cursor`. */
+function parameterOf({ kind, path }: Sign): string {
+  const key = path.replace(/^header\.(x-)?(wp-|ms-)?/, '').replace(/^.*\./, '');
   const bare = key.replace(/^(next|current)[_-]?(?=.)/i, '');
   // AWS sends NextToken, and takes NextToken.
   if (kind === 'token' && /^token$/i.test(bare)) return key;
