@@ -147,15 +147,10 @@ function namesIn<Name extends string>(leaves: Readonly<Record<Name, unknown>>): 
 export const DEFAULTS: Readonly<Record<LeafName, string>> = Object.assign({}, ...Object.values(LEAVES));
 
 export const LEAF_NAMES = namesIn(DEFAULTS);
-export const OPERATION_NAMES = namesIn(LEAVES.operation);
 
 /** Whether a leaf has this name. */
 export function isLeafName(name: string): name is LeafName {
   return Object.hasOwn(DEFAULTS, name);
-}
-
-export function isListLeaf(name: OperationLeaf): name is ListLeaf {
-  return isLeafName(`${name}.items`);
 }
 
 /** Returns the leaves of an operation's parameters. */

@@ -2,16 +2,8 @@ import { pathOfList, readList } from '../contract/body.ts';
 import { Contract } from '../contract/contract.ts';
 import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { problemOf } from '../contract/leaf-values.ts';
-import {
-  DEFAULTS,
-  isListLeaf,
-  LEAF_NAMES,
-  type LeafName,
-  type ListLeaf,
-  mayBeNone,
-  OPERATION_NAMES,
-} from '../contract/leaves.ts';
-import { type Operation, operationOf } from '../contract/operations.ts';
+import { DEFAULTS, LEAF_NAMES, type LeafName, mayBeNone } from '../contract/leaves.ts';
+import { isListOperation, type ListOperation, OPERATIONS, type Operation } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
@@ -48,8 +40,8 @@ class Proposer {
   readonly questions: string[] = [];
   readonly warnings: string[] = [];
 
-  addEndpoint(endpoint: Endpoint): void {
-    const { leaf } = endpoint;
+  addEndpoint(operation: Operation, endpoint: Endpoint): void {
+    const { leaf } = operation;
     const name = `${endpoint.method} ${endpoint.path}`;
     const filter = leaf === 'cron_jobs.list' ? filterOf(endpoint.query)?.name : undefined;
     if (filter === undefined) this.propose(leaf, name, name);
@@ -63,9 +55,9 @@ class Proposer {
     }
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
-    if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
+    if (isListOperation(operation)) this.addList(operation, endpoint, example, name);
     else if (isJsonObject(body) && !isEmptyObject(body))
-      this.readExample(body, `${name}, response`, operationOf(leaf), operationOf(leaf).read);
+      this.readExample(body, `${name}, response`, operation, operation.read);
   }
 
   /** Leaves a value open. @param choices what the document has for it @param otherwise what to say without any */
@@ -86,7 +78,8 @@ class Proposer {
     if (problemOf(leaf, value) === undefined) this.proposals.set(leaf, { leaf, value, evidence });
   }
 
-  private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
+  private addList(operation: ListOperation, endpoint: Endpoint, body: unknown, name: string): void {
+    const { leaf } = operation;
     const own = [...this.proposals.values()].filter((each) => each.leaf.startsWith(`${leaf}.`));
     const names = own.map(({ value }) => value.replace(/^query:/, ''));
     const next = matchNextPage(endpoint, body, names);
@@ -94,7 +87,6 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const operation = operationOf(leaf);
     const place = this.placeOf(body, operation);
     if (place !== undefined) this.propose(`${leaf}.items`, place, `${name}, response`);
     const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
@@ -103,7 +95,7 @@ class Proposer {
   }
 
   /** Returns where the list of a response is: of two lists, the one with items that can be read, and not messages about the call. */
-  private placeOf(body: unknown, operation: Operation & { readonly leaf: ListLeaf }): string | undefined {
+  private placeOf(body: unknown, operation: ListOperation): string | undefined {
     const found = attempt(() => readList(body, operation));
     if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
     const { value = '', other } = found.fix ?? {};
@@ -146,16 +138,20 @@ export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
   const { proposals, questions, warnings } = proposer;
   const free = new Set(operationsIn(document).map(({ method, path }) => `${method} ${path}`));
-  const missing = OPERATION_NAMES.filter((leaf) => {
+  const operations: readonly Operation[] = Object.values(OPERATIONS);
+  const missing = operations.filter((operation) => {
+    const { leaf } = operation;
     const { places, endpoint } = findEndpoint(document, leaf, baseUrl);
     for (const place of places) free.delete(place);
-    if (endpoint) proposer.addEndpoint(endpoint);
+    if (endpoint) proposer.addEndpoint(operation, endpoint);
     else if (places.length > 0)
       proposer.ask(`the document has ${leaf} in several places`, leaf, places, DEFAULTS[leaf]);
     return places.length === 0;
   });
   const [first] = missing;
-  if (first !== undefined)
-    proposer.ask(`the document does not describe ${missing.join(', ')}`, first, [...free], '<METHOD> <path>');
+  if (first) {
+    const names = missing.map(({ leaf }) => leaf).join(', ');
+    proposer.ask(`the document does not describe ${names}`, first.leaf, [...free], '<METHOD> <path>');
+  }
   return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
 }
