@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
-import { describeJson, findIds, parseJson } from '../contract/json.ts';
+import { describeJson, findIds, JsonLimitError, parseJson } from '../contract/json.ts';
 import { describeFix, ErrorInBody, UnknownShape } from '../contract/unknown-shape.ts';
 import { EmptyResponseError, type ErrorInfo, ErrorInSuccessBody, NotJsonError, ShapeError } from '../errors.ts';
 import type { Call } from './call.ts';
@@ -35,8 +35,8 @@ export class ApiResponse {
       if (!this.parsed && !isUtf8(this.bytes)) throw new Error('The body is not UTF-8.');
       this.parsed ??= { value: parseJson(this.text) };
       return this.parsed.value;
-    } catch {
-      throw toIndeterminate(this.bodyError(), this.call.operation);
+    } catch (error) {
+      throw toIndeterminate(this.bodyError(error), this.call.operation);
     }
   }
 
@@ -64,8 +64,10 @@ export class ApiResponse {
   }
 
   /** Returns the error for a body that is not JSON. A gateway may have replaced it, so even its status proves nothing. */
-  private bodyError(): ShapeError {
+  private bodyError(cause: unknown): ShapeError {
     const { operation, baseUrl } = this.call;
+    if (cause instanceof JsonLimitError)
+      return new ShapeError(`The response ${cause.message}.`, this.infoOf('JSON', DEBUG_HINT));
     if (this.text.trim() === '') {
       const none = `If the service has no such list: partnerctl contract set ${operation.leaf} none`;
       const hint = operation.leaf?.endsWith('.list') ? none : DEBUG_HINT;

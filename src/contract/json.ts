@@ -77,13 +77,24 @@ export function findIds(body: unknown, suspects: readonly string[]): Readonly<Re
 const LONG_NUMBER = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]+[eE]\+?\d\d)/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
+/** Deeper values could exceed the stack of code that reads or prints them. */
+const MAX_DEPTH = 200;
+
+export class JsonLimitError extends Error {}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
 /**
  * Parses JSON. An integer that a number would round becomes a BigInt: a 17-digit id could become that of another
  * object. An id that is written with an exponent becomes its text.
- * @throws SyntaxError if the text is not JSON
+ * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
+  if (isDeeper(plain, MAX_DEPTH)) throw new JsonLimitError(`is nested deeper than ${MAX_DEPTH} levels`);
   if (!LONG_NUMBER.test(text)) return plain;
   // No text of the service can begin with it.
   const mark = `exact ${Math.random()}: `;

@@ -47,3 +47,11 @@ it('a response that does not end is aborted when it is larger than any expected 
   expect(ran.code).toBe(8);
   expect(ran.error()).toMatchObject({ details: { reason: 'UND_ERR_RES_EXCEEDED_MAX_SIZE', attempts: 1 } });
 });
+
+it('a response deeper than 200 levels is refused', async () => {
+  const text = `[{"space_id":"s1","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}]`;
+  const { baseUrl } = await startFakeService((_, response) => response.end(text));
+  const ran = await partnerctl(baseUrl, LIST);
+  expect(ran).toMatchObject({ code: 8, stdout: '' });
+  expect(ran.error().message).toContain('nested deeper than 200 levels');
+});
