@@ -55,7 +55,8 @@ function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readon
   return paths.flatMap(({ leaf, steps }): readonly ParameterMatch[] => {
     const { path, lacking, inside } = locate(json, steps);
     if (path !== undefined) return [{ leaf, value: `body:${path}` }];
-    if (lacking === undefined || mayBeNone(leaf)) return [];
+    if (lacking === undefined) return [];
+    if (mayBeNone(leaf)) return lacking.isClosed ? [{ leaf, value: 'none' }] : [];
     const others = [...lacking.properties.keys()].filter((name) => !known.has(normalizeName(name)));
     return [{ leaf, value: others.map((name) => `body:${inside}${name}`) }];
   });
