@@ -40,16 +40,16 @@ function toItems(list: readonly unknown[], { leaf, resource }: List): readonly J
 interface Candidate {
   readonly path: string;
   readonly items: readonly unknown[];
-  /** `named`: a name that this list has. `foreign`: that of another one. `unknown`: any other name of a list of objects. */
-  readonly kind: 'named' | 'unknown' | 'foreign';
+  /** Whether it has a name that this list has, and not just any. */
+  readonly isNamed: boolean;
 }
 
-function kindOfList(name: string, resource: Resource): Candidate['kind'] {
-  if (LIST_ENVELOPES.test(name) || listNames(resource).includes(name)) return 'named';
-  return OTHER_LISTS.test(name) || RESOURCES.some((other) => listNames(other).includes(name)) ? 'foreign' : 'unknown';
+/** Whether a list of this name has other things. */
+function isForeign(name: string): boolean {
+  return OTHER_LISTS.test(name) || RESOURCES.some((other) => listNames(other).includes(name));
 }
 
-/** Returns the arrays of objects in a body and, under a name that the list has, an empty one, or null. */
+/** Returns the arrays of objects in a body that may be the list and, under a name that it has, an empty one, or null. */
 function findCandidates(body: unknown, resource: Resource, prefix = '', depth = 0): readonly Candidate[] {
   return Object.entries(isJsonObject(body) ? body : {}).flatMap(([key, value]): readonly Candidate[] => {
     const [path, name] = [prefix + key, normalizeName(key)];
@@ -57,15 +57,16 @@ function findCandidates(body: unknown, resource: Resource, prefix = '', depth = 
     if (isJsonObject(value))
       return depth < MAX_LIST_DEPTH ? findCandidates(value, resource, `${path}.`, depth + 1) : [];
     const items = Array.isArray(value) ? value : [];
-    const kind = kindOfList(name, resource);
+    const isNamed = LIST_ENVELOPES.test(name) || listNames(resource).includes(name);
     const isEmpty = items.length === 0 && (value === null || Array.isArray(value));
-    return items.some(isJsonObject) || (kind === 'named' && isEmpty) ? [{ path, items, kind }] : [];
+    const isList = isNamed ? isEmpty || items.some(isJsonObject) : items.some(isJsonObject) && !isForeign(name);
+    return isList ? [{ path, items, isNamed }] : [];
   });
 }
 
 /** Returns where the one list of a body is, as a value of `<list>.items`. */
 export function pathOfList(body: unknown, { resource }: List): string {
-  const [only] = findCandidates(body, resource).filter(({ kind }) => kind !== 'foreign');
+  const [only] = findCandidates(body, resource);
   return only?.path ?? '$';
 }
 
@@ -76,7 +77,7 @@ function atPath(body: unknown, path: readonly string[], list: List): readonly Js
   if (Array.isArray(value)) return toItems(value, list);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
-  const [only, other] = findCandidates(body, list.resource).filter(({ kind }) => kind !== 'foreign');
+  const [only, other] = findCandidates(body, list.resource);
   throw noList(body, list, other === undefined && only ? only.path : '<path>', ` at ${path.join('.') || '$'}`);
 }
 
@@ -93,21 +94,17 @@ export function readList(body: unknown, list: List, place?: readonly string[]): 
   if (place) return atPath(body, place, list);
   if (Array.isArray(body)) return toItems(body, list);
   if (!isJsonObject(body)) throw noList(body, list, '<path>');
-  const all = findCandidates(body, resource);
-  const [only, second] = all.filter(({ kind }) => kind !== 'foreign');
+  const [only, second] = findCandidates(body, resource);
   if (only && second) {
     const message = `The response may contain the list of ${resource}s in several places: ${only.path}, ${second.path}. Only one list is read.`;
     const fix = { leaf: `${leaf}.items`, value: only.path, other: second.path } as const;
     throw new UnknownShape(message, describeJson(body), fix);
   }
-  if (only?.kind === 'named') return toItems(only.items, list);
-  if (only) throw noList(body, list, only.path, ` under a name that such lists have, only one at ${only.path}`);
-  const [foreign] = all;
-  if (foreign) throw noList(body, list, '<path>', `, only one at ${foreign.path}`);
+  if (only?.isNamed) return toItems(only.items, list);
   // HAL omits empty lists.
-  if (descend(body, 'page.totalElements') === 0) return [];
+  if (only === undefined && descend(body, 'page.totalElements') === 0) return [];
   // What protocol buffers call a list shows only once it has items.
-  throw noList(body, list, isEmptyObject(body) ? `${resource}s` : '<path>');
+  throw noList(body, list, only?.path ?? (isEmptyObject(body) ? `${resource}s` : '<path>'));
 }
 
 /* Responses to writes. */
@@ -171,7 +168,7 @@ export function readCreated(body: unknown, resource: Resource, ...contracts: [Co
   }
   const message = `The response contains no ${resource}_id.`;
   const [first = []] = read;
-  const near = first.find(({ fields }) => fields.hasSuspect(leaf)) ?? first[0];
+  const near = first.find(({ fields }) => fields.suspect(leaf)) ?? first[0];
   throw near?.fields.unreadable(leaf, message) ?? new UnknownShape(message, describeJson(body));
 }
 

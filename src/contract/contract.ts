@@ -1,9 +1,5 @@
 import { FieldNames, normalizeName, type Resource } from './field-names.ts';
 import {
-  type FieldValue,
-  type NextValue,
-  type OperationValue,
-  type ParameterValue,
   parseField,
   parseItems,
   parseNext,
@@ -47,55 +43,34 @@ export class Contract {
   private readonly layers: ContractLayers;
   private readonly resources = new Map<Resource, FieldNames>();
   private readonly names = new Map<ValuesLeaf, ReadonlySet<string>>();
-  private readonly known = new Map<LeafName, Leaf>();
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
   }
 
   leaf(name: LeafName): Leaf {
-    const known = this.known.get(name);
-    if (known) return known;
-    const [set, read] = [this.layers.override?.[name], this.layers.imported?.[name]];
-    const assumed = isSpecified(name) ? 'spec' : 'assumed';
-    const source = set !== undefined ? 'override' : read !== undefined ? 'imported' : assumed;
-    const leaf = { name, value: set ?? read ?? DEFAULTS[name], source } as const;
-    this.known.set(name, leaf);
-    return leaf;
+    const { override, imported } = this.layers;
+    const chosen = override?.[name] !== undefined ? 'override' : 'imported';
+    const source = this.isChosen(name) ? chosen : isSpecified(name) ? 'spec' : 'assumed';
+    return { name, value: override?.[name] ?? imported?.[name] ?? DEFAULTS[name], source };
   }
 
   leaves(): readonly Leaf[] {
     return LEAF_NAMES.map((name) => this.leaf(name));
   }
 
-  operation(name: OperationLeaf): OperationValue | undefined {
-    return parseOperation(this.leaf(name).value);
-  }
-
-  parameter(name: ParameterLeaf): ParameterValue | undefined {
-    return parseParameter(this.leaf(name).value);
-  }
-
-  items(list: ListLeaf): readonly string[] | undefined {
-    return parseItems(this.leaf(`${list}.items`).value);
-  }
-
-  next(list: ListLeaf): NextValue {
-    return parseNext(this.leaf(`${list}.next`).value);
-  }
-
+  readonly operation = (name: OperationLeaf) => parseOperation(this.leaf(name).value);
+  readonly parameter = (name: ParameterLeaf) => parseParameter(this.leaf(name).value);
+  readonly items = (list: ListLeaf) => parseItems(this.leaf(`${list}.items`).value);
+  readonly next = (list: ListLeaf) => parseNext(this.leaf(`${list}.next`).value);
   /** The parameter that asks for large pages, with its value; none by default. */
-  size(list: ListLeaf): Readonly<Record<string, string>> {
-    return parseSize(this.leaf(`${list}.size`).value);
-  }
-
-  field(name: FieldLeaf | AtLeaf): FieldValue {
-    return parseField(this.leaf(name).value);
-  }
+  readonly size = (list: ListLeaf) => parseSize(this.leaf(`${list}.size`).value);
+  readonly field = (name: FieldLeaf | AtLeaf) => parseField(this.leaf(name).value);
+  readonly slash = () => parseSlash(this.leaf('paths.trailing_slash').value);
 
   /** Whether a leaf is set or imported for this service. */
   isChosen(name: LeafName): boolean {
-    return ['override', 'imported'].includes(this.leaf(name).source);
+    return this.layers.override?.[name] !== undefined || this.layers.imported?.[name] !== undefined;
   }
 
   namesOf(resource: Resource): FieldNames {
@@ -109,9 +84,5 @@ export class Contract {
     const values = this.names.get(name) ?? new Set(parseValues(this.leaf(name).value).map(normalizeName));
     this.names.set(name, values);
     return values;
-  }
-
-  slash(): ReturnType<typeof parseSlash> {
-    return parseSlash(this.leaf('paths.trailing_slash').value);
   }
 }

@@ -75,10 +75,9 @@ function readObject(body: JsonObject): ErrorBody {
   const code = holders.map((holder) => firstText(holder, CODES)).find((text) => text && text !== 'about:blank');
   const message = textIn(body);
   const lists = holders.flatMap((holder) => FIELD_ERRORS.map((name) => byNormalName(holder).get(name)));
-  const fields = lists.map(readFieldErrors).find((found) => found.length > 0) ?? [];
   // Django REST framework has the names of the fields at the top.
-  const own = message === undefined && fields.length === 0 ? readFieldErrors(body) : fields;
-  return { code, message, fields: own };
+  const places = message === undefined ? [...lists, body] : lists;
+  return { code, message, fields: places.map(readFieldErrors).find((found) => found.length > 0) ?? [] };
 }
 
 function titleOf(html: string): string {

@@ -64,8 +64,8 @@ const SUSPECTS: Readonly<Record<string, string>> = {
   created_at:
     '(?!.*(?:updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next))[a-z]*(?:created?|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|gmt|ms|written|sent|created|posted)?',
 };
-/** Objects about something else: what is in them is not suspicious. */
-const OTHERS =
+/** Names of objects about something else: what is in them is not suspicious. */
+const UNRELATED =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|meta|metadata|pagination|error|template)$/;
 
 function normalizePath(path: readonly string[]): string {
@@ -129,10 +129,10 @@ export class FieldNames {
   }
 
   /** Returns the fields at a path from the top, which may also be one from an object that holds fields. */
-  at(top: string, held?: string): readonly Accepted[] {
-    const own = this.accepted.get(top) ?? NONE;
-    const inHolder = held === undefined ? undefined : this.accepted.get(held)?.filter(({ isChosen }) => !isChosen);
-    return inHolder ? [...own, ...inHolder] : own;
+  at(fromTop: string, fromHolder?: string): readonly Accepted[] {
+    const own = this.accepted.get(fromTop) ?? NONE;
+    const held = fromHolder === undefined ? undefined : this.accepted.get(fromHolder);
+    return held ? [...own, ...held.filter(({ isChosen }) => !isChosen)] : own;
   }
 
   accepts(leaf: FieldLeaf, key: string): boolean {
@@ -149,6 +149,6 @@ export class FieldNames {
   mayNest(key: string): boolean {
     const name = normalizeName(key);
     const isOther = Object.entries(NAMES).some(([other, { own }]) => other !== this.resource && own.includes(name));
-    return !OTHERS.test(name) && (!isOther || key.startsWith('_'));
+    return !UNRELATED.test(name) && (!isOther || key.startsWith('_'));
   }
 }

@@ -46,21 +46,26 @@ export class Fields {
     this.flatten(place, '');
   }
 
-  /** @param top its normalized path from the top @param held that from an object that holds fields, if one does */
-  private flatten({ path, object }: Place, top: string, held?: string): void {
+  /**
+   * Collects what is under accepted names in a place. All paths are normalized.
+   * @param fromTop its path from the top
+   * @param fromHolder its path from the object around it that holds fields; undefined outside of such objects
+   */
+  private flatten({ path, object }: Place, fromTop: string, fromHolder?: string): void {
     const { names } = this;
     for (const key of Object.keys(object)) {
       const [name, value] = [names.normalize(key), plain(object[key])];
-      const ownTop = join(top, name);
-      const ownHeld = held === undefined ? undefined : join(held, name);
-      for (const { leaf, rank } of names.at(ownTop, ownHeld))
+      const innerTop = join(fromTop, name);
+      const innerHeld = fromHolder === undefined ? undefined : join(fromHolder, name);
+      for (const { leaf, rank } of names.at(innerTop, innerHeld))
         this.found.push({ leaf, rank, path: join(path, key), value, object });
       if (!isJsonObject(value)) continue;
       const inner = { path: join(path, key), object: value };
-      if (names.holders.has(ownTop)) {
+      if (names.holders.has(innerTop)) {
         this.holders.push(inner);
-        this.flatten(inner, ownTop, '');
-      } else if (names.parents.has(ownTop) || names.parents.has(ownHeld ?? '')) this.flatten(inner, ownTop, ownHeld);
+        this.flatten(inner, innerTop, '');
+      } else if (names.parents.has(innerTop) || names.parents.has(innerHeld ?? ''))
+        this.flatten(inner, innerTop, innerHeld);
     }
   }
 
@@ -146,12 +151,8 @@ export class Fields {
     return this.suspect(leaf)?.fix ?? { leaf, value: this.after(leaf, '<path>') };
   }
 
-  hasSuspect(leaf: FieldLeaf): boolean {
-    return this.suspect(leaf) !== undefined;
-  }
-
   /** Finds the only text in a field's object, a value with a suspicious name, or an object with the field. */
-  private suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
+  suspect(leaf: FieldLeaf): { readonly path: string; readonly fix: ContractFix } | undefined {
     const { names, holders } = this;
     const [text, otherText] = this.all(leaf).flatMap(({ path, value }) => textsIn(path, value));
     if (text !== undefined)

@@ -35,45 +35,42 @@ function typeOf(value: unknown): string {
 const MAX_FIELDS = 20;
 const MAX_FIELD_DEPTH = 3;
 
-/** Returns the paths of the values in an object, as `contract set` takes them, each with its type. */
-function fieldsIn(object: JsonObject, prefix = '', depth = 1): readonly string[] {
-  return Object.entries(object).flatMap(([key, value]) => {
+interface Field {
+  readonly path: string;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** Returns the values in an object, with their paths as `contract set` takes them. @param isOpen what to look into */
+function fieldsIn(object: object, isOpen: (value: object) => boolean, prefix = '', depth = 1): readonly Field[] {
+  return Object.entries(object).flatMap(([key, value]: [string, unknown]) => {
     const path = prefix + shorten(key);
-    const isOpen = isJsonObject(value) && depth < MAX_FIELD_DEPTH && Object.keys(value).length > 0;
-    return isOpen ? fieldsIn(value, `${path}.`, depth + 1) : [`${path} (${typeOf(value)})`];
+    const isInner = typeof value === 'object' && value !== null && depth < MAX_FIELD_DEPTH && isOpen(value);
+    return isInner ? fieldsIn(value, isOpen, `${path}.`, depth + 1) : [{ path, key, value }];
   });
 }
 
 /** Describes an object by its fields and the types of their values: `an object with id (null), sys.ref (string)`. */
 export function describeFields(object: JsonObject): string {
-  if (Object.keys(object).length === 0) return 'an empty object';
-  const fields = fieldsIn(object);
+  if (isEmptyObject(object)) return 'an empty object';
+  const fields = fieldsIn(object, (inner) => isJsonObject(inner) && !isEmptyObject(inner));
+  const shown = fields.slice(0, MAX_FIELDS).map(({ path, value }) => `${path} (${typeOf(value)})`);
   const more = fields.length > MAX_FIELDS ? `, … (${fields.length} fields)` : '';
-  return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
+  return `an object with ${shown.join(', ')}${more}`;
 }
 
 /** The names of ids: `id`, `space_id`, `fileId`, `uuid`; not `paid`. */
 const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](?:Id|ID|Uuid|UUID)$/;
-const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
+const SECRET = /secret|token|cookie|(?:^|\.)(?:auth(?:orization)?|session)(?:\.|$)/i;
 
 /** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. @param suspects other names of them */
-export function findIds(
-  value: unknown,
-  suspects: readonly string[],
-  prefix = '',
-  depth = 1,
-): Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
-  const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
-    if (SECRET_NAME.test(key)) return [];
-    const isId =
-      (suspects.includes(key) || ID_NAME.test(key)) &&
-      key.length <= MAX_TEXT &&
-      /^(string|number|bigint)$/.test(typeof inner);
-    if (isId && /^[\w.:/-]{1,60}$/.test(String(inner))) return [[prefix + key, String(inner)] as const];
-    return Object.entries(findIds(inner, suspects, `${prefix}${shorten(key)}.`, depth + 1));
+export function findIds(body: unknown, suspects: readonly string[]): Readonly<Record<string, string>> {
+  const fields = typeof body === 'object' && body !== null ? fieldsIn(body, () => true) : [];
+  const ids = fields.flatMap(({ path, key, value }) => {
+    const isId = (suspects.includes(key) || ID_NAME.test(key)) && !SECRET.test(path);
+    return isId && /^[\w.:/-]{1,60}$/.test(String(value ?? '')) ? [[path, String(value)] as const] : [];
   });
-  return Object.fromEntries(found.slice(0, MAX_FIELDS));
+  return Object.fromEntries(ids.slice(0, MAX_FIELDS));
 }
 
 /** Probably a number of 16 digits or more, or with an exponent. Matches rarely within a string, because of what precedes it. */

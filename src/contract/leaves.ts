@@ -130,20 +130,7 @@ const LEAVES = {
 } as const;
 
 export type LeafKind = keyof typeof LEAVES;
-
-export const DEFAULTS = {
-  ...LEAVES.operation,
-  ...LEAVES.parameter,
-  ...LEAVES.items,
-  ...LEAVES.next,
-  ...LEAVES.size,
-  ...LEAVES.at,
-  ...LEAVES.field,
-  ...LEAVES.values,
-  ...LEAVES.slash,
-} as const;
-
-export type LeafName = keyof typeof DEFAULTS;
+export type LeafName = { [Kind in LeafKind]: keyof (typeof LEAVES)[Kind] }[LeafKind];
 export type OperationLeaf = keyof typeof LEAVES.operation;
 export type ParameterLeaf = keyof typeof LEAVES.parameter;
 export type AtLeaf = keyof typeof LEAVES.at;
@@ -156,16 +143,14 @@ function namesIn<Name extends string>(leaves: Readonly<Record<Name, unknown>>): 
   return Object.keys(leaves).filter(isName);
 }
 
+/** The value that each leaf has unless it is set or imported. */
+export const DEFAULTS: Readonly<Record<LeafName, string>> = Object.assign({}, ...Object.values(LEAVES));
+
 export const LEAF_NAMES = namesIn(DEFAULTS);
-export const OPERATION_NAMES = namesIn(LEAVES.operation);
 
 /** Whether a leaf has this name. */
 export function isLeafName(name: string): name is LeafName {
   return Object.hasOwn(DEFAULTS, name);
-}
-
-export function isListLeaf(name: OperationLeaf): name is ListLeaf {
-  return isLeafName(`${name}.items`);
 }
 
 /** Returns the leaves of an operation's parameters. */

@@ -1,8 +1,6 @@
-interface MessageRef {
-  readonly message_id: string;
-  /** ISO 8601; null if the service does not send it. */
-  readonly created_at: string | null;
-}
+import type { Message } from './messages.ts';
+
+type MessageRef = Pick<Message, 'message_id' | 'created_at'>;
 
 /** Compares two messages by their indexes: negative if the first is older, 0 if nothing tells. */
 type Compare = (left: number, right: number) => number;

@@ -129,11 +129,8 @@ function timeOf(fields: Fields): string | null {
 }
 
 /** Reads a history entry (spec §4.4). @throws UnknownShape without an id, or for a suspicious author, text, or time */
-export function readMessage(
-  entry: JsonObject,
-  contract: Contract,
-  fields = new Fields(entry, 'message', contract),
-): Message {
+export function readMessage(entry: JsonObject, contract: Contract): Message {
+  const fields = new Fields(entry, 'message', contract);
   const message_id = fields.readId('message.id');
   const role = roleOf(entry, fields, contract);
   const { text, isStep } = textOf(fields);
@@ -182,7 +179,7 @@ export function readSession(entries: readonly JsonObject[], requested: SessionRe
     }
     if (isOther('source_id')) throw foreignEntry('source_id');
     if (nameOf(fields, 'session_id') === undefined && !isFiltered) throw unnamedSession(entry, contract);
-    return [readMessage(entry, contract, fields)];
+    return [readMessage(entry, contract)];
   });
 }
 

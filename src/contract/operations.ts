@@ -22,6 +22,7 @@ export interface Operation {
   readonly resource: Resource;
   /** The token scope that it needs (spec §5.3). The spec names three of them, and describes the others. */
   readonly scope: string;
+  /** What a list is called in a sentence. */
   readonly what?: string;
   /** Reads its response; of a list, each item. @throws UnknownShape */
   readonly read: (body: JsonObject, contract: Contract) => unknown;
@@ -89,10 +90,7 @@ export const OPERATIONS = {
   ),
 };
 
-/** Returns the operation of a leaf. */
-export function operationOf<Leaf extends OperationLeaf>(leaf: Leaf): Operation & { readonly leaf: Leaf } {
-  const rows: readonly Operation[] = Object.values(OPERATIONS);
-  const found = rows.find((row): row is Operation & { readonly leaf: Leaf } => row.leaf === leaf);
-  if (found === undefined) throw new Error(`No operation has the leaf ${leaf}.`);
-  return found;
+/** Whether an operation reads a list. */
+export function isListOperation(operation: Operation): operation is ListOperation {
+  return operation.what !== undefined;
 }

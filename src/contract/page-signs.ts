@@ -16,7 +16,6 @@ export interface Sign {
   readonly kind: SignKind;
   /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
-  readonly key: string;
   /** In lower case, without separators; with the name of the parent where the key alone says nothing: `pagenumber`. */
   readonly name: string;
   /** A number, if it is an integer or the text of one. */
@@ -30,10 +29,11 @@ export function isNext({ name }: Sign): boolean {
   return NEXT.test(name);
 }
 
-/** Words in names that are not about the next page, and the names of objects that say nothing about pages. */
-const OTHER =
+/** Words of names that are not about the pages of this list, and names of objects that are about something else. */
+const UNRELATED =
   /^(self|first|sync|delta|rate|ratelimits?|retry|access|refresh|csrf|xsrf|auth|expires|query|request|trace|errors?|warnings?|facets?|aggregations?|filters?|shards|quotas?|usage|included|schema|debug|context)$/;
-const BACK = /^(prev|previous|before|backwards?|earlier|newer|older)$/;
+/** Words of names that lead back. */
+const BACKWARD = /^(prev|previous|before|backwards?|earlier|newer|older)$/;
 /** Objects that give their names to what is in them. */
 const PARENTS = /^(next|pages?|total)$/;
 
@@ -78,7 +78,7 @@ function wordsOf(key: string): readonly string[] {
 
 /** Reads everything in a response that speaks of pages: in the body outside of the items, and in the headers. */
 export function readSigns({ body, headers, itemCount, nextLink, status }: PageResponse): readonly Sign[] {
-  const link = { kind: 'link', path: 'header.link', key: 'next', name: 'next', value: nextLink } as const;
+  const link = { kind: 'link', path: 'header.link', name: 'next', value: nextLink } as const;
   const signs = [
     ...(isJsonObject(body) ? signsIn(body) : []),
     ...(nextLink === undefined ? [] : [link]),
@@ -93,7 +93,7 @@ export function readSigns({ body, headers, itemCount, nextLink, status }: PageRe
 function signsOfRange(headers: PageResponse['headers'], status: number | undefined): readonly Sign[] {
   const { 'content-range': range = '', 'next-range': next } = headers;
   const [, total] = /\/\s*(\d{1,15})$/.exec(range) ?? [];
-  const sign = (kind: SignKind, path: string, value: unknown): Sign => ({ kind, path, key: path, name: kind, value });
+  const sign = (kind: SignKind, path: string, value: unknown): Sign => ({ kind, path, name: kind, value });
   return [
     ...(total === undefined ? [] : [sign('total', 'header.content-range', Number(total))]),
     ...(next === undefined ? [] : [sign('more', 'header.next-range', next)]),
@@ -107,11 +107,11 @@ function signsIn(object: JsonObject, prefix = '', parent = ''): readonly Sign[] 
   return Object.entries(object).flatMap(([key, value]): readonly Sign[] => {
     const words = wordsOf(key);
     const own = words.join('');
-    const place = { path: prefix + key, key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
-    if (words.some((word) => BACK.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
+    const place = { path: prefix + key, name: parent !== '' && !own.startsWith(parent) ? parent + own : own };
+    if (words.some((word) => BACKWARD.test(word))) return value === true ? [{ ...place, kind: 'earlier', value }] : [];
     if (isCurrent && own === 'last' && Number.isInteger(value)) return [{ ...place, kind: 'pages', value }];
     const isHolder = typeof value === 'object' && value !== null;
-    if (isHolder ? OTHER.test(own) : words.some((word) => OTHER.test(word))) return [];
+    if (isHolder ? UNRELATED.test(own) : words.some((word) => UNRELATED.test(word))) return [];
     return isHolder ? signsWithin(value, place, own) : signsOfValue(place, value);
   });
 }
@@ -122,7 +122,7 @@ function signsWithin(value: object, place: Place, own: string): readonly Sign[] 
   const url = urlOf(Array.isArray(value) ? nextLinkIn(value) : isCalledNext ? value : undefined);
   if (url !== undefined) {
     const path = Array.isArray(value) ? `${place.path}.next` : place.path;
-    return signsOfValue({ path, key: 'next', name: 'next' }, url);
+    return signsOfValue({ path, name: 'next' }, url);
   }
   const parent = PARENTS.test(own) ? own.replace(/^pages$/, 'page') : '';
   const inner = isJsonObject(value) ? signsIn(value, `${place.path}.`, parent) : [];
@@ -136,21 +136,21 @@ function signsOfHeader(header: string, text: string): readonly Sign[] {
   if (key === undefined) return [];
   const object = jsonOrText(text);
   if (isJsonObject(object)) return signsIn(object, `${path}.`);
-  return signsOfValue({ path, key, name: key.replaceAll('-', '') }, text);
+  return signsOfValue({ path, name: key.replaceAll('-', '') }, text);
 }
 
-function signsOfValue(place: Place, raw: unknown): readonly Sign[] {
-  const value = spelledOut(raw);
+function signsOfValue(place: Place, sent: unknown): readonly Sign[] {
+  const value = toSignValue(sent);
   const kind = kindOf(place.name, value);
   return kind === undefined ? [] : [{ ...place, kind, value }];
 }
 
-function spelledOut(value: unknown): unknown {
-  // A number would round it.
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'string') return value;
-  if (/^(true|false)$/i.test(value)) return /^true$/i.test(value);
-  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+/** Returns the boolean or the number that a text spells: `"true"`, `"25"`. A number would round a bigint: it is a text. */
+function toSignValue(sent: unknown): unknown {
+  if (typeof sent === 'bigint') return String(sent);
+  if (typeof sent !== 'string') return sent;
+  if (/^(true|false)$/i.test(sent)) return /^true$/i.test(sent);
+  return /^-?\d{1,15}$/.test(sent) ? Number(sent) : sent;
 }
 
 function kindOf(name: string, value: unknown): SignKind | undefined {

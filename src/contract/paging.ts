@@ -60,8 +60,11 @@ export function formatStep(step: PageStep): string {
   return step.kind === 'token' ? `token:${step.path}:${step.parameter}` : `${step.kind}:${step.parameter}`;
 }
 
-/** Counts of items and pages that differ from what was read. Of a list, a total may also be too small. */
-function unreadCounts(signs: readonly Sign[], { items, pages }: Progress, extent: Extent): readonly Sign[] {
+/**
+ * Returns the stated counts that do not agree with what was read: fewer pages than stated, or another number of items. A
+ * session may have more items than stated, and the rest of one has no count.
+ */
+function openCounts(signs: readonly Sign[], { items, pages }: Progress, extent: Extent): readonly Sign[] {
   if (extent === 'rest of a session') return [];
   return signs.filter(({ kind, value }) => {
     if (kind === 'pages') return Number(value) > pages;
@@ -69,20 +72,16 @@ function unreadCounts(signs: readonly Sign[], { items, pages }: Progress, extent
   });
 }
 
-/** Returns what speaks of more, and where. @param isWhole set by the user: only totals may count something else */
-export function moreSigns(read: ReadPage, extent: Extent, isWhole: boolean): readonly string[] {
+/** Returns what speaks of more, and where. @param isSetWhole the user says that a page is all: totals count something else */
+export function moreSigns(read: ReadPage, extent: Extent, isSetWhole: boolean): readonly string[] {
   const { signs, progress, page } = read;
   // Some services send a token with the last page, too, and histories one for what is yet to come.
   const isOpen = statedEnd(read, extent) === undefined && (extent === 'list' || page.itemCount > 0);
   const tokens = isOpen ? ofKind(signs, 'token').filter(isNext) : [];
-  const announced = [...ofKind(signs, 'link'), ...tokens];
-  const counts = isWhole ? [] : unreadCounts(signs, progress, extent);
-  return [
-    ...[...announced, ...ofKind(signs, 'more')].map(({ path }) => path),
-    ...counts.map(
-      ({ kind, path, value }) => `${path}: ${value}, and ${progress[kind === 'total' ? 'items' : 'pages']} read`,
-    ),
-  ];
+  const announced = [...ofKind(signs, 'link'), ...tokens, ...ofKind(signs, 'more')].map(({ path }) => path);
+  const counts = isSetWhole ? [] : openCounts(signs, progress, extent);
+  const readOf = (kind: Sign['kind']) => (kind === 'total' ? progress.items : progress.pages);
+  return [...announced, ...counts.map(({ kind, path, value }) => `${path}: ${value}, and ${readOf(kind)} read`)];
 }
 
 /** Returns what in the first page of a session says that others come before: where it stands. */
@@ -92,32 +91,34 @@ export function earlierSigns({ signs, progress }: ReadPage, extent: Extent): rea
 
 /** Whether the service says that nothing comes after this page; `added up` if a stated total says so. */
 export function statedEnd({ signs, progress, page }: ReadPage, extent: Extent): 'stated' | 'added up' | undefined {
-  const totals = extent === 'rest of a session' ? [] : ofKind(signs, 'total');
-  if (unreadCounts(signs, progress, extent).length > 0) return undefined;
-  if (totals.length > 0) return 'added up';
-  const isLastPage = extent !== 'rest of a session' && ofKind(signs, 'pages').length > 0;
+  if (openCounts(signs, progress, extent).length > 0) return undefined;
+  const isCounted = (kind: Sign['kind']) => extent !== 'rest of a session' && ofKind(signs, kind).length > 0;
+  if (isCounted('total')) return 'added up';
   const isNull = ofKind(signs, 'end').length > 0 && !ofKind(signs, 'token').some(isNext);
   const isFlagged = isNull || ofKind(signs, 'last').length > 0;
   // What announced this page announces no other one.
   const { step } = progress;
   const isLeftOut =
     (step?.kind === 'link' || step?.kind === 'token') && !isTextOrNumber(valueAt(step.path.split('.'), page));
-  return isLastPage || isFlagged || isLeftOut ? 'stated' : undefined;
+  return isCounted('pages') || isFlagged || isLeftOut ? 'stated' : undefined;
 }
 
-/** Returns the requests to try for the next page: as it is set, as it is announced, or by provable numbers. */
+/**
+ * Returns the requests to try for the next page, none at the end. A set or imported way comes before what the service
+ * announces: a link, a token, or else counts, which prove the numbers that are tried.
+ */
 export function nextSteps(next: NextValue, read: ReadPage, extent: Extent): readonly PageStep[] {
   if (next.kind === 'none') return [];
-  const end = statedEnd(read, extent);
   if (next.kind === 'link' || next.kind === 'token') return announcedBy(next, read.page);
-  if (next.kind !== 'auto') return end === undefined ? numberedBy(next, read) : [];
+  const isEnd = statedEnd(read, extent) !== undefined;
+  if (next.kind !== 'auto') return isEnd ? [] : numberedBy(next, read);
   const { signs, progress } = read;
   const [link] = ofKind(signs, 'link');
   if (link) return [{ kind: 'link', path: link.path, value: String(link.value) }];
   const tokens = ofKind(signs, 'token').toSorted((one, other) => Number(isNext(other)) - Number(isNext(one)));
-  const [token] = end === undefined || ofKind(signs, 'more').length > 0 ? tokens : [];
+  const [token] = isEnd && ofKind(signs, 'more').length === 0 ? [] : tokens;
   if (token) return [{ kind: 'token', path: token.path, parameter: parameterOf(token), value: String(token.value) }];
-  return unreadCounts(signs, progress, extent).length > 0 ? numberSteps(read) : [];
+  return openCounts(signs, progress, extent).length > 0 ? numberSteps(read) : [];
 }
 
 function announcedBy(next: Extract<NextValue, { kind: 'link' | 'token' }>, page: PageResponse): readonly PageStep[] {
@@ -153,34 +154,32 @@ function numberedBy(
 
 /** Returns the requests by number that a count can prove. The first page is page 0 or 1, and begins at 0 or 1. */
 function numberSteps({ signs, page: { itemCount }, progress: { step } }: ReadPage): readonly PageStep[] {
-  if (step && isNumberStep(step)) return itemCount === 0 ? [] : [stepAfter(step, itemCount)];
-  if (step !== undefined || itemCount === 0) return [];
+  if (itemCount === 0) return [];
+  if (step) return isNumberStep(step) ? [stepAfter(step, itemCount)] : [];
   const [page, offset] = [ofKind(signs, 'page').find(isStart), ofKind(signs, 'offset').find(isStart)];
-  const named = [page, offset].flatMap((sign): NumberStep[] => {
+  const named = [page, offset].flatMap((sign): readonly NumberStep[] => {
     if (sign === undefined) return [];
     return [{ kind: sign === page ? 'page' : 'offset', parameter: parameterOf(sign), value: Number(sign.value) }];
   });
-  // Without a total, nothing proves a number that the service does not name.
-  const customary = ofKind(signs, 'total').length === 0 ? [] : customaryNumbers(page);
-  const steps = [...named, ...customary].map((each) => stepAfter(each, itemCount));
-  return [...new Map(steps.map((each) => [`${formatStep(each)}=${each.value}`, each])).values()];
-}
-
-/** Feathers and OData take `$skip`. @param page the number that the first page states */
-function customaryNumbers(page: Sign | undefined): readonly NumberStep[] {
-  const firsts = page ? [Number(page.value)] : [0, 1];
-  return [
+  const firstPages = page ? [Number(page.value)] : [0, 1];
+  // Feathers and OData take `$skip`.
+  const customary = [
     ...['offset', 'skip', '$skip'].map((parameter) => ({ kind: 'offset', parameter, value: 0 }) as const),
-    ...firsts.map((value) => ({ kind: 'page', parameter: 'page', value }) as const),
+    ...firstPages.map((value) => ({ kind: 'page', parameter: 'page', value }) as const),
   ];
+  // Without a total, nothing proves a number that the service does not name.
+  const starts = ofKind(signs, 'total').length > 0 ? [...named, ...customary] : named;
+  const steps = starts.map((each) => stepAfter(each, itemCount));
+  return [...new Map(steps.map((each) => [`${formatStep(each)}=${each.value}`, each])).values()];
 }
 
 function isStart({ value }: Sign): boolean {
   return value === 0 || value === 1;
 }
 
-/** Returns the parameter that takes a sign, by its own name: `cursor` for `next_cursor`. */
-function parameterOf({ kind, key }: Sign): string {
+/** Returns the parameter that takes a sign, by its own name: `cursor` for `next_cursor` and for the header `x-next-cursor`. */
+function parameterOf({ kind, path }: Sign): string {
+  const key = path.replace(/^header\.(x-)?(wp-|ms-)?/, '').replace(/^.*\./, '');
   const bare = key.replace(/^(next|current)[_-]?(?=.)/i, '');
   // AWS sends NextToken, and takes NextToken.
   if (kind === 'token' && /^token$/i.test(bare)) return key;

@@ -88,11 +88,8 @@ function readSource(agent: JsonObject, fields: Fields, contract: Contract): Pick
 }
 
 /** Reads one agent of a list. @throws UnknownShape if it has no id, or if a field that was sent cannot be read */
-export function readAgent(
-  agent: JsonObject,
-  contract: Contract,
-  fields = new Fields(agent, 'agent', contract),
-): ListedAgent {
+export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
+  const fields = new Fields(agent, 'agent', contract);
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name') ?? undefined,
@@ -118,17 +115,18 @@ const AGENTS = ['agents', 'installedagents', 'agentinstalls', 'agentinstallation
 export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {
   const { id, created, layers } = readCreated(body, 'space', contract);
   const entries = layers.toReversed().flatMap((layer) => Object.entries(layer));
-  const [list = []] = entries.flatMap(([key, value]) =>
-    Array.isArray(value) && AGENTS.includes(normalizeName(key)) ? [value] : [],
-  );
-  const agents: ListedAgent[] = [];
-  let unreadable: UnknownShape | undefined;
-  for (const agent of list.filter(isJsonObject)) {
-    const fields = new Fields(agent, 'agent', contract);
-    if (fields.id('agent.id') !== undefined) agents.push(readAgent(agent, contract, fields));
-    else unreadable ??= fields.unreadable('agent.id', 'An installed agent has no id.');
-  }
-  return { space_id: id, created, agents, unreadable };
+  const lists = entries.filter(([key]) => AGENTS.includes(normalizeName(key))).map(([, value]) => value);
+  const agents = (lists.find(Array.isArray) ?? []).filter(isJsonObject);
+  const fieldsOf = (agent: JsonObject) => new Fields(agent, 'agent', contract);
+  const withoutId = agents.find((agent) => fieldsOf(agent).id('agent.id') === undefined);
+  return {
+    space_id: id,
+    created,
+    agents: agents
+      .filter((agent) => fieldsOf(agent).id('agent.id') !== undefined)
+      .map((agent) => readAgent(agent, contract)),
+    unreadable: withoutId && fieldsOf(withoutId).unreadable('agent.id', 'An installed agent has no id.'),
+  };
 }
 
 export type UploadKind = 'attachment' | 'document';

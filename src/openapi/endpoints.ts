@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, jsonText } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type OperationValue, parseOperation } from '../contract/leaf-values.ts';
 import { DEFAULTS, type OperationLeaf } from '../contract/leaves.ts';
 import { listOf, type Shape, shapeOf } from './schema.ts';
@@ -15,8 +15,8 @@ export interface Endpoint {
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
   readonly query: readonly QueryParameter[];
-  readonly json: Shape | undefined;
-  readonly form: Shape | undefined;
+  readonly json: Shape;
+  readonly form: Shape;
   readonly response: unknown;
   readonly responseHeaders: readonly string[];
 }
@@ -47,11 +47,6 @@ function schemaIn(holder: unknown, type: RegExp): unknown {
   return schemas.find((schema) => schema !== undefined);
 }
 
-function shapeIn(holder: unknown, type: RegExp): Shape | undefined {
-  const schema = schemaIn(holder, type);
-  return schema === undefined ? undefined : shapeOf([schema]);
-}
-
 /** Of a write, the 201 has the created resource; its 200 may be an error, and its 202 an operation. */
 function responseIn({ responses: given }: JsonObject) {
   const responses = isJsonObject(given) ? given : {};
@@ -73,17 +68,12 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-/** Returns with how many segments the base path ends that precede a documented path; -1 if it ends with others. */
-function countShared(basePath: string, prefix: string, servers: unknown): number {
-  const urls = listOf(servers).filter(isJsonObject);
-  const paths = urls.map(({ url }) => jsonText(url).replace(/^(?:[\w+.-]+:)?\/\/[^/]*|^\{[^{}]*\}/, ''));
-  const counts = ['', ...paths].map((path) => {
-    const segments = segmentsOf(path + prefix);
-    const own = segmentsOf(basePath).slice(-segments.length);
-    const isSame = (segment: string, index: number) => segment === own[index] || segment.includes('{');
-    return own.length >= segments.length && segments.every(isSame) ? segments.length : -1;
-  });
-  return Math.max(...counts);
+/** Returns how many segments before a documented path end the base path, too; -1 if it ends with others. */
+function countShared(basePath: string, prefix: string): number {
+  const segments = segmentsOf(prefix);
+  const own = segmentsOf(basePath).slice(-segments.length);
+  const isShared = segments.every((segment, index) => segment === own[index] || segment.includes('{'));
+  return isShared ? segments.length : -1;
 }
 
 /** Returns every operation of a document. */
@@ -103,25 +93,22 @@ export function findEndpoint(document: JsonObject, leaf: OperationLeaf, baseUrl:
   const pattern = patternOf(own);
   const matching = operationsIn(document).flatMap((each) => {
     const prefix = pattern.exec(each.path)?.[1];
-    if (prefix === undefined) return [];
-    const servers = each.operation.servers ?? each.item.servers ?? document.servers;
-    return [{ ...each, shared: countShared(pathname, prefix, servers), depth: segmentsOf(prefix).length }];
+    return prefix === undefined ? [] : [{ ...each, rank: countShared(pathname, prefix) }];
   });
   const methods = OPEN_METHODS[leaf] ?? [usual];
   const method = methods.find((known) => matching.some((each) => each.method === known)) ?? usual;
   const found = matching.filter((each) => each.method === method);
-  const [best, other] = found.sort((one, next) => next.shared - one.shared || one.depth - next.depth);
+  const [best, other] = found.sort((one, next) => next.rank - one.rank);
   if (best === undefined) return { places: [] };
-  const { path, shared, depth, item, operation } = best;
-  if (shared === other?.shared && depth === other.depth)
-    return { places: found.map((each) => `${method} ${each.path}`) };
+  if (best.rank === other?.rank) return { places: found.map((each) => `${method} ${each.path}`) };
+  const { path, item, operation } = best;
   const endpoint: Endpoint = {
     leaf,
     method,
     path: path.endsWith('/') ? own : own.replace(/\/$/, ''),
     query: queryOf(item, operation),
-    json: shapeIn(operation.requestBody, JSON_TYPE),
-    form: shapeIn(operation.requestBody, FORM_TYPE),
+    json: shapeOf([schemaIn(operation.requestBody, JSON_TYPE)]),
+    form: shapeOf([schemaIn(operation.requestBody, FORM_TYPE)]),
     ...responseIn(operation),
   };
   return { places: [`${method} ${path}`], endpoint };

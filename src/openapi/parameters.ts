@@ -27,23 +27,24 @@ export function matchParameters(endpoint: Endpoint): readonly ParameterMatch[] {
   return endpoint.leaf === 'messages.history' ? matchHistory(leaves, endpoint) : matchBody(leaves, endpoint);
 }
 
-function matchHistory(leaves: readonly ParameterLeaf[], { query, json }: Endpoint): readonly ParameterMatch[] {
-  const inBody = [...(json?.properties ?? [])].map(([name, schemas]) => ({ name, shape: shapeOf(schemas) }));
+function matchHistory(leaves: readonly ParameterLeaf[], { method, query, json }: Endpoint): readonly ParameterMatch[] {
+  const inQuery = query.filter((each) => !isPaging(each) || /after/i.test(each.name));
+  const inBody = [...json.properties].map(([name, schemas]) => ({ name, shape: shapeOf(schemas) }));
   const places = [
-    ...query.filter((each) => !isPaging(each) || /after/i.test(each.name)).map((each) => ({ ...each, place: 'query' })),
-    ...inBody.map((each) => ({ ...each, place: 'body' })),
+    ...inQuery.map(({ name, shape }) => ({ name, shape, value: `query:${name}` })),
+    ...inBody.map(({ name, shape }) => ({ name, shape, value: `body:${name}` })),
   ];
   const matches = leaves.map((leaf) => {
     const named = (HISTORY_NAMES[leaf] ?? []).map((name) =>
       places.find((each) => normalizeName(each.name) === name && !each.shape.isTime),
     );
-    return { leaf, found: named.find((each) => each !== undefined) };
+    return { leaf, found: named.find((each) => each !== undefined)?.value };
   });
-  const isSilent = query.length + inBody.length === 0 || json?.isOpen;
-  const others = places.filter((each) => matches.every(({ found }) => found !== each));
-  return matches.flatMap(({ leaf, found }): readonly ParameterMatch[] => {
-    if (found) return [{ leaf, value: `${found.place}:${found.name}` }];
-    return isSilent ? [] : [{ leaf, value: others.map(({ place, name }) => `${place}:${name}`) }];
+  const isSilent = query.length + inBody.length === 0 || (method === 'POST' && json.isOpen);
+  const others = places.map(({ value }) => value).filter((value) => matches.every(({ found }) => found !== value));
+  return matches.flatMap(({ leaf, found }) => {
+    if (found === undefined && isSilent) return [];
+    return [{ leaf, value: found ?? others }];
   });
 }
 
@@ -62,11 +63,11 @@ function matchBody(leaves: readonly ParameterLeaf[], { json }: Endpoint): readon
 }
 
 /** Follows a path through a body. @returns it as spelled, or the object that lacks a step, if it is closed */
-function locate(body: Shape | undefined, path: readonly string[]) {
+function locate(body: Shape, path: readonly string[]) {
   let shape = body;
   let inside = '';
   for (const step of path) {
-    if (shape === undefined || shape.isOpen) return {};
+    if (shape.isOpen) return {};
     const wanted = normalizeName(step.replace('[]', ''));
     const name = [...shape.properties.keys()].find((each) => normalizeName(each) === wanted);
     if (name === undefined) return { lacking: shape, inside };
@@ -80,7 +81,7 @@ function locate(body: Shape | undefined, path: readonly string[]) {
 
 /** The file is the only binary field of the form, or its only field, or has the usual name. */
 function matchFile(leaf: ParameterLeaf, { form }: Endpoint): readonly ParameterMatch[] {
-  if (form === undefined || (form.properties.size === 0 && form.isOpen)) return [];
+  if (form.properties.size === 0) return [];
   const binary = [...form.properties].filter(([, schemas]) => isBinary(shapeOf(schemas)));
   const names = (binary.length > 0 ? binary : [...form.properties]).map(([name]) => `form:${name}`);
   const [only = DEFAULTS[leaf], other] = names;

@@ -2,16 +2,8 @@ import { pathOfList, readList } from '../contract/body.ts';
 import { Contract } from '../contract/contract.ts';
 import { descend, isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { problemOf } from '../contract/leaf-values.ts';
-import {
-  DEFAULTS,
-  isListLeaf,
-  LEAF_NAMES,
-  type LeafName,
-  type ListLeaf,
-  mayBeNone,
-  OPERATION_NAMES,
-} from '../contract/leaves.ts';
-import { type Operation, operationOf } from '../contract/operations.ts';
+import { DEFAULTS, LEAF_NAMES, type LeafName, mayBeNone } from '../contract/leaves.ts';
+import { isListOperation, type ListOperation, OPERATIONS, type Operation } from '../contract/operations.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Endpoint, findEndpoint, operationsIn } from './endpoints.ts';
@@ -32,12 +24,6 @@ export interface Proposal {
 const MAX_FIXES = 20;
 const MAX_CHOICES = 12;
 
-/** Returns the command that settles a question. Its value is to be chosen from what the document has. */
-function settle(leaf: LeafName, choices: readonly string[], otherwise: string): string {
-  const value = choices.length === 0 ? otherwise : `<one of: ${choices.slice(0, MAX_CHOICES).join(', ')}>`;
-  return `run: partnerctl contract set ${leaf} ${shellQuote(value)}`;
-}
-
 /** Reads what a document describes. @returns the refusal if it cannot be read */
 function attempt<Result>(read: () => Result): Result | UnknownShape {
   try {
@@ -54,43 +40,46 @@ class Proposer {
   readonly questions: string[] = [];
   readonly warnings: string[] = [];
 
-  addEndpoint(endpoint: Endpoint): void {
-    const { leaf } = endpoint;
+  addEndpoint(operation: Operation, endpoint: Endpoint): void {
+    const { leaf } = operation;
     const name = `${endpoint.method} ${endpoint.path}`;
-    if (leaf === 'cron_jobs.list') this.rejectFilter(endpoint, name);
-    this.propose(leaf, name, name);
+    const filter = leaf === 'cron_jobs.list' ? filterOf(endpoint.query)?.name : undefined;
+    if (filter === undefined) this.propose(leaf, name, name);
+    else this.turnOff(leaf, name, filter);
     for (const { leaf: parameter, value } of matchParameters(endpoint)) {
       if (typeof value === 'string') this.propose(parameter, value, `${name}, request`);
       else {
-        const isNone = value.length === 0 && mayBeNone(parameter);
-        const command = settle(parameter, value, isNone ? 'none' : DEFAULTS[parameter].replace(/:.*/, ':<name>'));
-        const when = isNone ? 'to go on without it' : 'if it has one';
-        this.questions.push(`${name} has no parameter that is called like ${parameter}; ${when}, ${command}`);
+        const otherwise = mayBeNone(parameter) ? 'none' : DEFAULTS[parameter].replace(/:.*/, ':<name>');
+        this.ask(`${name} has no parameter that is called like ${parameter}`, parameter, value, otherwise);
       }
     }
     const example = exampleOf(endpoint.response);
     const body: unknown = Array.isArray(example) ? example[0] : example;
-    if (isListLeaf(leaf)) this.addList(leaf, endpoint, example, name);
+    if (isListOperation(operation)) this.addList(operation, endpoint, example, name);
     else if (isJsonObject(body) && !isEmptyObject(body))
-      this.readExample(body, `${name}, response`, operationOf(leaf), operationOf(leaf).read);
+      this.readExample(body, `${name}, response`, operation, operation.read);
+  }
+
+  /** Leaves a value open. @param choices what the document has for it @param otherwise what to say without any */
+  ask(why: string, leaf: LeafName, choices: readonly string[], otherwise: string): void {
+    const value = choices.length === 0 ? otherwise : `<one of: ${choices.slice(0, MAX_CHOICES).join(', ')}>`;
+    this.questions.push(`${why}; run: partnerctl contract set ${leaf} ${shellQuote(value)}`);
   }
 
   /** A list of the jobs of something is not that of all: only the state can tell whether one exists. */
-  private rejectFilter({ leaf, query }: Endpoint, name: string): void {
-    const filter = filterOf(query);
-    if (filter === undefined) return;
-    this.propose(leaf, 'none', `${name} requires query:${filter.name}`);
+  private turnOff(leaf: LeafName, name: string, filter: string): void {
+    this.propose(leaf, 'none', `${name} requires query:${filter}`);
     this.warnings.push(
-      `${name} requires query:${filter.name}, and so does not list all jobs: ${leaf} becomes none, and only the state guards against a second job. If it lists all jobs with a value of ${filter.name}, run: partnerctl contract set ${leaf} ${shellQuote(`${name}?${filter.name}=<value>`)}`,
+      `${name} requires query:${filter}, and so does not list all jobs: ${leaf} becomes none, and only the state guards against a second job. If it lists all jobs with a value of ${filter}, run: partnerctl contract set ${leaf} ${shellQuote(`${name}?${filter}=<value>`)}`,
     );
   }
 
   private propose(leaf: LeafName, value: string, evidence: string): void {
-    const isNew = !this.proposals.has(leaf) && problemOf(leaf, value) === undefined;
-    if (isNew) this.proposals.set(leaf, { leaf, value, evidence });
+    if (problemOf(leaf, value) === undefined) this.proposals.set(leaf, { leaf, value, evidence });
   }
 
-  private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown, name: string): void {
+  private addList(operation: ListOperation, endpoint: Endpoint, body: unknown, name: string): void {
+    const { leaf } = operation;
     const own = [...this.proposals.values()].filter((each) => each.leaf.startsWith(`${leaf}.`));
     const names = own.map(({ value }) => value.replace(/^query:/, ''));
     const next = matchNextPage(endpoint, body, names);
@@ -98,7 +87,6 @@ class Proposer {
     const size = matchPageSize(endpoint.query);
     if (size !== undefined) this.propose(`${leaf}.size`, size, `${name}, query`);
     if (body === undefined || isEmptyObject(body)) return;
-    const operation = operationOf(leaf);
     const place = this.placeOf(body, operation);
     if (place !== undefined) this.propose(`${leaf}.items`, place, `${name}, response`);
     const read = (page: unknown, contract: Contract) => readList(page, operation, contract.items(leaf));
@@ -107,7 +95,7 @@ class Proposer {
   }
 
   /** Returns where the list of a response is: of two lists, the one with items that can be read, and not messages about the call. */
-  private placeOf(body: unknown, operation: Operation & { readonly leaf: ListLeaf }): string | undefined {
+  private placeOf(body: unknown, operation: ListOperation): string | undefined {
     const found = attempt(() => readList(body, operation));
     if (!(found instanceof UnknownShape)) return pathOfList(body, operation);
     const { value = '', other } = found.fix ?? {};
@@ -135,20 +123,13 @@ class Proposer {
       const found = attempt(() => read(body, this.contract()));
       if (!(found instanceof UnknownShape)) return found;
       const { message, seen, fix = { leaf: `${resource}.id`, value: '<path>' } } = found;
-      const isOpen = fix.other !== undefined || /[<>]/.test(fix.value);
-      if (!isOpen && this.adopt(fix.leaf, fix.value, where)) continue;
-      const command = settle(fix.leaf, fix.other === undefined ? [] : [fix.value, fix.other], fix.value);
-      if (isOpen) this.questions.push(`${where}: ${message} It is ${seen}; to say where it is, ${command}`);
-      return undefined;
+      if (fix.other !== undefined || /[<>]/.test(fix.value)) {
+        const choices = fix.other === undefined ? [] : [fix.value, fix.other];
+        return void this.ask(`${where}: ${message} It is ${seen}`, fix.leaf, choices, fix.value);
+      }
+      this.propose(fix.leaf, fix.value, where);
     }
     return undefined;
-  }
-
-  private adopt(leaf: LeafName, value: string, where: string): boolean {
-    if (this.proposals.get(leaf)?.value === value) return false;
-    this.proposals.delete(leaf);
-    this.propose(leaf, value, where);
-    return this.proposals.has(leaf);
   }
 }
 
@@ -157,20 +138,20 @@ export function proposeFromOpenApi(document: JsonObject, baseUrl: string) {
   const proposer = new Proposer();
   const { proposals, questions, warnings } = proposer;
   const free = new Set(operationsIn(document).map(({ method, path }) => `${method} ${path}`));
-  const missing = OPERATION_NAMES.filter((leaf) => {
+  const operations: readonly Operation[] = Object.values(OPERATIONS);
+  const missing = operations.filter((operation) => {
+    const { leaf } = operation;
     const { places, endpoint } = findEndpoint(document, leaf, baseUrl);
     for (const place of places) free.delete(place);
-    if (endpoint) proposer.addEndpoint(endpoint);
-    else if (places.length > 0) {
-      const command = settle(leaf, places, DEFAULTS[leaf]);
-      questions.push(`the document has ${leaf} in several places; to choose one, ${command}`);
-    }
+    if (endpoint) proposer.addEndpoint(operation, endpoint);
+    else if (places.length > 0)
+      proposer.ask(`the document has ${leaf} in several places`, leaf, places, DEFAULTS[leaf]);
     return places.length === 0;
   });
   const [first] = missing;
-  if (first !== undefined) {
-    const command = settle(first, [...free], '<METHOD> <path>');
-    questions.push(`the document does not describe ${missing.join(', ')}; if one is under another path, ${command}`);
+  if (first) {
+    const names = missing.map(({ leaf }) => leaf).join(', ');
+    proposer.ask(`the document does not describe ${names}`, first.leaf, [...free], '<METHOD> <path>');
   }
   return { proposals: LEAF_NAMES.flatMap((name) => proposals.get(name) ?? []), questions, warnings };
 }

@@ -6,6 +6,7 @@ export interface Shape {
   /** The schemas of each property, one for each part of the schema. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly items: readonly unknown[];
+  /** Whether an object expressly has no others. */
   readonly isClosed: boolean;
   /** Whether an object may have others: none is described, or others are expressly allowed. */
   readonly isOpen: boolean;

@@ -52,7 +52,7 @@ describe('contract import', () => {
     expect(shown.json<Imported>().changes).toContainEqual(change);
     expect(shown.stderr).toContain('Nothing was written.');
     expect(shown.stderr).toMatch(
-      /open: the document does not describe spaces\.provision, .*partnerctl contract set spaces\.provision '<METHOD> <path>'/,
+      /open: the document does not describe agents\.list, .*partnerctl contract set agents\.list '<METHOD> <path>'/,
     );
     expect(stored()).toEqual([]);
 

@@ -40,13 +40,13 @@ describe('the list of a response', () => {
   });
 
   it.each([
-    ['of another resource', { space_id: 's', agents: [{ agent_id: 'a' }] }, 'agents', '<path>'],
-    ['of another resource, beside a total of its own', { spaces_total: 2, agents: ITEMS }, 'agents', '<path>'],
-    ['of people', { data: { members: ITEMS } }, 'data.members', '<path>'],
-    ['under an unknown name', { current: ITEMS }, 'current', 'current'],
-    ['under an unknown name, beside one of people', { users: ITEMS, current: ITEMS }, 'current', 'current'],
-  ])('is not one %s, which is named', (_, body, named, value) => {
-    const message = expect.stringContaining(`only one at ${named}.`);
+    ['of another resource', { space_id: 's', agents: [{ agent_id: 'a' }] }, '<path>'],
+    ['of another resource, beside a total of its own', { spaces_total: 2, agents: ITEMS }, '<path>'],
+    ['of people', { data: { members: ITEMS } }, '<path>'],
+    ['under an unknown name', { current: ITEMS }, 'current'],
+    ['under an unknown name, beside one of people', { users: ITEMS, current: ITEMS }, 'current'],
+  ])('is not one %s', (_, body, value) => {
+    const message = expect.stringContaining('no list of spaces');
     expect(() => read(body)).toThrow(expect.objectContaining({ message, fix: { leaf: 'spaces.list.items', value } }));
   });
 
