@@ -32,13 +32,11 @@ export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
 }
 
-export interface WantedJob {
+export interface WantedJob extends Pick<Subject, 'agent' | 'consent'> {
   readonly index: number;
   /** Its file and line: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: CronJob;
-  /** As `Subject` has it. */
-  readonly consent?: string | undefined;
 }
 
 export interface CreatedJob extends WantedJob, JobOutcome {

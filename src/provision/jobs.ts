@@ -61,7 +61,8 @@ async function runEngine(
   const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
     if (agent.agent_id === null) return [];
     const consent = `--create-beside ${shellQuote(document.manifest.external_space_id)}`;
-    return [{ index, source: sourceOf(document, key), consent, job: { ...job, agent_id: agent.agent_id } }];
+    const { agent_id, wanted: by } = agent;
+    return [{ index, source: sourceOf(document, key), agent: by.name, consent, job: { ...job, agent_id } }];
   });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;

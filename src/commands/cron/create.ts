@@ -10,7 +10,7 @@ import { batchResult } from '../../output/batch-result.ts';
 
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
-  const { findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
+  const { agentName, findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
   const { agent, space, ...job } = parseJobOptions(options);
   const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
@@ -18,7 +18,12 @@ async function readJob(context: Context, instructions: string, options: JobOptio
     throw new InputError('--instructions is blank.', { hint });
   }
   const agent_id = await findAgent(context, { agent, space });
-  return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
+  return {
+    index: 0,
+    source: undefined,
+    agent: agentName({ agent, space }),
+    job: { ...job, agent_id, instructions: text },
+  };
 }
 
 /** Reads the files, or the job of the flags, which is in no file. */
