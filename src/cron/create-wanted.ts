@@ -3,12 +3,12 @@ import type { Http } from '../api/http.ts';
 import type { ListUnavailable } from '../api/list.ts';
 import { RefusedError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
+import type { SendOptions } from '../state/create-once.ts';
 import type { Log } from '../state/log.ts';
-import type { SendOptions } from '../state/once.ts';
 import type { CronContext } from './context.ts';
-import { type CreatedJob, ensureJobs, type WantedJob } from './create.ts';
-import type { RunOptions } from './decide.ts';
+import { type CreatedJob, ensureJobs, type WantedJob } from './ensure-jobs.ts';
 import type { CronJob } from './job.ts';
+import type { RunOptions } from './judge-job.ts';
 import { createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
 import { JobLists, listNamedJobs } from './service-jobs.ts';
 

@@ -10,7 +10,7 @@ import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
-import type { WantedJob } from './create.ts';
+import type { WantedJob } from './ensure-jobs.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
 import { type AgentInput, agentName, findAgent } from './job-flags.ts';
 import {

@@ -1,7 +1,7 @@
 import { comparableAgent } from '../contract/values.ts';
 import type { CronResult, JobEngine } from '../cron/create-wanted.ts';
-import type { RunOptions } from '../cron/decide.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
+import type { RunOptions } from '../cron/judge-job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
-import type { WantedJob } from '../../cron/create.ts';
+import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
@@ -30,7 +30,7 @@ async function readJob(context: Context, instructions: string, options: JobOptio
 async function readWanted(context: Context, files: readonly string[], instructions: string, options: JobOptions) {
   if (files.length === 0) return { wanted: [await readJob(context, instructions, options)], isNamed: undefined };
   const { readJobFiles } = await import('../../cron/job-file.ts');
-  const { namedIn } = await import('../../cron/create.ts');
+  const { namedIn } = await import('../../cron/ensure-jobs.ts');
   const wanted = await readJobFiles(context, files);
   return { wanted, isNamed: namedIn(wanted) };
 }

@@ -2,10 +2,10 @@ import { ListUnavailable } from '../api/list.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import { groupBy } from '../platform/group-by.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/create-once.ts';
 import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import type { Creation, Lost, OnceDeps, SendOptions } from '../state/once.ts';
-import { type Decision, decide, type Knowledge, type RunOptions } from './decide.ts';
+import { findLostJobs } from './find-lost.ts';
 import {
   type CronJob,
   cronKey,
@@ -16,9 +16,9 @@ import {
   toJobData,
   toNfc,
 } from './job.ts';
+import { type Decision, judgeJob, type Knowledge, type RunOptions } from './judge-job.ts';
 import { indexLookAlikes } from './look-alikes.ts';
 import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
-import { findLostJobs } from './reconcile.ts';
 import { completeSchedule } from './schedule.ts';
 import { findInList, type JobList, type JobLists } from './service-jobs.ts';
 
@@ -113,7 +113,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
       return this.lookAlikes.find(job);
     };
     const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes, now: clock.now() };
-    return wanted.map((each) => [each, decide({ ...known, ...each })]);
+    return wanted.map((each) => [each, judgeJob({ ...known, ...each })]);
   }
 
   private async judgeByList(
@@ -184,7 +184,7 @@ export async function ensureJobs(
 ): Promise<void> {
   const { origin, command } = deps;
   const wanted = jobs.map((each) => ({ ...each, key: cronKey({ ...each.job, origin }), command }));
-  await ensureOnce(deps, new JobFeature(deps, options), wanted, ({ index, source, job, key }, ended) =>
-    emit({ index, source, job, key, ...ended }),
+  await ensureOnce(deps, new JobFeature(deps, options), wanted, ({ index, source, agent, job, key }, ended) =>
+    emit({ index, source, agent, job, key, ...ended }),
   );
 }
