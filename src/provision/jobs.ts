@@ -1,5 +1,5 @@
 import { comparableAgent } from '../contract/values.ts';
-import type { CronResult, JobEngine } from '../cron/create-wanted.ts';
+import type { CronResult, JobEngine } from '../cron/ensure-jobs.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
 import type { RunOptions } from '../cron/judge-job.ts';
 import { outcome } from '../cron/outcomes.ts';

@@ -7,15 +7,10 @@ import type { LogRecord } from './record.ts';
  * `forgotten`; the order of the log decides, never a time.
  */
 
-interface Origin {
-  /** The base URL of the service. */
-  readonly origin: string;
-}
-
 export interface OnceKind<Data> {
   /** The types of its records are `<type>.reserved`, `<type>.created`, … */
   readonly type: string;
-  readonly schema: v.GenericSchema<Data & Origin>;
+  readonly schema: v.GenericSchema<Data & { readonly origin: string }>;
   /** The key of an object: at most one object per key is created. */
   readonly keyOf: (data: Data) => string;
 }
@@ -57,7 +52,7 @@ export interface Standing<Data> {
 }
 
 /** A record of something that exists, or that was reserved. */
-type Entry<Data> = LogRecord & { readonly key: string; readonly data: Data & Origin };
+type Entry<Data> = LogRecord & { readonly key: string; readonly data: Data & { readonly origin: string } };
 
 const IDS = v.array(v.string());
 

@@ -90,7 +90,7 @@ export const create = () =>
         }
         if (!dryRun) await context.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
-        const { openJobs } = await import('../../cron/create-wanted.ts');
+        const { openJobs } = await import('../../cron/ensure-jobs.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');

@@ -1,4 +1,4 @@
-import type { CronResult } from '../../../cron/create-wanted.ts';
+import type { CronResult } from '../../../cron/ensure-jobs.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
 import { type Batch, countByStatus, failureOfBatch } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
