@@ -10,9 +10,9 @@ import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 import { readSources } from '../yaml/sources.ts';
 import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
-import type { WantedJob } from './create.ts';
+import type { WantedJob } from './ensure-jobs.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
-import { type AgentInput, findAgent } from './job-flags.ts';
+import { type AgentInput, agentName, findAgent } from './job-flags.ts';
 import {
   type CronFields,
   FIELD_VALUES,
@@ -199,7 +199,7 @@ export async function readJobFiles(context: CronContext, files: readonly string[
         place,
         `the id of the agent is ${quoted(agent_id)} in both`,
       );
-      wanted.push({ index, source, job: { ...job, agent_id } });
+      wanted.push({ index, source, agent: agentName({ agent, space }), job: { ...job, agent_id } });
     } catch (error) {
       if (!(error instanceof PartnerctlError)) throw error;
       const hint = `Job ${JSON.stringify(job.name)} at ${source} names it. Nothing was sent.`;

@@ -19,6 +19,9 @@ export interface AgentInput {
   readonly space: string | undefined;
 }
 
+/** The names of agents, where they are known, by `comparableAgent`. */
+export type AgentNames = ReadonlyMap<string, string | undefined>;
+
 export type NamedJob = AgentInput & { readonly name: string };
 
 type Options<Name extends string> = { readonly [Option in Name]?: string | undefined };
@@ -33,6 +36,11 @@ function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): Age
   }
   if (agent.by === 'name' || space === undefined) return { agent, space };
   throw new UsageError('--space can only be used with --agent name:<name>.');
+}
+
+/** The name of an agent that is given by name. */
+export function agentName({ agent: { by, value } }: AgentInput): string | undefined {
+  return by === 'name' ? value : undefined;
 }
 
 /** Reads how a job is named: by key, or --agent and --name; undefined if by neither. @throws UsageError if by both */
@@ -76,17 +84,20 @@ export async function findAgent(context: CronContext, { agent, space = '' }: Age
   return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
 }
 
-/** Finds the agents of --agent or --space, as `comparableAgent`; undefined for neither. @throws as `findAgent` */
+/** Finds the agents of --agent or --space: their names, if known, by `comparableAgent`; undefined for neither. @throws as `findAgent` */
 export async function findOwnerAgents(
   context: CronContext,
   { agent, space }: Options<'agent' | 'space'>,
-): Promise<ReadonlySet<string> | undefined> {
-  if (agent !== undefined) return new Set([comparableAgent(await findAgent(context, parseJobAgent({ agent, space })))]);
+): Promise<AgentNames | undefined> {
+  if (agent !== undefined) {
+    const input = parseJobAgent({ agent, space });
+    return new Map([[comparableAgent(await findAgent(context, input)), agentName(input)]]);
+  }
   if (space === undefined) return undefined;
   const http = await context.http();
   context.progress.start('Looking up the agents');
-  const ids = new Set<string>();
+  const names = new Map<string, string | undefined>();
   const spaceId = await resolveSpaceId(http, parseReference(space));
-  for await (const { agent_id } of listAgents(http, spaceId, 'show')) ids.add(comparableAgent(agent_id));
-  return ids;
+  for await (const { agent_id, name } of listAgents(http, spaceId, 'show')) names.set(comparableAgent(agent_id), name);
+  return names;
 }

@@ -9,6 +9,7 @@ import type { LogRecord } from '../state/record.ts';
 import { Standings } from '../state/standing.ts';
 import type { CronContext } from './context.ts';
 import { JOB_KIND, type JobReservation, type RecordedJob } from './job.ts';
+import type { AgentNames } from './job-flags.ts';
 import { type CronSchedule, completeSchedule, createScheduleDescriber, toWireSchedule } from './schedule.ts';
 
 export interface JobRow {
@@ -16,6 +17,8 @@ export interface JobRow {
   readonly agent_id: string | undefined;
   /** What the service lists in place of an agent_id: the id or the name of the agent. */
   readonly agent_text?: string | undefined;
+  /** The name of the agent if it is known, else its id, or what the service lists in its place. */
+  readonly agent: string | undefined;
   readonly name: string | undefined;
   /** Of the space of the agent, as the state knows it. */
   readonly external_space_id: string | undefined;
@@ -27,7 +30,7 @@ export interface JobRow {
   readonly json: object;
 }
 
-type Found = Omit<JobRow, 'external_space_id' | 'description' | 'next'> & {
+type Found = Omit<JobRow, 'agent' | 'external_space_id' | 'description' | 'next'> & {
   readonly schedule: CronSchedule | null | undefined;
 };
 
@@ -72,14 +75,14 @@ async function* joinJobs(http: Http, records: readonly LogRecord[], now: number)
 
 /**
  * Lists the jobs of the service, joined with the state. Damage of the state is a warning here: nothing is written.
- * @param agents whose jobs are meant, as `comparableAgent` gives them; all jobs without them
- * @param readSpaces returns the external id of the space of each agent, as the state knows it
+ * @param agents whose jobs are meant; all jobs without them
+ * @param readAgentSpaces returns the external id of the space of each agent, as the state knows it
  * @throws as `listJobs`, as the rows are read
  */
 export async function* listJobsOf(
   context: CronContext,
-  agents: ReadonlySet<string> | undefined,
-  readSpaces: (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>,
+  agents: AgentNames | undefined,
+  readAgentSpaces: (records: readonly LogRecord[], origin: string) => ReadonlyMap<string, string>,
 ): AsyncGenerator<JobRow> {
   const http = await context.http();
   const log = await context.log();
@@ -87,16 +90,17 @@ export async function* listJobsOf(
   const { records: intact, damaged } = await log.inspect();
   for (const line of damaged) await context.warn(log.describe(line));
   const records = intact.map(({ record }) => record);
-  const spaces = readSpaces(records, http.baseUrl);
+  const spaces = readAgentSpaces(records, http.baseUrl);
   const describe = createScheduleDescriber(context.clock);
   let leftOut = 0;
   for await (const { schedule, ...job } of joinJobs(http, records, context.clock.now())) {
-    const agent = comparableAgent(job.agent_id ?? job.agent_text ?? '');
-    if (!agents || agents.has(agent)) {
-      const external_space_id = spaces.get(agent);
+    const shown = job.agent_id ?? job.agent_text;
+    const id = comparableAgent(shown ?? '');
+    if (!agents || agents.has(id)) {
+      const [agent, external_space_id] = [agents?.get(id) ?? shown, spaces.get(id)];
       const { description, next_runs } = schedule ? await describe(schedule) : {};
       const json = { in_words: description ?? null, ...job.json, ...(external_space_id && { external_space_id }) };
-      yield { ...job, external_space_id, description, next: next_runs?.[0], json };
+      yield { ...job, agent, external_space_id, description, next: next_runs?.[0], json };
     } else if (job.agent_id === undefined) leftOut += 1;
   }
   if (leftOut === 0) return;

@@ -1,7 +1,7 @@
 import type { ListedCronJob } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { groupBy } from '../platform/group-by.ts';
-import { type CronJob, cronKey, findDifferences, hashOf, type JobData, type JobStandings, looseName } from './job.ts';
+import { type CronJob, findDifferences, hashOf, type JobData, type JobStandings, looseName, toNfc } from './job.ts';
 import { completeSchedule, type ScheduleParts } from './schedule.ts';
 import type { JobList } from './service-jobs.ts';
 
@@ -53,9 +53,12 @@ function knownJobs(list: JobList | 'closed', standings: JobStandings, origin: st
   });
 }
 
+/** How many are named at most: thousands of jobs may have the same instructions. */
+const MAX_NAMED = 5;
+
 /**
  * Indexes the jobs that exist. The returned function finds what a job was probably made of: a job of its agent that the
- * files do not name, with the same instructions, or the same name but for case and spaces.
+ * files do not name, with the same instructions, or the same name but for case and spaces; at most five.
  * @param isNamed whether the files of the run name or ignore a job; undefined for a job in no file: then one with the
  *   same instructions must have the same schedule, too
  */
@@ -65,19 +68,20 @@ export function indexLookAlikes(
   origin: string,
   isNamed: ((job: ExistingJob) => boolean) | undefined,
 ): (job: CronJob) => readonly LookAlike[] {
-  const all = knownJobs(list, standings, origin).map(({ content, ...known }) => {
-    return { known, content, loose: looseName(known.name), text: hashOf(content) };
-  });
-  const byAgent = groupBy(all, ({ known }) => comparableAgent(known.agent_id));
+  const others = knownJobs(list, standings, origin).filter(({ content: _, ...job }) => !isNamed?.(job));
+  const byName = groupBy(others, ({ agent_id, name }) => `${comparableAgent(agent_id)} ${looseName(name)}`);
+  const byText = groupBy(others, ({ agent_id, content }) => `${comparableAgent(agent_id)} ${hashOf(content)}`);
   return (job) => {
-    const [key, wantedLoose, wantedText] = [cronKey({ ...job, origin }), looseName(job.name), hashOf(job)];
-    return (byAgent.get(comparableAgent(job.agent_id)) ?? []).flatMap(({ known, content, loose, text }) => {
-      const [hasSameName, hasSameText] = [loose === wantedLoose, text === wantedText];
-      if (!hasSameName && !hasSameText) return [];
-      const isSameTime = completeSchedule(content.schedule) && findDifferences(content, job).length === 0;
-      const isAlike = hasSameName || isNamed || isSameTime;
-      const isItself = cronKey({ ...known, origin }) === key;
-      return isAlike && !isItself && !isNamed?.(known) ? [{ ...known, hasSameText }] : [];
-    });
+    const agent = comparableAgent(job.agent_id);
+    const sameText = new Set(
+      byText.get(`${agent} ${hashOf(job)}`)?.filter(({ content }) => {
+        return isNamed || (completeSchedule(content.schedule) && findDifferences(content, job).length === 0);
+      }),
+    );
+    const alike = new Set([...(byName.get(`${agent} ${looseName(job.name)}`) ?? []), ...sameText]);
+    return [...alike]
+      .filter(({ name }) => toNfc(name) !== toNfc(job.name))
+      .slice(0, MAX_NAMED)
+      .map((each) => ({ ...each, hasSameText: sameText.has(each) }));
   };
 }

@@ -28,6 +28,8 @@ export interface JobOutcome {
 /** What the errors name. */
 export interface Subject {
   readonly job: Pick<CronJob, 'agent_id' | 'name'>;
+  /** The name of its agent, if it is known. */
+  readonly agent?: string | undefined;
   readonly key: string;
   readonly command: (words: readonly string[]) => string;
   /** The flag that consents to a job beside another one; by default without a value. */
@@ -53,8 +55,8 @@ function describeDifference({ field, before, after }: CronDifference): string {
   return `${field} ${verb}: the service has ${quote(before)}, the new job has ${quote(after)}`;
 }
 
-function describeJob({ job: { name, agent_id } }: Subject): string {
-  return `Job ${JSON.stringify(name)} of agent ${agent_id}`;
+function describeJob({ job: { name, agent_id }, agent }: Subject): string {
+  return `Job ${JSON.stringify(name)} of agent ${agent === undefined ? agent_id : JSON.stringify(agent)}`;
 }
 
 function adoptLine({ job, command }: Subject, id: string, ...more: readonly string[]): string {

@@ -1,7 +1,7 @@
 import { comparableAgent } from '../contract/values.ts';
-import type { CronResult, JobEngine } from '../cron/create-wanted.ts';
-import type { RunOptions } from '../cron/decide.ts';
+import type { CronResult, JobEngine } from '../cron/ensure-jobs.ts';
 import { type CronDifference, toNfc } from '../cron/job.ts';
+import type { RunOptions } from '../cron/judge-job.ts';
 import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
@@ -61,7 +61,8 @@ async function runEngine(
   const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
     if (agent.agent_id === null) return [];
     const consent = `--create-beside ${shellQuote(document.manifest.external_space_id)}`;
-    return [{ index, source: sourceOf(document, key), consent, job: { ...job, agent_id: agent.agent_id } }];
+    const { agent_id, wanted: by } = agent;
+    return [{ index, source: sourceOf(document, key), agent: by.name, consent, job: { ...job, agent_id } }];
   });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;

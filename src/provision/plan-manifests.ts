@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
-import type { JobEngine } from '../cron/create-wanted.ts';
+import type { JobEngine } from '../cron/ensure-jobs.ts';
 import type { DescribeSchedule } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';

@@ -1,6 +1,6 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
-import type { CronResult } from '../cron/create-wanted.ts';
+import type { CronResult } from '../cron/ensure-jobs.ts';
 import { type CronJob, isNotShown, NOT_SHOWN } from '../cron/job.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';

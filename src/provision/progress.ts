@@ -1,4 +1,4 @@
-import type { CronResult } from '../cron/create-wanted.ts';
+import type { CronResult } from '../cron/ensure-jobs.ts';
 import type { Difference } from './differences.ts';
 import { byUrgency, type Failure, type SpacePlan, type Step, type StepStatus } from './plan.ts';
 

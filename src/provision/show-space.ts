@@ -4,6 +4,7 @@ import { findSpace, parseReference } from '../api/references.ts';
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { CronContext } from '../cron/context.ts';
+import type { AgentNames } from '../cron/job-flags.ts';
 import { type JobRow, listJobsOf } from '../cron/list.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { groupBy } from '../platform/group-by.ts';
@@ -16,7 +17,7 @@ export interface SpaceView {
   readonly jobs: readonly JobRow[] | undefined;
 }
 
-async function readJobs(context: CronContext, agents: ReadonlySet<string>): Promise<readonly JobRow[] | undefined> {
+async function readJobs(context: CronContext, agents: AgentNames): Promise<readonly JobRow[] | undefined> {
   const jobs: JobRow[] = [];
   try {
     for await (const row of listJobsOf(context, agents, readAgentSpaces)) jobs.push(row);
@@ -40,7 +41,8 @@ export async function showSpace(context: CronContext, typed: string): Promise<Sp
   const space = await findSpace(http, parseReference(typed));
   const agents: ListedAgent[] = [];
   for await (const agent of listAgents(http, space.space_id, 'show')) agents.push(agent);
-  const jobs = await readJobs(context, new Set(agents.map(({ agent_id }) => comparableAgent(agent_id))));
+  const names = new Map(agents.map(({ agent_id, name }) => [comparableAgent(agent_id), name]));
+  const jobs = await readJobs(context, names);
   const byAgent = groupBy(jobs ?? [], ({ agent_id, agent_text = '' }) => comparableAgent(agent_id ?? agent_text));
   const withJobs = agents.map((each) => ({ ...each, jobs: byAgent.get(comparableAgent(each.agent_id)) ?? [] }));
   return { space, agents: withJobs, jobs };

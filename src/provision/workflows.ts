@@ -1,7 +1,7 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
 import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
-import { openJobs } from '../cron/create-wanted.ts';
+import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
 import { applyPlans } from './apply.ts';
 import { unmanagedJobs } from './jobs.ts';

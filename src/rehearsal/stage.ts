@@ -2,7 +2,7 @@ import { type ChildProcess, execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListedCronJob } from '../contract/resources.ts';
-import { reconcileJobs } from '../cron/reconcile.ts';
+import { reconcileJobs } from '../cron/find-lost.ts';
 import { JobLists } from '../cron/service-jobs.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';

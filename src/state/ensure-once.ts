@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { LocalError, PartnerctlError, ServiceError, stopsRun } from '../errors.ts';
-import { waitOutLeases } from './lease.ts';
 import {
   CONCURRENCY,
   type Creation,
@@ -10,7 +9,8 @@ import {
   type Result,
   type Sender,
   type SendOptions,
-} from './once.ts';
+} from './create-once.ts';
+import { waitOutLeases } from './lease.ts';
 import type { Reservation, Standings } from './standing.ts';
 
 /* The one loop of jobs and of uploads. A feature judges, sends, and finds what was lost; it does not loop. */

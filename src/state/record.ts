@@ -62,15 +62,14 @@ export function decode(line: string): Line {
     return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
   }
   if (sum !== checksum(line.slice(0, -SUM_LENGTH))) return damaged('changed after it was written');
-  const [head = '', v, bytes] = /^\{"v":(\d+),("bytes":\d+,)?/.exec(line) ?? [];
-  if (Number(v) > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
-  if (v !== undefined && Number(v) < VERSION) return damaged(`written in a format that was never released (${v})`);
-  if (bytes === undefined) return damaged('not a record');
   // What has a checksum is JSON.
-  const record: unknown = JSON.parse(`{${line.slice(head.length, -SUM_LENGTH)}}`);
-  return isRecord(record) ? { kind: 'record', record } : damaged('not a record');
+  const parsed: unknown = JSON.parse(line);
+  const { v, bytes, sum: _, ...record } = isJsonObject(parsed) ? parsed : {};
+  if (Number(v) > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
+  if (Number(v) < VERSION) return damaged(`written in a format that was never released (${v})`);
+  return typeof bytes === 'number' && isRecord(record) ? { kind: 'record', record } : damaged('not a record');
 }
 
-function isRecord(fields: unknown): fields is LogRecord {
-  return isJsonObject(fields) && [fields.type, fields.at, fields.id].every((field) => typeof field === 'string');
+function isRecord(fields: JsonObject): fields is LogRecord {
+  return [fields.type, fields.at, fields.id].every((field) => typeof field === 'string');
 }

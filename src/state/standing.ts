@@ -51,7 +51,8 @@ export interface Standing<Data> {
   readonly live: readonly string[];
 }
 
-type Entry<Data> = RecordedObject<Data> | Omit<Reservation<Data>, 'isUnknown'>;
+/** A record of something that exists, or that was reserved. */
+type Entry<Data> = LogRecord & { readonly key: string; readonly data: Data & { readonly origin: string } };
 
 const IDS = v.array(v.string());
 
@@ -61,9 +62,9 @@ const IDS = v.array(v.string());
  */
 export class Standings<Data> {
   private readonly kind: OnceKind<Data>;
-  private readonly live = new Map<unknown, Entry<Data>>();
-  /** The ids of all records of a key. */
-  private readonly idsOf = new Map<string, string[]>();
+  private readonly created: Entry<Data>[] = [];
+  private readonly reserved: Entry<Data>[] = [];
+  private readonly byKey = new Map<string, Entry<Data>[]>();
   private readonly ended = new Set<unknown>();
   private readonly unknown = new Set<unknown>();
   /** What was recorded last of each object, whether or not it was forgotten. */
@@ -81,7 +82,7 @@ export class Standings<Data> {
     // The end of a record may stand before it: copies of a log are merged.
     for (const { type, of = [] } of records) {
       if (type === unknown) this.unknown.add(of);
-      else if (type === created || ends.includes(type)) for (const id of Array.isArray(of) ? of : [of]) this.end(id);
+      else if (type === created || ends.includes(type)) for (const id of [of].flat()) this.ended.add(id);
     }
     for (const record of records) {
       if (record.type === reserved || record.type === created) this.enter(record, record.type === created);
@@ -91,23 +92,23 @@ export class Standings<Data> {
 
   /** The standing of a key; of one that the log does not know, too. */
   of(key: string): Standing<Data> {
-    const entries = (this.idsOf.get(key) ?? []).flatMap((id) => this.live.get(id) ?? []);
+    const live = this.liveOf(this.byKey.get(key));
     const objects = new Map<string, RecordedObject<Data>>();
-    for (const entry of entries.filter(isObject)) {
-      objects.delete(entry.object);
-      objects.set(entry.object, entry);
+    for (const each of this.objectsOf(live)) {
+      objects.delete(each.object);
+      objects.set(each.object, each);
     }
-    return { objects: [...objects.values()], open: this.openOf(entries), live: entries.map(({ id }) => id) };
+    return { objects: [...objects.values()], open: this.openOf(live), live: live.map(({ id }) => id) };
   }
 
   /** The objects of all keys. */
   objects(): readonly RecordedObject<Data>[] {
-    return [...this.live.values()].filter(isObject);
+    return this.objectsOf(this.liveOf(this.created));
   }
 
   /** The open reservations of all keys. */
   open(): readonly Reservation<Data>[] {
-    return this.openOf([...this.live.values()]);
+    return this.openOf(this.liveOf(this.reserved));
   }
 
   /** What was recorded last of an object of a service, even if it was forgotten; undefined if it never was. */
@@ -115,39 +116,43 @@ export class Standings<Data> {
     return this.everCreated.get(`${origin}\n${object}`);
   }
 
-  private openOf(entries: readonly Entry<Data>[]): readonly Reservation<Data>[] {
-    return entries.flatMap((entry) => (isObject(entry) ? [] : [{ ...entry, isUnknown: this.unknown.has(entry.id) }]));
+  private liveOf(entries: readonly Entry<Data>[] = []): readonly Entry<Data>[] {
+    return entries.filter(({ id }) => !this.ended.has(id));
   }
 
-  private end(id: unknown): void {
-    this.ended.add(id);
-    this.live.delete(id);
+  private objectsOf(live: readonly Entry<Data>[]): readonly RecordedObject<Data>[] {
+    return live.flatMap(({ id, at, by, key, data, object }) =>
+      typeof object === 'string' ? [{ id, at, by, key, data, object }] : [],
+    );
   }
 
-  private enter({ type, id, at, by, data, object, seen, leaseMs }: LogRecord, isCreated: boolean): void {
-    const { schema, keyOf } = this.kind;
+  private openOf(live: readonly Entry<Data>[]): readonly Reservation<Data>[] {
+    return live.flatMap(({ id, at, by, key, data, object, seen, leaseMs }) => {
+      if (typeof object === 'string') return [];
+      const isUnknown = this.unknown.has(id);
+      const own = { ...(v.is(IDS, seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
+      return [{ id, at, by, key, data, isUnknown, ...own }];
+    });
+  }
+
+  private isEntry(record: LogRecord): record is Entry<Data> {
+    return typeof record.key === 'string' && v.is(this.kind.schema, record.data);
+  }
+
+  private enter(record: LogRecord, isCreated: boolean): void {
+    const { id, type, object } = record;
     const isEnded = this.ended.has(id);
-    if (!v.is(schema, data) || (isCreated && typeof object !== 'string')) {
+    if (!this.isEntry(record) || (isCreated && typeof object !== 'string')) {
       if (isEnded) return;
       // It may be the record of something that exists.
       const hint = 'Update partnerctl: a newer version may have written it.';
       throw new LocalError(`The record ${id} (${type}) in the state lacks a field.`, { hint });
     }
-    if (typeof object === 'string') this.everCreated.set(`${data.origin}\n${object}`, data);
+    if (typeof object === 'string') this.everCreated.set(`${record.data.origin}\n${object}`, record.data);
     if (isEnded) return;
-    const recorded = { id, at, by, key: keyOf(data), data };
-    const reservation = {
-      ...recorded,
-      ...(v.is(IDS, seen) && { seen }),
-      ...(typeof leaseMs === 'number' && { leaseMs }),
-    };
-    this.live.set(id, typeof object === 'string' ? { ...recorded, object } : reservation);
-    const ids = this.idsOf.get(recorded.key);
-    if (ids) ids.push(id);
-    else this.idsOf.set(recorded.key, [id]);
+    (typeof object === 'string' ? this.created : this.reserved).push(record);
+    const same = this.byKey.get(record.key);
+    if (same) same.push(record);
+    else this.byKey.set(record.key, [record]);
   }
-}
-
-function isObject<Data>(entry: Entry<Data>): entry is RecordedObject<Data> {
-  return 'object' in entry;
 }

@@ -64,11 +64,16 @@ describe('cron list', () => {
     const table = ['list', '-o', 'table', '--color', 'never'];
     const ran = await service.cron(table, { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
-    expect(rows[0]).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE$/);
-    expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+\w +recorded$/);
-    expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
+    expect(rows[0]).toMatch(/^JOB +NAME +AGENT +STATE +NEXT RUN +SCHEDULE$/);
+    expect(rows[1]).toMatch(/ recorded +in \d+\w +At 09:00, Monday through Friday \(Europe\/Berlin\)$/);
+    expect(rows.slice(1).map((row) => /unrecorded|recorded|gone|unknown/.exec(row)?.[0])).toEqual([
+      'recorded',
+      'unrecorded',
+      'gone',
+      'unknown',
+    ]);
     const soon = await service.cron(table, { columns: 160 });
-    expect(soon.stdout).toMatch(/removed .* unlisted\n/);
+    expect(soon.stdout).toMatch(/removed .* unlisted /);
     const tsv = await service.cron(['list']);
     expect(tsv.stdout.split('\n', 4).map((line) => line.split('\t').length)).toEqual([7, 7, 7, 7]);
   });
@@ -85,6 +90,20 @@ async function twoCustomers() {
     (await service.cron(['list', '--query', '[].agent_id', ...args])).stdout;
   return { service, support: other[0].agent_id, sales: other[1].agent_id, agentsOf };
 }
+
+test('cron list shows whole ids and names at 80 columns: the agent by its name, if it is known, and no schedule', async () => {
+  const { service } = await twoCustomers();
+  await service.create(['--name', 'the-daily-summary', '--agent', 'name:Support', '--space', 'ext:acme']);
+  const options = { columns: 80 };
+  const ran = await service.cron(['list', '--space', 'ext:acme', '-o', 'table', '--color', 'never'], options);
+  expect(ran.stdout).toMatch(/^JOB +NAME +AGENT +STATE +NEXT RUN\ncron_\w+ +daily +Support +recorded +in \d+\w\n/);
+  expect(ran.stdout).toMatch(/the-daily-summary/);
+  const all = await service.cron(['list', '-o', 'table', '--color', 'never'], options);
+  for (const { cron_job_id, agent_id } of await service.jobs()) {
+    expect(all.stdout).toContain(cron_job_id);
+    expect(all.stdout).toContain(agent_id);
+  }
+});
 
 describe('cron list with --agent or --space', () => {
   test('shows the jobs of one agent or of one space', async () => {
@@ -132,6 +151,6 @@ test('cron list names the space of each job whose agent the state knows from pro
     ['a', 'globex'],
     ['of another agent', null],
   ]);
-  const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
-  expect(table.stdout).toMatch(/^NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
+  const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 100 });
+  expect(table.stdout).toMatch(/^JOB +NAME +AGENT +SPACE +STATE +NEXT RUN\n.* globex +recorded /);
 });

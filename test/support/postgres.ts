@@ -96,8 +96,8 @@ const MESSAGES_PER_CUT = 80;
 
 /**
  * Starts a proxy to a server that cuts every connection after a random number of messages, so that a response is lost now and
- * then.
- * @param random from 0 up to 1
+ * then. It can be stopped and restarted, as a server that is away.
+ * @param random from 0 up to 1; Infinity to cut nothing
  */
 export async function startCuttingProxy(port: number, random: () => number) {
   let cuts = 0;
@@ -117,5 +117,5 @@ export async function startCuttingProxy(port: number, random: () => number) {
     relay(client, server);
     relay(server, client);
   });
-  return { port: (await listen(proxy)).port, cuts: () => cuts };
+  return { ...(await listen(proxy)), cuts: () => cuts };
 }

@@ -3,14 +3,14 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { AGENT_HELP, CONFIRM, collect, SPACE_HELP, SUMMARY, SUMMARY_FILE } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
-import type { WantedJob } from '../../cron/create.ts';
+import type { WantedJob } from '../../cron/ensure-jobs.ts';
 import type { JobOptions } from '../../cron/job-flags.ts';
 import { InputError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 
 async function readJob(context: Context, instructions: string, options: JobOptions): Promise<WantedJob> {
   const { parseTextArgument, readText } = await import('../../cli/input.ts');
-  const { findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
+  const { agentName, findAgent, parseJobOptions } = await import('../../cron/job-flags.ts');
   const { agent, space, ...job } = parseJobOptions(options);
   const text = await readText(context, parseTextArgument(instructions), 'instructions');
   if (text.trim() === '') {
@@ -18,14 +18,19 @@ async function readJob(context: Context, instructions: string, options: JobOptio
     throw new InputError('--instructions is blank.', { hint });
   }
   const agent_id = await findAgent(context, { agent, space });
-  return { index: 0, source: undefined, job: { ...job, agent_id, instructions: text } };
+  return {
+    index: 0,
+    source: undefined,
+    agent: agentName({ agent, space }),
+    job: { ...job, agent_id, instructions: text },
+  };
 }
 
 /** Reads the files, or the job of the flags, which is in no file. */
 async function readWanted(context: Context, files: readonly string[], instructions: string, options: JobOptions) {
   if (files.length === 0) return { wanted: [await readJob(context, instructions, options)], isNamed: undefined };
   const { readJobFiles } = await import('../../cron/job-file.ts');
-  const { namedIn } = await import('../../cron/create.ts');
+  const { namedIn } = await import('../../cron/ensure-jobs.ts');
   const wanted = await readJobFiles(context, files);
   return { wanted, isNamed: namedIn(wanted) };
 }
@@ -85,7 +90,7 @@ export const create = () =>
         }
         if (!dryRun) await context.confirmWrite(confirm);
         const { wanted, isNamed } = await readWanted(context, files, instructions, options);
-        const { openJobs } = await import('../../cron/create-wanted.ts');
+        const { openJobs } = await import('../../cron/ensure-jobs.ts');
         const { JOB_BATCH, toOneResult } = await import('./shared/job-batch.ts');
         const { progress, signals } = context;
         progress.start('Creating jobs');

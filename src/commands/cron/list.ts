@@ -7,13 +7,13 @@ import { type Column, listResult } from '../../output/command-result.ts';
 const TONES = { recorded: 'good', unrecorded: 'warn', gone: 'bad', unlisted: 'warn', unknown: 'bad' } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, isOptional: true },
-  { header: 'AGENT', value: ({ agent_id, agent_text }) => agent_id ?? agent_text, isWide: true },
-  { header: 'NAME', value: ({ name }) => name, fit: 'end' },
-  { header: 'SCHEDULE', value: ({ description }) => description, fit: 'end' },
-  { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true },
-  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'AGENT', value: ({ agent }) => agent },
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
+  { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true, isOptional: true },
+  { header: 'SCHEDULE', value: ({ description }) => description, fit: 'end', isOptional: true },
 ];
 
 export const list = () =>
@@ -32,10 +32,10 @@ export const list = () =>
       run(async (context, owner) => {
         const { findOwnerAgents } = await import('../../cron/job-flags.ts');
         const { listJobsOf } = await import('../../cron/list.ts');
-        const { readAgentSpaces: readSpaces } = await import('../../provision/space-record.ts');
+        const { readAgentSpaces } = await import('../../provision/space-record.ts');
         const { rememberIds } = await import('../../cli/known-ids.ts');
         const agents = await findOwnerAgents(context, owner);
-        const rows = listJobsOf(context, agents, readSpaces);
+        const rows = listJobsOf(context, agents, readAgentSpaces);
         // Completion offers all jobs, not those of the last filter.
         return listResult(agents ? rows : rememberIds(context, 'cron_job_id', rows), COLUMNS, {
           empty: 'There are no jobs to list.',

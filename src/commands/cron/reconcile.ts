@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
+import type { Reconciled } from '../../cron/find-lost.ts';
 import type { JobReservation } from '../../cron/job.ts';
-import type { Reconciled } from '../../cron/reconcile.ts';
 import type { CronSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -63,7 +63,7 @@ export const reconcile = () =>
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
       run(async (context, { assumeNotCreated = false }) => {
-        const { reconcileJobs } = await import('../../cron/reconcile.ts');
+        const { reconcileJobs } = await import('../../cron/find-lost.ts');
         const { toWireSchedule } = await import('../../cron/schedule.ts');
         const { JobLists, listNamedJobs } = await import('../../cron/service-jobs.ts');
         const { clock, abortSignal: signal, isInteractive, progress } = context;

@@ -1,9 +1,9 @@
 import type { ListedCronJob } from '../../../src/contract/resources.ts';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import type { CronContext } from '../../../src/cron/context.ts';
-import { type CreateDeps, type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/create.ts';
+import { type CreateDeps, type CreatedJob, ensureJobs, namedIn } from '../../../src/cron/ensure-jobs.ts';
+import { type Reconciled, reconcileJobs } from '../../../src/cron/find-lost.ts';
 import { type CronJob, cronKey, findDifferences, JOB_KIND, type JobStanding } from '../../../src/cron/job.ts';
-import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import { JobLists } from '../../../src/cron/service-jobs.ts';
 import {
   CredentialsError,
@@ -14,8 +14,8 @@ import {
   ServiceError,
   UsageError,
 } from '../../../src/errors.ts';
+import type { SendOptions } from '../../../src/state/create-once.ts';
 import { Log } from '../../../src/state/log.ts';
-import type { SendOptions } from '../../../src/state/once.ts';
 import { decode, type LogRecord } from '../../../src/state/record.ts';
 import { Standings } from '../../../src/state/standing.ts';
 

@@ -1,4 +1,4 @@
-import type { CronResult } from '../../../cron/create-wanted.ts';
+import type { CronResult } from '../../../cron/ensure-jobs.ts';
 import { toWireSchedule } from '../../../cron/schedule.ts';
 import { type Batch, countByStatus, failureOfBatch } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../../output/command-result.ts';
@@ -48,7 +48,7 @@ function formatSchedule({ schedule, differences, description }: CronResult): str
 const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
+  { header: 'AGENT', value: ({ agent, job }) => agent ?? job.agent_id, isOptional: true },
   { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
   { header: 'SCHEDULE', value: formatSchedule, fit: 'end' },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },

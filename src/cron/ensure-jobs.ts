@@ -1,11 +1,16 @@
+import { createJob } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
 import { ListUnavailable } from '../api/list.ts';
 import { comparableAgent } from '../contract/values.ts';
-import { InterruptedError, PartnerctlError } from '../errors.ts';
+import { InterruptedError, PartnerctlError, RefusedError } from '../errors.ts';
+import { emitted } from '../platform/emitted.ts';
 import { groupBy } from '../platform/group-by.ts';
+import type { Creation, Lost, OnceDeps, SendOptions } from '../state/create-once.ts';
 import { type Ending, ensureOnce, type Feature, type Verdict } from '../state/ensure-once.ts';
 import { LEASE_MS } from '../state/lease.ts';
-import type { Creation, Lost, OnceDeps, SendOptions } from '../state/once.ts';
-import { type Decision, decide, type Knowledge, type RunOptions } from './decide.ts';
+import type { Log } from '../state/log.ts';
+import type { CronContext } from './context.ts';
+import { findLostJobs } from './find-lost.ts';
 import {
   type CronJob,
   cronKey,
@@ -16,11 +21,11 @@ import {
   toJobData,
   toNfc,
 } from './job.ts';
+import { type Decision, judgeJob, type Knowledge, type RunOptions } from './judge-job.ts';
 import { indexLookAlikes } from './look-alikes.ts';
 import { created, failed, type JobOutcome, outcome, type Subject, unknown } from './outcomes.ts';
-import { findLostJobs } from './reconcile.ts';
-import { completeSchedule } from './schedule.ts';
-import { findInList, type JobList, type JobLists } from './service-jobs.ts';
+import { completeSchedule, createScheduleDescriber, type ScheduleTexts } from './schedule.ts';
+import { findInList, type JobList, JobLists, listNamedJobs } from './service-jobs.ts';
 
 export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   /** The base URL of the service. */
@@ -32,13 +37,11 @@ export interface CreateDeps extends OnceDeps, Pick<Subject, 'command'> {
   readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
 }
 
-export interface WantedJob {
+export interface WantedJob extends Pick<Subject, 'agent' | 'consent'> {
   readonly index: number;
   /** Its file and line: `jobs.yaml:3`. */
   readonly source: string | undefined;
   readonly job: CronJob;
-  /** As `Subject` has it. */
-  readonly consent?: string | undefined;
 }
 
 export interface CreatedJob extends WantedJob, JobOutcome {
@@ -115,7 +118,7 @@ class JobFeature implements Feature<Wanted, JobData, JobOutcome> {
       return this.lookAlikes.find(job);
     };
     const known = { ...this.options, standings, list, origin, isWatched, findLookAlikes, now: clock.now() };
-    return wanted.map((each) => [each, decide({ ...known, ...each })]);
+    return wanted.map((each) => [each, judgeJob({ ...known, ...each })]);
   }
 
   private async judgeByList(
@@ -186,7 +189,52 @@ export async function ensureJobs(
 ): Promise<void> {
   const { origin, command } = deps;
   const wanted = jobs.map((each) => ({ ...each, key: cronKey({ ...each.job, origin }), command }));
-  await ensureOnce(deps, new JobFeature(deps, options), wanted, ({ index, source, job, key }, ended) =>
-    emit({ index, source, job, key, ...ended }),
+  await ensureOnce(deps, new JobFeature(deps, options), wanted, ({ index, source, agent, job, key }, ended) =>
+    emit({ index, source, agent, job, key, ...ended }),
   );
+}
+
+/** The result of one job of a command. Its agent has no id, and the job no key, until the agent is installed. */
+export interface CronResult extends Omit<CreatedJob, 'job' | 'key'>, ScheduleTexts {
+  readonly job: Omit<CronJob, 'agent_id'> & { readonly agent_id: string | null };
+  readonly key: string | null;
+}
+
+function scheduleWarning({ job, cron_job_id }: CreatedJob, { command }: CronContext): string {
+  const set = command(['contract', 'set', 'cron_job.timezone', '<path>']);
+  return `Job ${JSON.stringify(job.name)} exists as ${cron_job_id}. Its schedule could not be compared: the list does not show all of it. Compare it at the service, or say where the list has it: ${set}`;
+}
+
+/** What to do if the list of jobs cannot be read. A service that has none may refuse the request as invalid. */
+function listHint(failure: unknown, { command }: CronContext): string {
+  const hint = 'The job was not sent: it may exist already, and only the list can tell.';
+  const isRefused = failure instanceof RefusedError && [400, 422].includes(failure.info.status ?? 0);
+  if (!isRefused) return hint;
+  return `${hint}\nIf the service has no list of all jobs, go on without one. Then only the state prevents duplicates: ${command(['contract', 'set', 'cron_jobs.list', 'none'])}`;
+}
+
+export type JobEngine = ReturnType<typeof openJobs>;
+
+/** Opens what creates the jobs of a command. */
+export function openJobs(context: CronContext, http: Http, log: Log) {
+  const { clock, abortSignal: signal, command, warn, progress } = context;
+  const describe = createScheduleDescriber(clock);
+  const lists = new JobLists({ list: () => listNamedJobs(http), clock, hint: (failure) => listHint(failure, context) });
+  const deps = {
+    ...{ origin: http.baseUrl, log, clock, signal, lists, command },
+    post: (job: CronJob, options: SendOptions) => createJob(http, job, options),
+    onUnavailable: ({ message }: ListUnavailable) =>
+      http.warn(`Cannot read the list of jobs: ${message} Only the state prevents duplicates.`),
+    onWait: (ms: number) => progress.countdown(ms, (left) => `looking again in ${left}`),
+  };
+
+  let isWarned = false;
+  async function* create(wanted: readonly WantedJob[], options: RunOptions): AsyncGenerator<CronResult> {
+    for await (const created of emitted<CreatedJob>((emit) => ensureJobs(deps, wanted, options, emit))) {
+      if (created.schedule === null && !isWarned) await warn(scheduleWarning(created, context));
+      isWarned ||= created.schedule === null;
+      yield { ...created, ...(await describe(created.job.schedule)) };
+    }
+  }
+  return { describe, lists, create };
 }

@@ -139,7 +139,7 @@ function decideUnrecorded(known: Knowledge, [first]: readonly JobReservation[]):
 }
 
 /** Decides what to do about a job. */
-export function decide(known: Knowledge): Decision {
+export function judgeJob(known: Knowledge): Decision {
   const { objects, open } = known.standings.of(known.key);
   // Merged copies of the state may have left several.
   const recorded = objects.findLast(({ data }) => findDifferences(data, known.job).length === 0) ?? objects.at(-1);
