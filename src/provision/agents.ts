@@ -1,8 +1,7 @@
 import type { ListedAgent } from '../contract/resources.ts';
 import { isNotShown, looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
-import { hasName } from './differences.ts';
-import { isNamedByIgnore } from './ignore.ts';
+import { hasName, isNamedByIgnore } from './differences.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
 import type { Failure } from './plan.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -12,16 +11,14 @@ import { agentKey, type SpaceFact } from './space-record.ts';
  * no agent, so that a second one stays for ever. Pure.
  */
 
-interface AgentPair {
-  readonly wanted: ManifestAgent;
-  readonly present: ListedAgent | undefined;
-  /** The agents of its name, of which none can be told to be it. */
-  readonly candidates: readonly ListedAgent[];
-}
-
 interface Pairing {
   /** One for each agent of the manifest, in its order. */
-  readonly pairs: readonly AgentPair[];
+  readonly pairs: readonly {
+    readonly wanted: ManifestAgent;
+    readonly present: ListedAgent | undefined;
+    /** The agents of its name, of which none can be told to be it. */
+    readonly candidates: readonly ListedAgent[];
+  }[];
   /** The agents that the manifest does not have. */
   readonly free: readonly ListedAgent[];
 }

@@ -16,6 +16,15 @@ export interface Difference {
   readonly manifest: unknown;
 }
 
+/** Something that exists in the space, and that the manifest does not have. */
+export interface Unmanaged {
+  readonly resource: 'agent' | 'job';
+  readonly id: string;
+  readonly name: string | null;
+  /** Why no manifest can describe it, as a clause. */
+  readonly reason?: string;
+}
+
 type Subject = Pick<Difference, 'resource' | 'name'>;
 
 /** Whether an agent has this name: in Unicode NFC, because a service may store another form than the one it got. */
@@ -67,4 +76,32 @@ export function agentDifferences(wanted: ManifestAgent, present: ListedAgent): D
     ...differing({ resource: 'agent', name }, 'name', hasName(present, name) ? name : present.name, name),
     ...(source ? sourceDifferences(name, source, wantedChat(wanted) ?? { ...(routing_mode && { routing_mode }) }) : []),
   ];
+}
+
+type Ignored = Manifest['ignore'];
+
+function isNamed(wanted: string | undefined, names: readonly (string | null)[]): boolean {
+  return wanted === undefined || names.some((name) => name !== null && toNfc(name) === toNfc(wanted));
+}
+
+/** The differences that a manifest does not ask to ignore. */
+export function withoutIgnored(ignored: Ignored = [], differences: readonly Difference[]): readonly Difference[] {
+  return differences.filter(
+    ({ resource, name, field }) =>
+      !ignored.some((by) => by.resource === resource && isNamed(by.name, [name]) && (by.field ?? field) === field),
+  );
+}
+
+/** Whether a manifest asks to ignore a thing that it does not have, by the name of the thing or by its id. */
+export function isIgnored(ignored: Ignored = [], { resource, id, name }: Unmanaged): boolean {
+  return ignored.some((by) => by.resource === resource && by.field === undefined && isNamed(by.name, [name, id]));
+}
+
+/**
+ * Whether a manifest names a thing that it ignores. To ignore all of a kind says nothing about this one.
+ * @param thing without its name to ask for its id alone: then it is none of those in the manifest
+ */
+export function isNamedByIgnore(ignored: Ignored = [], thing: Unmanaged): boolean {
+  const named = ignored.filter(({ name }) => name !== undefined);
+  return isIgnored(named, thing);
 }

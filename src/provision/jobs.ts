@@ -6,21 +6,11 @@ import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
-import type { Difference } from './differences.ts';
+import { type Difference, isIgnored, isNamedByIgnore, type Unmanaged, withoutIgnored } from './differences.ts';
 import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
-import { isIgnored, isNamedByIgnore, withoutIgnored } from './ignore.ts';
 import { type Manifest, sourceOf } from './manifest.ts';
-import {
-  agentsOf,
-  blockPlan,
-  type Failure,
-  holeError,
-  type JobStep,
-  type SpacePlan,
-  type Step,
-  type Unmanaged,
-} from './plan.ts';
+import { agentsOf, blockPlan, type Failure, holeError, type JobStep, type SpacePlan, type Step } from './plan.ts';
 import type { Progress } from './progress.ts';
 import type { JobsByAgent } from './snapshot.ts';
 

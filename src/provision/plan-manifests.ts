@@ -33,7 +33,7 @@ export interface ProvisionDeps {
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
 export async function observeAndPlan(
-  { observer, createBeside }: Pick<ProvisionDeps, 'observer' | 'createBeside'>,
+  { observer, createBeside }: ProvisionDeps,
   document: ManifestDocument,
 ): Promise<SpacePlan> {
   return planSpace(document, await observer.observe(document), createBeside.has(document.manifest.external_space_id));

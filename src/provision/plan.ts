@@ -4,8 +4,15 @@ import type { CronResult } from '../cron/create-wanted.ts';
 import { type CronJob, isNotShown, NOT_SHOWN } from '../cron/job.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';
-import { agentDifferences, type Difference, spaceDifferences, wantedChat } from './differences.ts';
-import { isIgnored, withoutIgnored } from './ignore.ts';
+import {
+  agentDifferences,
+  type Difference,
+  isIgnored,
+  spaceDifferences,
+  type Unmanaged,
+  wantedChat,
+  withoutIgnored,
+} from './differences.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey } from './space-record.ts';
@@ -58,15 +65,6 @@ export type Step =
   | JobStep;
 
 type AgentSteps = Exclude<Step, { op: 'create_space' }>;
-
-/** Something that exists in the space, and that the manifest does not have. */
-export interface Unmanaged {
-  readonly resource: 'agent' | 'job';
-  readonly id: string;
-  readonly name: string | null;
-  /** Why no manifest can describe it, as a clause. */
-  readonly reason?: string;
-}
 
 /** Why something of a document is not sent, or failed. */
 export interface Failure {
@@ -158,11 +156,16 @@ function chatSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
   return [{ op: 'setup_chat', agent, hole: places[`${key}/routing_mode`], ...step }];
 }
 
+/** A job of a manifest as it is created. */
+export function withTimezone({ timezone = 'UTC', ...job }: NonNullable<ManifestAgent['cron']>[number]) {
+  return { ...job, schedule: { ...job.schedule, timezone } };
+}
+
 function jobSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
   const { cron = [] } = agent.wanted;
-  return cron.map(({ timezone = 'UTC', ...job }, index) => {
+  return cron.map((job, index) => {
     const key = `${agent.key}/cron/${index}`;
-    const wanted = { ...job, schedule: { ...job.schedule, timezone } };
+    const wanted = withTimezone(job);
     const hole = places[`${key}/instructions`];
     return { op: 'create_job', agent, wanted, hole, ...toStep(key, wanted.name, null, {}) };
   });

@@ -1,5 +1,4 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/create-wanted.ts';
 import { UsageError } from '../errors.ts';
@@ -81,23 +80,16 @@ async function openProvisioning(
   };
 }
 
-interface FleetPlan {
-  readonly plans: readonly SpacePlan[];
-  /** The spaces of the service that no manifest describes. */
-  readonly others: readonly ListedSpace[];
-  /** How many spaces the file of the plan has. */
-  readonly written: number;
-}
-
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`.
+ * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
  * @throws UsageError for `createBeside`; as `planManifests` and `writePlan`
  */
 export async function planFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
   { out, ...options }: RunOptions & { readonly out?: string | undefined },
-): Promise<FleetPlan> {
+) {
   const deps = await openProvisioning(context, documents, options, 'Planning');
   const { createBeside, observer } = deps;
   const planned = await planManifests(deps, documents);

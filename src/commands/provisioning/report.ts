@@ -3,8 +3,8 @@ import { EXIT, type ExitCode, PartnerctlError, PlanStaleError } from '../../erro
 import { type Batch, countByStatus } from '../../output/batch-result.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
 import { describeError, errorJson } from '../../output/error-text.ts';
-import type { Difference } from '../../provision/differences.ts';
-import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
+import type { Difference, Unmanaged } from '../../provision/differences.ts';
+import type { SpacePlan, Step } from '../../provision/plan.ts';
 import { cronResultJson } from '../cron/shared/job-batch.ts';
 
 /* Documents as plan and provision show them: to scripts, and to people with the marks that the help of `plan` names. */
