@@ -10,6 +10,8 @@ export interface Difference {
   readonly resource: 'space' | 'agent' | 'chat' | 'job';
   /** The name in the manifest; that of its agent for a chat. */
   readonly name: string;
+  /** The name of the agent of a job. */
+  readonly agent?: string;
   readonly field: string;
   /** Null if the service has nothing, or does not show what it has. */
   readonly service: unknown;

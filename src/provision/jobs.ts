@@ -66,23 +66,23 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   adopted: 'unchanged',
   planned: 'planned',
   blocked: 'blocked',
-  unknown: 'blocked',
+  unknown: 'failed',
   failed: 'failed',
   skipped: 'skipped',
 };
 
-/** The differences of a job as a plan shows them. */
-export function toDifferences(name: string, found: readonly CronDifference[]): Difference[] {
+/** The differences of a job of an agent as a plan shows them. */
+export function toDifferences(agent: string, name: string, found: readonly CronDifference[]): Difference[] {
   return found.map(({ field, before: service = null, after: manifest = null }) => {
-    return { resource: 'job', name, field, service, manifest };
+    return { resource: 'job', name, agent, field, service, manifest };
   });
 }
 
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
-function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): CronResult {
+function accept(found: CronResult, { agent, name }: JobStep, { ignore }: Manifest): CronResult {
   if (found.differences.length === 0) return found;
   const differences = found.differences.filter(
-    (each) => withoutIgnored(ignore, toDifferences(name, [each])).length > 0,
+    (each) => withoutIgnored(ignore, toDifferences(agent.wanted.name, name, [each])).length > 0,
   );
   return { ...found, status: 'exists', error: undefined, differences };
 }
@@ -151,7 +151,7 @@ export async function judgeJobs(
       // Differences are not told of a record, and those that are ignored not at all.
       const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
       steps.push({ ...step, job: now, detail, status, mayBeUnrecorded, id: now.cron_job_id });
-      differences.push(...toDifferences(step.name, now.differences));
+      differences.push(...toDifferences(step.agent.wanted.name, step.name, now.differences));
       failures.push(...failureOf(plan, step, now));
     }
     judged.push(blockPlan({ ...plan, steps, differences }, failures));
@@ -193,7 +193,8 @@ export async function createJobs(
       if (!result) continue;
       const job = accept(result, step, plan.document.manifest);
       // The plan has the differences of one that was looked up.
-      if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
+      if (step.status === 'planned')
+        progress.addDifferences(toDifferences(step.agent.wanted.name, step.name, job.differences));
       progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
       for (const failure of failureOf(plan, step, job)) progress.fail(failure);
     }

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import type { JobEngine } from '../cron/create-wanted.ts';
-import type { DescribeSchedule } from '../cron/schedule.ts';
+import { createScheduleDescriber } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { inStep, stopsProvisioning } from './failures.ts';
@@ -53,9 +53,9 @@ export function withStatus(plan: SpacePlan, status: StepStatus, error?: unknown)
 /** Describes valid documents without a service. */
 export async function checkManifests(
   documents: readonly ManifestDocument[],
-  describe: DescribeSchedule,
+  clock: Clock,
 ): Promise<readonly SpacePlan[]> {
-  const plans = await judgeJobs(documents.map(planUnknown), new Map(), describe);
+  const plans = await judgeJobs(documents.map(planUnknown), new Map(), createScheduleDescriber(clock));
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 

@@ -96,16 +96,20 @@ export function parseVariables(texts: readonly string[], env: Environment): Look
 
 /**
  * Reads the documents of manifest files; nothing is sent.
- * @param texts the values of --var
+ * @param options the values of --var, and of --create-beside, which may have taken the file as its value
  * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
  */
 export async function readManifests(
   { env, io, abortSignal }: Pick<CronContext, 'env' | 'io' | 'abortSignal'>,
   files: readonly string[],
-  texts: readonly string[],
+  { var: texts, createBeside = [] }: { readonly var: readonly string[]; readonly createBeside?: readonly string[] },
 ): Promise<readonly ManifestDocument[]> {
   if (files.length === 0) {
-    throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+    const taken = createBeside.at(-1);
+    const hint = taken
+      ? `--create-beside took ${taken} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${taken}`
+      : 'Give a YAML file, a directory, or - for standard input.';
+    throw new UsageError('No manifest is given.', { hint });
   }
   const lookup = parseVariables(texts, env);
   const { documents, problems } = parseManifests(await readSources(files, io.stdin, abortSignal), lookup);

@@ -45,7 +45,7 @@ function updateJob({ edit, ignore }: Target, path: Path, job: ManifestJob, shown
   const { instructions, timezone } = shown;
   const present = { instructions, schedule: { ...parseExpression(shown.schedule), timezone } };
   const found = findDifferences(present, withTimezone(job));
-  for (const { field } of withoutIgnored(ignore, toDifferences(job.name, found))) {
+  for (const { field } of withoutIgnored(ignore, toDifferences('', job.name, found))) {
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }
