@@ -1,5 +1,5 @@
 import type { ListedAgent } from '../contract/resources.ts';
-import { isNotShown, looseName } from '../cron/job.ts';
+import { looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { hasName, isNamedByIgnore } from './differences.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
@@ -46,7 +46,7 @@ export function pairAgents(
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
     ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
-    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || isNotShown(by.template_id)),
+    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || by.template_id === undefined),
   ];
   for (const matches of rules) {
     const used = new Set(found.values());
@@ -87,7 +87,7 @@ function ambiguousError({ name }: ManifestAgent, candidates: readonly ListedAgen
 function editedError(wanted: ManifestAgent, present: ListedAgent, source: string, spaceId: string): DuplicateError {
   const { agent_id, name: own = agent_id, template_id } = present;
   const [name, old] = [wanted.name, own].map((each) => JSON.stringify(each));
-  const isRenamed = template_id === undefined || template_id === wanted.template_id || isNotShown(wanted.template_id);
+  const isRenamed = [undefined, template_id].includes(wanted.template_id) || template_id === undefined;
   const [field, before, after] = isRenamed
     ? ['name', own, wanted.name]
     : ['template_id', template_id, wanted.template_id];
@@ -121,7 +121,7 @@ export function findEditedAgents(
     if (candidates.length > 0) return [{ error: ambiguousError(wanted, candidates, source), source }];
     if (present || createBeside) return [];
     const named = others.find(({ name }) => name !== undefined && looseName(name) === looseName(wanted.name));
-    const edited = named ?? others.find(({ template_id }) => template_id === wanted.template_id);
+    const edited = named ?? others.find(({ template_id: id }) => id !== undefined && id === wanted.template_id);
     return edited ? [{ error: editedError(wanted, edited, source, external_space_id), source }] : [];
   });
 }

@@ -5,7 +5,6 @@ import { backoffMs } from '../api/retry.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import { isJsonObject } from '../contract/json.ts';
 import type { ListedAgent } from '../contract/resources.ts';
-import { isNotShown } from '../cron/job.ts';
 import { OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';
 import { emitted } from '../platform/emitted.ts';
 import { pairAgents } from './agents.ts';
@@ -165,7 +164,7 @@ async function recordSpace({ log, facts, http }: ProvisionDeps, progress: Progre
   const earlier = facts.get(external_space_id);
   const current = agentsOf(plan).flatMap(({ wanted, agent_id, source_id }) => {
     const { template_id } = wanted;
-    return agent_id === null || isNotShown(template_id)
+    return agent_id === null || template_id === undefined
       ? []
       : [{ key: agentKey(wanted), agent_id, template_id, source_id }];
   });

@@ -1,6 +1,6 @@
 import type { ChatSetup } from '../chat/chat-fields.ts';
 import type { ChatSource, ListedAgent } from '../contract/resources.ts';
-import { NOT_SHOWN, toNfc } from '../cron/job.ts';
+import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { PresentSpace } from './observe.ts';
 
@@ -55,9 +55,8 @@ export function spaceDifferences({ external_space_id, space }: Manifest, present
 /** The chat that the manifest asks for; undefined if it asks for none. */
 export function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
   if (!chat) return undefined;
-  const { routing_mode, ...settings } = chat;
-  const mode = routing_mode === undefined || routing_mode === NOT_SHOWN ? api_chat_routing_mode : routing_mode;
-  return { ...settings, ...(mode && { routing_mode: mode }) };
+  const { routing_mode = api_chat_routing_mode, ...settings } = chat;
+  return { ...settings, ...(routing_mode && { routing_mode }) };
 }
 
 /** The differences of a source, which the service leaves as it is (spec §4.2), from what is asked of it. */

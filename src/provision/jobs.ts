@@ -10,7 +10,15 @@ import { type Difference, isIgnored, isNamedByIgnore, type Unmanaged, withoutIgn
 import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
 import { type Manifest, sourceOf } from './manifest.ts';
-import { agentsOf, blockPlan, type Failure, holeError, type JobStep, type SpacePlan, type Step } from './plan.ts';
+import {
+  agentsOf,
+  blockPlan,
+  type Failure,
+  type JobStep,
+  missingTextError,
+  type SpacePlan,
+  type Step,
+} from './plan.ts';
 import type { Progress } from './progress.ts';
 import type { JobsByAgent } from './snapshot.ts';
 
@@ -89,9 +97,9 @@ function accept(found: CronResult, { agent, name }: JobStep, { ignore }: Manifes
 
 function failureOf(plan: SpacePlan, step: JobStep, { error, status }: CronResult): Failure[] {
   if (error === undefined) return [];
-  const { name, agent, hole } = step;
+  const { name, agent, missingAt: at } = step;
   const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
-  if (hole !== undefined && error instanceof InputError) return [{ error: holeError(step, hole), source: hole }];
+  if (at !== undefined && error instanceof InputError) return [{ error: missingTextError(step, at), source: at }];
   // That of another status names the job itself, and its class decides the exit code.
   return [{ error: status === 'failed' ? inStep(what, error) : error, source: sourceOf(plan.document, step.key) }];
 }

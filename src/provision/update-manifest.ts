@@ -49,7 +49,7 @@ function updateJob({ edit, ignore }: Target, path: Path, job: ManifestJob, shown
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }
-  if (isNotShown(job.instructions) && !isNotShown(shown.instructions))
+  if (job.instructions === undefined && !isNotShown(shown.instructions))
     edit([...path, 'instructions'], shown.instructions);
 }
 
@@ -81,8 +81,9 @@ function updateAgent(
   wanted: ManifestAgent,
   { shown, listed }: { readonly shown: ExportedAgent; readonly listed: ListedAgent },
 ): void {
-  if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
-  if (isNotShown(wanted.chat?.routing_mode ?? '') && listed.source?.routing_mode !== undefined)
+  if (wanted.template_id === undefined) edit([...path, 'template_id'], shown.template_id);
+  const isModeMissing = wanted.chat && 'routing_mode' in wanted.chat && wanted.chat.routing_mode === undefined;
+  if (isModeMissing && listed.source?.routing_mode !== undefined)
     edit([...path, 'chat', 'routing_mode'], shown.chat?.routing_mode);
   if (wanted.chat && listed.source_id === null) edit([...path, 'chat'], undefined);
   if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);

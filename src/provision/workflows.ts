@@ -22,7 +22,7 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   notice(text: string): Promise<void>;
 }
 
-export interface RunOptions {
+export interface FleetOptions {
   readonly concurrency: number;
   /** The spaces that may get a second agent or job, by external id. */
   readonly createBeside: readonly string[];
@@ -34,7 +34,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
   const { external_space_id, agents } = manifest;
   return [
     external_space_id,
-    ...agents.flatMap(({ template_id, cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+    ...agents.flatMap(({ template_id = '', cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
   ];
 }
 
@@ -42,7 +42,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 async function openProvisioning(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { concurrency, createBeside }: RunOptions,
+  { concurrency, createBeside }: FleetOptions,
   doing: string,
 ): Promise<ProvisionDeps> {
   const { clock, random, flags, signals, progress } = context;
@@ -88,7 +88,7 @@ async function openProvisioning(
 export async function planFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { out, ...options }: RunOptions & { readonly out?: string | undefined },
+  { out, ...options }: FleetOptions & { readonly out?: string | undefined },
 ) {
   const deps = await openProvisioning(context, documents, options, 'Planning');
   const { createBeside, observer } = deps;
@@ -111,7 +111,7 @@ export async function planFleet(
 export async function provisionFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  options: RunOptions,
+  options: FleetOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const deps = await openProvisioning(context, documents, options, 'Provisioning');
   return applyPlans(deps, await planRun(deps, documents, true), options.failFast);
@@ -126,7 +126,7 @@ export async function applyPlanFile(
   context: ProvisionContext,
   path: string,
   input: readonly ManifestDocument[] | undefined,
-  options: Omit<RunOptions, 'createBeside'>,
+  options: Omit<FleetOptions, 'createBeside'>,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const { spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
   const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));

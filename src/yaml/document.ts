@@ -16,13 +16,13 @@ export interface Content {
 }
 
 /** A range of a source, to report problems with. */
-export interface Place {
+export interface SourceRange {
   readonly problems: ProblemList;
   readonly range: Range;
 }
 
 /** `acme.yaml:3`. */
-export function fileAndLine({ problems, range }: Place): string {
+export function fileAndLine({ problems, range }: SourceRange): string {
   return `${problems.name}:${problems.positionAt(range[0]).line}`;
 }
 
@@ -50,7 +50,7 @@ export class YamlDocument {
   }
 
   /** The place of a value: at the start of a list or a mapping, under any other value. Keeps no node in memory. */
-  place(path: Path): Place {
+  place(path: Path): SourceRange {
     const value = this.get(path);
     const [start, end] = rangeOf(this.nodeAt(path));
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);

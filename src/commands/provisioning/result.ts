@@ -35,7 +35,7 @@ function agentsJson({ steps }: SpacePlan): readonly object[] {
   return steps.flatMap((step) => {
     if (step.op !== 'install_agent') return [];
     const { agent_id, source_id, wanted } = step.agent;
-    return [{ agent_id, name: wanted.name, template_id: wanted.template_id, status: step.status, source_id }];
+    return [{ agent_id, name: wanted.name, template_id: wanted.template_id ?? null, status: step.status, source_id }];
   });
 }
 
