@@ -233,7 +233,7 @@ export function applyPlans(
     const limit = pLimit(failFast ? 1 : deps.concurrency);
     await Promise.all(plans.map((plan) => limit(() => apply(plan))));
     await Promise.all(records);
-    await createJobs(withJobs, deps.jobs, deps.createBeside, stop);
+    await createJobs(withJobs, { engine: deps.jobs, consent: deps.createBeside }, stop);
     for (const progress of withJobs) emit(progress.report());
   });
 }

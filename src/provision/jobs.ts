@@ -49,13 +49,19 @@ function rulesOf(ready: readonly Ready[], consent: ReadonlySet<string>): Pick<Ru
   };
 }
 
+interface EngineRun {
+  readonly engine: JobEngine;
+  /** The spaces, by external id, that may get a job beside one that seems to be it. */
+  readonly consent: ReadonlySet<string>;
+}
+
+type JobResults = ReadonlyMap<JobStep | undefined, CronResult>;
+
 /** Runs the engine on the jobs whose agents exist. @returns the results of those that it reached */
 async function runEngine(
-  { create }: JobEngine,
+  { engine, consent: consented, ...mode }: EngineRun & Pick<RunOptions, 'dryRun' | 'willRun'>,
   ready: readonly Ready[],
-  consent: ReadonlySet<string>,
-  mode: Pick<RunOptions, 'dryRun' | 'willRun'>,
-): Promise<ReadonlyMap<JobStep | undefined, CronResult>> {
+): Promise<JobResults> {
   const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
     if (agent.agent_id === null) return [];
     const consent = `--create-beside ${shellQuote(document.manifest.external_space_id)}`;
@@ -63,7 +69,7 @@ async function runEngine(
   });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;
-  for await (const result of create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consent) }))
+  for await (const result of engine.create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consented) }))
     results.set(ready[result.index]?.step, result);
   return results;
 }
@@ -109,30 +115,17 @@ function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
 }
 
 /**
- * Looks up the jobs of all plans at once, before anything is sent.
- * @param consent the spaces, by external id, that may get a job beside one that seems to be it
- * @param willRun whether what is looked up is created afterwards
- */
-export function lookUpJobs(
-  plans: readonly SpacePlan[],
-  engine: JobEngine,
-  consent: ReadonlySet<string>,
-  willRun: boolean,
-): ReturnType<typeof runEngine> {
-  const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
-  return runEngine(engine, ready, consent, { dryRun: true, willRun });
-}
-
-/**
- * Describes the jobs of plans.
- * @param results what was found of those that were looked up
+ * Looks up the jobs of all plans at once, before anything is sent, and describes them.
+ * @param look without it, nothing is looked up; `willRun`: whether what is looked up is created afterwards
  * @returns the plans, of which those with a job that a person has to decide about are blocked
  */
 export async function judgeJobs(
   plans: readonly SpacePlan[],
-  results: Awaited<ReturnType<typeof runEngine>>,
   describe: DescribeSchedule,
+  look?: EngineRun & { readonly willRun: boolean },
 ): Promise<readonly SpacePlan[]> {
+  const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
+  const results: JobResults = look ? await runEngine({ ...look, dryRun: true }, ready) : new Map();
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
   const judged: SpacePlan[] = [];
   for (const plan of plans) {
@@ -181,12 +174,7 @@ export function hasUnsettledJobs(plan: SpacePlan): boolean {
  * Creates the missing jobs of all spaces at once. Failures are in their progress: what ended the run is also the failure
  * of spaces with jobs left out.
  */
-export async function createJobs(
-  all: readonly Progress[],
-  engine: JobEngine,
-  consent: ReadonlySet<string>,
-  stop: AbortSignal,
-): Promise<void> {
+export async function createJobs(all: readonly Progress[], run: EngineRun, stop: AbortSignal): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
     const steps = jobSteps(plan).filter(isUnsettled);
@@ -195,7 +183,7 @@ export async function createJobs(
   let ended: unknown;
   try {
     stop.throwIfAborted();
-    const results = await runEngine(engine, ready, consent, { dryRun: false });
+    const results = await runEngine({ ...run, dryRun: false }, ready);
     for (const { progress, plan, step } of ready) {
       const result = results.get(step);
       if (!result) continue;

@@ -4,8 +4,8 @@ import type { JobEngine } from '../cron/create-wanted.ts';
 import { createScheduleDescriber } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
-import { inStep, stopsProvisioning } from './failures.ts';
-import { judgeJobs, lookUpJobs } from './jobs.ts';
+import { stopsProvisioning } from './failures.ts';
+import { judgeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
@@ -55,7 +55,7 @@ export async function checkManifests(
   documents: readonly ManifestDocument[],
   clock: Clock,
 ): Promise<readonly SpacePlan[]> {
-  const plans = await judgeJobs(documents.map(planUnknown), new Map(), createScheduleDescriber(clock));
+  const plans = await judgeJobs(documents.map(planUnknown), createScheduleDescriber(clock));
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 
@@ -82,23 +82,5 @@ export async function planRun(
   };
   const limit = pLimit(deps.concurrency);
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  return judgeJobs(plans, await lookUpJobs(plans, deps.jobs, deps.createBeside, willRun), deps.jobs.describe);
-}
-
-/**
- * Plans the documents, in order. Sends only reads, and writes nothing.
- * @throws PartnerctlError if a list cannot be read now, or not be understood; the reason of an interruption
- */
-export async function planManifests(
-  deps: ProvisionDeps,
-  documents: readonly ManifestDocument[],
-): Promise<readonly SpacePlan[]> {
-  const plans = await planRun(deps, documents, false);
-  deps.stop.throwIfAborted();
-  for (const { failures, steps, document } of plans) {
-    const [failure] = steps[0]?.status === 'failed' ? failures : [];
-    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
-    if (failure) throw inStep(what, failure.error);
-  }
-  return plans;
+  return judgeJobs(plans, deps.jobs.describe, { engine: deps.jobs, consent: deps.createBeside, willRun });
 }

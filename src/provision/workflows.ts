@@ -3,12 +3,13 @@ import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/create-wanted.ts';
 import { UsageError } from '../errors.ts';
 import { applyPlans } from './apply.ts';
+import { inStep } from './failures.ts';
 import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
 import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
-import { type ProvisionDeps, planManifests, planRun } from './plan-manifests.ts';
+import { type ProvisionDeps, planRun } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
 
@@ -83,7 +84,8 @@ async function openProvisioning(
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`.
  * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
- * @throws UsageError for `createBeside`; as `planManifests` and `writePlan`
+ * @throws UsageError for `createBeside`; PartnerctlError if a list cannot be read now, or not be understood; the reason of
+ *   an interruption; as `writePlan`
  */
 export async function planFleet(
   context: ProvisionContext,
@@ -92,7 +94,13 @@ export async function planFleet(
 ) {
   const deps = await openProvisioning(context, documents, options, 'Planning');
   const { createBeside, observer } = deps;
-  const planned = await planManifests(deps, documents);
+  const planned = await planRun(deps, documents, false);
+  deps.stop.throwIfAborted();
+  for (const { failures, steps, document } of planned) {
+    const [failure] = steps[0]?.status === 'failed' ? failures : [];
+    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
+    if (failure) throw inStep(what, failure.error);
+  }
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;

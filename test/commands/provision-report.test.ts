@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CRON_JOBS } from '../support/cron.ts';
-import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { run, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision } from './provisioning.ts';
 
@@ -95,15 +95,4 @@ test('A command line that means something else is answered with the one to type'
     message: 'Unknown option --dry-run.',
     hint: 'To see what would be done, run: partnerctl plan <file...>',
   });
-});
-
-test('The excerpt of a long line fits into 80 columns', async () => {
-  const path = 'a.yaml';
-  process.chdir(tempDirectory());
-  const long = `external_space_id: a\nspace: { name: ${'x'.repeat(60)}, nmae: ${'y'.repeat(90)} }\nagents: []\n`;
-  writeFileSync(path, long);
-  const ran = await run(['provision', path, '--check', '--color', 'never'], { columns: 80 });
-  const [excerpt = ''] = ran.stderr.split('\n').filter((line) => line.includes(' | …'));
-  expect(excerpt).toMatch(/…$/);
-  expect(excerpt.length).toBeLessThanOrEqual(80);
 });
