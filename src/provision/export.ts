@@ -28,7 +28,7 @@ const CONCURRENCY = 4;
 
 export interface ExportResult {
   readonly index: number;
-  /** Null if the space is skipped. */
+  /** Null if the space is left out. */
   readonly file: string | null;
   readonly external_space_id: string | null;
   readonly space_id: string;
@@ -39,8 +39,8 @@ export interface ExportResult {
   readonly isIncomplete: boolean;
   /** What no manifest can describe. */
   readonly leftOut: readonly Unmanaged[];
-  /** `skipped`: no manifest can describe the space, and the error says why. */
-  readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
+  /** `left_out`: no manifest can describe the space, and the error says why. */
+  readonly status: 'written' | 'updated' | 'unchanged' | 'left_out' | 'failed';
   readonly error: unknown;
 }
 
@@ -143,7 +143,7 @@ async function exportSpace(
     const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
     const found = { space, agents: [...agents.values()], fact: factsBySpace.get(space_id), jobsOf };
     const exported = describeSpace(found);
-    if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
+    if (exported instanceof InputError) return { ...nothing, status: 'left_out', error: exported };
     const { manifest, leftOut } = exported;
     const id = manifest.external_space_id;
     const file = files.get(id) ?? join(options.out, fileNameOf(id));
