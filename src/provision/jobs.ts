@@ -85,19 +85,20 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   skipped: 'skipped',
 };
 
-/** The differences of a job of an agent as a plan shows them. */
-export function toDifferences(agent: string, name: string, found: readonly CronDifference[]): Difference[] {
-  return found.map(({ field, before: service = null, after: manifest = null }) => {
-    return { resource: 'job', name, agent, field, service, manifest };
-  });
+/** A difference of a job of an agent as a plan shows it. */
+export function toDifference({ field, before, after }: CronDifference, name: string, agent: string): Difference {
+  return { resource: 'job', name, agent, field, service: before ?? null, manifest: after ?? null };
+}
+
+function differencesOf({ name, agent }: JobStep, { differences }: CronResult): Difference[] {
+  return differences.map((each) => toDifference(each, name, agent.wanted.name));
 }
 
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
-function accept(found: CronResult, { agent, name }: JobStep, { ignore }: Manifest): CronResult {
+function accept(found: CronResult, step: JobStep, { ignore }: Manifest): CronResult {
   if (found.differences.length === 0) return found;
-  const differences = found.differences.filter(
-    (each) => withoutIgnored(ignore, toDifferences(agent.wanted.name, name, [each])).length > 0,
-  );
+  const shown = new Set(withoutIgnored(ignore, differencesOf(step, found)).map(({ field }) => field));
+  const differences = found.differences.filter(({ field }) => shown.has(field));
   return { ...found, status: 'exists', error: undefined, differences };
 }
 
@@ -127,37 +128,31 @@ export async function judgeJobs(
   const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
   const results: JobResults = look ? await runEngine({ ...look, dryRun: true }, ready) : new Map();
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
-  const judged: SpacePlan[] = [];
-  for (const plan of plans) {
-    const steps: Step[] = [];
-    const differences = [...plan.differences];
-    const failures = [...plan.failures];
-    for (const step of plan.steps) {
-      if (step.op !== 'create_job') {
-        steps.push(step);
-        continue;
-      }
-      const job = { ...step.wanted, agent_id: step.agent.agent_id };
-      const texts = await describe(job.schedule);
-      const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
-      const seen = results.get(step) ?? planned;
-      const found = accept(seen, step, plan.document.manifest);
-      // Nothing was looked up after a failure that every further call would have.
-      const now = found.status === 'skipped' ? { ...found, error: ended } : found;
-      const judgedStatus = now.error === undefined ? STATUSES[now.status] : 'blocked';
-      const isUnread = step.status === 'failed' || step.status === 'skipped';
-      const status = isUnread ? step.status : judgedStatus;
-      const { description: in_words, next_runs } = texts;
-      const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
-      // Differences are not told of a record, and those that are ignored not at all.
-      const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
-      steps.push({ ...step, job: now, detail, status, mayBeUnrecorded, id: now.cron_job_id });
-      differences.push(...toDifferences(step.agent.wanted.name, step.name, now.differences));
-      failures.push(...failureOf(plan, step, now));
-    }
-    judged.push(blockPlan({ ...plan, steps, differences }, failures));
-  }
-  return judged;
+  const judge = async (step: JobStep, manifest: Manifest): Promise<JobStep & { readonly job: CronResult }> => {
+    const job = { ...step.wanted, agent_id: step.agent.agent_id };
+    const texts = await describe(job.schedule);
+    const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
+    const seen = results.get(step) ?? planned;
+    const accepted = accept(seen, step, manifest);
+    // Nothing was looked up after a failure that every further call would have.
+    const now = accepted.status === 'skipped' ? { ...accepted, error: ended } : accepted;
+    const isUnread = step.status === 'failed' || step.status === 'skipped';
+    const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
+    const { description: in_words, next_runs } = texts;
+    const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
+    // Differences are not told of a record, and those that are ignored not at all.
+    const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
+    const id = now.cron_job_id;
+    return { ...step, job: now, detail, status: isUnread ? step.status : status, mayBeUnrecorded, id };
+  };
+  const judgeAll = async (plan: SpacePlan): Promise<SpacePlan> => {
+    const jobs = await Promise.all(jobSteps(plan).map((step) => judge(step, plan.document.manifest)));
+    const steps = [...plan.steps.filter(({ op }) => op !== 'create_job'), ...jobs];
+    const differences = [...plan.differences, ...jobs.flatMap((step) => differencesOf(step, step.job))];
+    const failures = jobs.flatMap((step) => failureOf(plan, step, step.job));
+    return blockPlan({ ...plan, steps, differences }, [...plan.failures, ...failures]);
+  };
+  return Promise.all(plans.map(judgeAll));
 }
 
 /** Whether a job is to be created, or may have to be recorded. */
@@ -189,8 +184,7 @@ export async function createJobs(all: readonly Progress[], run: EngineRun, stop:
       if (!result) continue;
       const job = accept(result, step, plan.document.manifest);
       // The plan has the differences of one that was looked up.
-      if (step.status === 'planned')
-        progress.addDifferences(toDifferences(step.agent.wanted.name, step.name, job.differences));
+      if (step.status === 'planned') progress.addDifferences(differencesOf(step, job));
       progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
       for (const failure of failureOf(plan, step, job)) progress.fail(failure);
     }

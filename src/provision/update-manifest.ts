@@ -8,7 +8,7 @@ import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError, type YamlSource } from '../yaml/problem.ts';
 import { agentDifferences, isIgnored, withoutIgnored } from './differences.ts';
 import type { ExportedAgent, ExportedJob, ExportedSpace, FoundSpace } from './exported-space.ts';
-import { toDifferences } from './jobs.ts';
+import { toDifference } from './jobs.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
 import { agentsOf, planSpace, withTimezone } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
@@ -45,7 +45,10 @@ function updateJob({ edit, ignore }: Target, path: Path, job: ManifestJob, shown
   const { instructions, timezone } = shown;
   const present = { instructions, schedule: { ...parseExpression(shown.schedule), timezone } };
   const found = findDifferences(present, withTimezone(job));
-  for (const { field } of withoutIgnored(ignore, toDifferences('', job.name, found))) {
+  for (const { field } of withoutIgnored(
+    ignore,
+    found.map((each) => toDifference(each, job.name, '')),
+  )) {
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }
