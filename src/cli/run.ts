@@ -93,7 +93,7 @@ export async function runCommand(
     const out = result.kind === 'body' ? open(io.stdout, redact) : stdout;
     await renderForReader(result, options, { stdout: out, stderr, redact });
     progress.stop();
-    const failure = failureOf(result);
+    const failure = failureOf(result, io.stdout.isTTY && (format === 'auto' || format === 'table'));
     if (failure) throw failure;
     const code = result.kind === 'list' ? result.exitCode?.() : result.kind === 'none' ? result.exitCode : undefined;
     return code ?? EXIT.ok;

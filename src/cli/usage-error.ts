@@ -38,9 +38,10 @@ function unknownOption(command: CommandUnknownOpts): UsageError {
   const [flag = ''] = typed.split('=');
   const names = lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   if (names.includes(flag)) return new UsageError(`${flag} takes no value.`, { hint: helpHint(command) });
+  const own = metaOf(command)?.optionHints?.[flag];
   const near = didYouMean(flag, names) || 'Put -- before an argument that begins with a hyphen. ';
   return new UsageError(`Unknown option ${flag.startsWith('--') ? flag : flag.slice(0, 2)}.`, {
-    hint: near + helpHint(command),
+    hint: own ?? near + helpHint(command),
   });
 }
 

@@ -25,9 +25,10 @@ export const apply = () =>
     .action(
       run(async (context, path, files, options) => {
         const { readManifests } = await import('../provision/read-manifests.ts');
-        const { applyPlan } = await import('./provisioning/run.ts');
+        const { applyPlanFile } = await import('../provision/workflows.ts');
+        const { runResult } = await import('./provisioning/result.ts');
         await context.confirmWrite(options.confirm);
-        const input = files.length > 0 ? await readManifests(context, files, options.var) : undefined;
-        return applyPlan(context, path, input, options);
+        const input = files.length > 0 ? await readManifests(context, files, options) : undefined;
+        return runResult(await applyPlanFile(context, path, input, options), context);
       }),
     );

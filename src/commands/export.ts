@@ -6,7 +6,7 @@ import type { Column } from '../output/command-result.ts';
 import { describeError, errorJson } from '../output/error-text.ts';
 import type { ExportResult } from '../provision/export.ts';
 
-const TONES = { written: 'good', updated: 'good', unchanged: 'dim', skipped: 'warn', failed: 'bad' } as const;
+const TONES = { written: 'good', updated: 'good', unchanged: 'dim', left_out: 'warn', failed: 'bad' } as const;
 
 const COLUMNS: readonly Column<ExportResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
@@ -23,9 +23,9 @@ const SPACES: Batch<ExportResult> = {
   noun: 'spaces',
   again: 'Run it again: files that are up to date stay as they are.',
   item: ({ external_space_id, space_id, status, error }) => {
-    return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'skipped' };
+    return { name: external_space_id ?? space_id, status, id: space_id, error, isUnfinished: status === 'left_out' };
   },
-  json: ({ index: _, hasHoles: __, leftOut: left_out, error, ...result }) => {
+  json: ({ index: _, isIncomplete: __, leftOut: left_out, error, ...result }) => {
     return { ...result, ...(left_out.length > 0 && { left_out }), error: errorJson(error) };
   },
   counts: (results) => countByStatus(results, TONES),

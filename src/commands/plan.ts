@@ -29,9 +29,12 @@ export const plan = () =>
       run(async (context, files, options) => {
         if (options.schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');
-        const { planDocuments } = await import('./provisioning/run.ts');
-        const documents = await readManifests(context, files, options.var);
+        const { planFleet } = await import('../provision/workflows.ts');
+        const { planResult } = await import('./provisioning/result.ts');
+        const documents = await readManifests(context, files, options);
         const areDirectories = await Promise.all(files.map((file) => file !== '-' && isDirectory(file)));
-        return planDocuments(context, documents, { ...options, isFleet: areDirectories.some(Boolean) });
+        // A directory is thought to describe all spaces.
+        const isFleet = areDirectories.some(Boolean);
+        return planResult(context, await planFleet(context, documents, options), { ...options, isFleet });
       }),
     );

@@ -8,6 +8,7 @@ export const provision = () =>
     description:
       'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
     scopes: PROVISION_SCOPES,
+    optionHints: { '--dry-run': 'To see what would be done, run: partnerctl plan <file...>' },
     examples: [
       'partnerctl provision acme.yaml  # one file',
       'partnerctl provision customers/ --check  # whether the files are valid',
@@ -22,9 +23,12 @@ export const provision = () =>
         const { check, schema, confirm } = options;
         if (schema) return printManifestSchema();
         const { readManifests } = await import('../provision/read-manifests.ts');
-        const { checkDocuments, provisionDocuments } = await import('./provisioning/run.ts');
+        const { checkManifests } = await import('../provision/plan-manifests.ts');
+        const { provisionFleet } = await import('../provision/workflows.ts');
+        const { runResult } = await import('./provisioning/result.ts');
         if (!check) await context.confirmWrite(confirm);
-        const documents = await readManifests(context, files, options.var);
-        return check ? checkDocuments(context, documents) : provisionDocuments(context, documents, options);
+        const documents = await readManifests(context, files, options);
+        if (check) return runResult(await checkManifests(documents, context.clock), context);
+        return runResult(await provisionFleet(context, documents, options), context);
       }),
     );

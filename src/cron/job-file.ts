@@ -3,7 +3,7 @@ import { parseReference } from '../api/references.ts';
 import { canonicalId } from '../contract/values.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
-import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type Path, type SourceRange, type YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
@@ -77,8 +77,11 @@ const jobEntries = {
   timezone: v.exactOptional(timezone),
 };
 
+/** Makes undefined of a text that the service did not show: it stands for what exists, and is never sent. */
+export const knownText = v.transform((text: string) => (isNotShown(text) ? undefined : text));
+
 export const agentJobSchema = v.pipe(
-  mapping(jobEntries),
+  mapping({ ...jobEntries, instructions: v.pipe(jobEntries.instructions, knownText) }),
   v.description('A scheduled job of the agent. It is created after the agent is installed.'),
 );
 
@@ -115,11 +118,16 @@ type Group = v.InferOutput<typeof group>;
 interface FileJob extends AgentInput, Omit<CronJob, 'agent_id'> {
   readonly source: string;
   /** Of its name. */
-  readonly place: Place;
+  readonly place: SourceRange;
 }
 
 /** Reports a second job of an agent and name, in any Unicode form. @param places of earlier ones, by these */
-export function checkUnique(places: Map<string, Place>, job: readonly string[], place: Place, hint?: string): void {
+export function checkUnique(
+  places: Map<string, SourceRange>,
+  job: readonly string[],
+  place: SourceRange,
+  hint?: string,
+): void {
   const key = JSON.stringify(job.map(toNfc));
   const first = places.get(key);
   if (first === undefined) places.set(key, place);
@@ -153,7 +161,7 @@ export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
 ): { jobs: readonly FileJob[]; problems: readonly Problem[] } {
-  const places = new Map<string, Place>();
+  const places = new Map<string, SourceRange>();
   const jobs: FileJob[] = [];
   const review = (document: YamlDocument, value: Job[] | Group): void => {
     const [listed, defaults, at] = Array.isArray(value) ? [value, {}, []] : [value.jobs, value, ['jobs']];
@@ -186,7 +194,7 @@ export async function readJobFiles(context: CronContext, files: readonly string[
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const agents = new Map<string, string>();
-  const places = new Map<string, Place>();
+  const places = new Map<string, SourceRange>();
   const wanted: WantedJob[] = [];
   for (const [index, { source, place, agent, space, ...job }] of jobs.entries()) {
     const named = JSON.stringify([agent, space]);

@@ -108,7 +108,7 @@ export function batchResult<Result extends { readonly index: number }>(
       return documentField === undefined ? documents : { [documentField]: documents, summary: counts(completed) };
     },
     summary: () => summaryOf(completed, batch),
-    failure: () => failureOfBatch(inOrder(), batch, interrupt),
+    failure: (isOnScreen) => failureOfBatch(inOrder(), batch, interrupt, isOnScreen === true && report !== undefined),
     ...(report && { report: () => report(inOrder()) }),
   });
 }
@@ -116,12 +116,14 @@ export function batchResult<Result extends { readonly index: number }>(
 /**
  * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or,
  * if no item is done, a failure with the type of the first unknown outcome, else of the first failed item.
+ * @param isReported whether the reasons stand above the error already, in the report on the same screen
  * @returns undefined if all items are done
  */
 export function failureOfBatch<Result>(
   results: readonly Result[],
   batch: Batch<Result>,
   { reason }: AbortSignal,
+  isReported = false,
 ): PartnerctlError | undefined {
   const items = results.map(batch.item);
   const started = items.filter(({ isUnfinished }) => !isUnfinished);
@@ -130,17 +132,20 @@ export function failureOfBatch<Result>(
   const failed = withError.filter(({ error }) => !(error instanceof InterruptedError));
   const [first] = failed;
   // The error of a single item is more specific than the message below.
-  if (items.length === 1 && first?.error instanceof PartnerctlError) return first.error;
+  if (items.length === 1 && !isReported && first?.error instanceof PartnerctlError) return first.error;
   const isStuck = ({ error }: BatchItem) =>
     error instanceof OutcomeUnknownError || error instanceof PlanStaleError || isDecidedByPerson(error);
   const canRepeat = done.length + withError.filter(isStuck).length < items.length;
-  const hint = nextSteps(canRepeat ? batch.again : undefined, withError);
+  // The report of what cannot be repeated, a plan, has the hints, too.
+  const hasHints = isReported && batch.again === undefined;
+  const hint = hasHints ? undefined : nextSteps(canRepeat ? batch.again : undefined, withError);
   if (reason instanceof InterruptedError && done.length < items.length) {
     return new InterruptedError(`Interrupted. ${summaryOf(results, batch)}`, reason.exitCode, { hint });
   }
   if (!first) return undefined;
   const message = `${failed.length} of ${items.length} ${batch.noun} failed.`;
-  const info = { why: formatFailures(failed), hint, details: batch.counts(results) };
+  const why = isReported ? undefined : formatFailures(failed);
+  const info = { why, hint, details: batch.counts(results) };
   // An unknown outcome needs action even after a top-up of the balance: it comes first.
   const unknown = failed.find(isOutcomeUnknown)?.error;
   const balance = failed.map(({ error }) => error).find(isBalanceTooLow);

@@ -86,8 +86,8 @@ export interface ListResult {
   readonly document?: () => unknown;
   /** A summary for people, for stderr. */
   readonly summary?: () => string;
-  /** The error to report and exit with, if any, after all output is written. */
-  readonly failure?: () => PartnerctlError | undefined;
+  /** The error to report and exit with, if any, after all output is written: shorter below a report on the same screen. */
+  readonly failure?: (isOnScreen?: boolean) => PartnerctlError | undefined;
   /** The exit code if there is no failure. */
   readonly exitCode?: () => ExitCode;
 }
@@ -148,10 +148,13 @@ export type CommandResult =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'none'; readonly exitCode?: number };
 
-/** Returns the error to report and exit with, if any. Call it after all rows of a list are read. */
-export function failureOf(result: CommandResult): PartnerctlError | undefined {
+/**
+ * Returns the error to report and exit with, if any. Call it after all rows of a list are read.
+ * @param isOnScreen whether the result stands above it in a terminal
+ */
+export function failureOf(result: CommandResult, isOnScreen = false): PartnerctlError | undefined {
   if (result.kind === 'object' || result.kind === 'body') return result.failure;
-  return result.kind === 'list' ? result.failure?.() : undefined;
+  return result.kind === 'list' ? result.failure?.(isOnScreen) : undefined;
 }
 
 export interface ListOptions<Item> extends Omit<ListResult, 'kind' | 'columns' | 'rows'> {

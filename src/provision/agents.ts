@@ -1,8 +1,7 @@
 import type { ListedAgent } from '../contract/resources.ts';
-import { isNotShown, looseName } from '../cron/job.ts';
+import { looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
-import { hasName } from './differences.ts';
-import { isNamedByIgnore } from './ignore.ts';
+import { hasName, isNamedByIgnore } from './differences.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
 import type { Failure } from './plan.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
@@ -12,16 +11,14 @@ import { agentKey, type SpaceFact } from './space-record.ts';
  * no agent, so that a second one stays for ever. Pure.
  */
 
-interface AgentPair {
-  readonly wanted: ManifestAgent;
-  readonly present: ListedAgent | undefined;
-  /** The agents of its name, of which none can be told to be it. */
-  readonly candidates: readonly ListedAgent[];
-}
-
 interface Pairing {
   /** One for each agent of the manifest, in its order. */
-  readonly pairs: readonly AgentPair[];
+  readonly pairs: readonly {
+    readonly wanted: ManifestAgent;
+    readonly present: ListedAgent | undefined;
+    /** The agents of its name, of which none can be told to be it. */
+    readonly candidates: readonly ListedAgent[];
+  }[];
   /** The agents that the manifest does not have. */
   readonly free: readonly ListedAgent[];
 }
@@ -49,7 +46,7 @@ export function pairAgents(
   const rules: readonly ((agent: ListedAgent, by: ManifestAgent) => boolean)[] = [
     ({ agent_id }, by) => recordedIds.size > 0 && recordedIds.get(agentKey(by)) === agent_id,
     (agent, by) => hasName(agent, by.name) && agent.template_id === by.template_id,
-    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || isNotShown(by.template_id)),
+    (agent, by) => hasName(agent, by.name) && (agent.template_id === undefined || by.template_id === undefined),
   ];
   for (const matches of rules) {
     const used = new Set(found.values());
@@ -90,7 +87,7 @@ function ambiguousError({ name }: ManifestAgent, candidates: readonly ListedAgen
 function editedError(wanted: ManifestAgent, present: ListedAgent, source: string, spaceId: string): DuplicateError {
   const { agent_id, name: own = agent_id, template_id } = present;
   const [name, old] = [wanted.name, own].map((each) => JSON.stringify(each));
-  const isRenamed = template_id === undefined || template_id === wanted.template_id || isNotShown(wanted.template_id);
+  const isRenamed = [undefined, template_id].includes(wanted.template_id) || template_id === undefined;
   const [field, before, after] = isRenamed
     ? ['name', own, wanted.name]
     : ['template_id', template_id, wanted.template_id];
@@ -124,7 +121,7 @@ export function findEditedAgents(
     if (candidates.length > 0) return [{ error: ambiguousError(wanted, candidates, source), source }];
     if (present || createBeside) return [];
     const named = others.find(({ name }) => name !== undefined && looseName(name) === looseName(wanted.name));
-    const edited = named ?? others.find(({ template_id }) => template_id === wanted.template_id);
+    const edited = named ?? others.find(({ template_id: id }) => id !== undefined && id === wanted.template_id);
     return edited ? [{ error: editedError(wanted, edited, source, external_space_id), source }] : [];
   });
 }

@@ -1,6 +1,6 @@
 import type { ChatSetup } from '../chat/chat-fields.ts';
 import type { ChatSource, ListedAgent } from '../contract/resources.ts';
-import { NOT_SHOWN, toNfc } from '../cron/job.ts';
+import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { PresentSpace } from './observe.ts';
 
@@ -10,10 +10,21 @@ export interface Difference {
   readonly resource: 'space' | 'agent' | 'chat' | 'job';
   /** The name in the manifest; that of its agent for a chat. */
   readonly name: string;
+  /** The name of the agent of a job. */
+  readonly agent?: string;
   readonly field: string;
   /** Null if the service has nothing, or does not show what it has. */
   readonly service: unknown;
   readonly manifest: unknown;
+}
+
+/** Something that exists in the space, and that the manifest does not have. */
+export interface Unmanaged {
+  readonly resource: 'agent' | 'job';
+  readonly id: string;
+  readonly name: string | null;
+  /** Why no manifest can describe it, as a clause. */
+  readonly reason?: string;
 }
 
 type Subject = Pick<Difference, 'resource' | 'name'>;
@@ -44,9 +55,8 @@ export function spaceDifferences({ external_space_id, space }: Manifest, present
 /** The chat that the manifest asks for; undefined if it asks for none. */
 export function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
   if (!chat) return undefined;
-  const { routing_mode, ...settings } = chat;
-  const mode = routing_mode === undefined || routing_mode === NOT_SHOWN ? api_chat_routing_mode : routing_mode;
-  return { ...settings, ...(mode && { routing_mode: mode }) };
+  const { routing_mode = api_chat_routing_mode, ...settings } = chat;
+  return { ...settings, ...(routing_mode && { routing_mode }) };
 }
 
 /** The differences of a source, which the service leaves as it is (spec §4.2), from what is asked of it. */
@@ -67,4 +77,32 @@ export function agentDifferences(wanted: ManifestAgent, present: ListedAgent): D
     ...differing({ resource: 'agent', name }, 'name', hasName(present, name) ? name : present.name, name),
     ...(source ? sourceDifferences(name, source, wantedChat(wanted) ?? { ...(routing_mode && { routing_mode }) }) : []),
   ];
+}
+
+type Ignored = Manifest['ignore'];
+
+function isNamed(wanted: string | undefined, names: readonly (string | null)[]): boolean {
+  return wanted === undefined || names.some((name) => name !== null && toNfc(name) === toNfc(wanted));
+}
+
+/** The differences that a manifest does not ask to ignore. */
+export function withoutIgnored(ignored: Ignored = [], differences: readonly Difference[]): readonly Difference[] {
+  return differences.filter(
+    ({ resource, name, field }) =>
+      !ignored.some((by) => by.resource === resource && isNamed(by.name, [name]) && (by.field ?? field) === field),
+  );
+}
+
+/** Whether a manifest asks to ignore a thing that it does not have, by the name of the thing or by its id. */
+export function isIgnored(ignored: Ignored = [], { resource, id, name }: Unmanaged): boolean {
+  return ignored.some((by) => by.resource === resource && by.field === undefined && isNamed(by.name, [name, id]));
+}
+
+/**
+ * Whether a manifest names a thing that it ignores. To ignore all of a kind says nothing about this one.
+ * @param thing without its name to ask for its id alone: then it is none of those in the manifest
+ */
+export function isNamedByIgnore(ignored: Ignored = [], thing: Unmanaged): boolean {
+  const named = ignored.filter(({ name }) => name !== undefined);
+  return isIgnored(named, thing);
 }

@@ -16,8 +16,8 @@ import { makeDirectories } from '../platform/files.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources, YAML_FILE } from '../yaml/sources.ts';
+import type { Unmanaged } from './differences.ts';
 import { describeSpace, type ExportedSpace, type FoundSpace } from './exported-space.ts';
-import type { Unmanaged } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
@@ -28,19 +28,19 @@ const CONCURRENCY = 4;
 
 export interface ExportResult {
   readonly index: number;
-  /** Null if the space is skipped. */
+  /** Null if the space is left out. */
   readonly file: string | null;
   readonly external_space_id: string | null;
   readonly space_id: string;
   /** How many of them the file describes. */
   readonly agents: number;
   readonly jobs: number;
-  /** Whether a text in it is `(not shown)`. */
-  readonly hasHoles: boolean;
+  /** Whether the service does not show a text in it. */
+  readonly isIncomplete: boolean;
   /** What no manifest can describe. */
   readonly leftOut: readonly Unmanaged[];
-  /** `skipped`: no manifest can describe the space, and the error says why. */
-  readonly status: 'written' | 'updated' | 'unchanged' | 'skipped' | 'failed';
+  /** `left_out`: no manifest can describe the space, and the error says why. */
+  readonly status: 'written' | 'updated' | 'unchanged' | 'left_out' | 'failed';
   readonly error: unknown;
 }
 
@@ -136,22 +136,22 @@ async function exportSpace(
   options: ExportOptions,
 ): Promise<Omit<ExportResult, 'index'>> {
   const { space_id, external_space_id = null } = space;
-  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, hasHoles: false, leftOut: [] };
+  const nothing = { file: null, external_space_id, space_id, agents: 0, jobs: 0, isIncomplete: false, leftOut: [] };
   try {
     const agents = new Map<string, ListedAgent>();
     for await (const agent of listAgents(http, space_id)) agents.set(agent.agent_id, agent);
     const jobsOf = (id: string) => jobs.get(comparableAgent(id)) ?? [];
     const found = { space, agents: [...agents.values()], fact: factsBySpace.get(space_id), jobsOf };
     const exported = describeSpace(found);
-    if (exported instanceof InputError) return { ...nothing, status: 'skipped', error: exported };
+    if (exported instanceof InputError) return { ...nothing, status: 'left_out', error: exported };
     const { manifest, leftOut } = exported;
     const id = manifest.external_space_id;
     const file = files.get(id) ?? join(options.out, fileNameOf(id));
     const status = await save(file, found, exported, options);
     const count = manifest.agents.flatMap(({ cron = [] }) => cron).length;
     const counts = { agents: manifest.agents.length, jobs: count, leftOut };
-    const hasHoles = JSON.stringify(manifest).includes(NOT_SHOWN);
-    return { file, external_space_id: id, space_id, ...counts, hasHoles, status, error: undefined };
+    const isIncomplete = JSON.stringify(manifest).includes(NOT_SHOWN);
+    return { file, external_space_id: id, space_id, ...counts, isIncomplete, status, error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError || stopsRun(error)) throw error;
     return { ...nothing, status: 'failed', error };
@@ -175,10 +175,10 @@ export function exportSpaces(
       throw new LocalError(`Cannot write into ${options.out}.`, { why: describeFileError(error), cause: error });
     });
     const fleet = await readFleet(context, references, options);
-    let hasHoles = false;
+    let isIncomplete = false;
     const run = async (space: ListedSpace, index: number): Promise<void> => {
       const result = await exportSpace(fleet, space, options);
-      hasHoles ||= result.hasHoles;
+      isIncomplete ||= result.isIncomplete;
       for (const { resource, id, name, reason } of result.leftOut)
         await context.warn(`${result.file} leaves out ${resource} ${JSON.stringify(name ?? '')} (${id}): ${reason}.`);
       emit({ index, ...result });
@@ -186,6 +186,6 @@ export function exportSpaces(
     const limit = pLimit(CONCURRENCY);
     await Promise.all(fleet.spaces.map((space, index) => limit(() => run(space, index))));
     const meaning = `note: "${NOT_SHOWN}" in the files is what the service does not show. Fill it in before you`;
-    if (hasHoles) await context.notice(`${meaning} provision another service from them.`);
+    if (isIncomplete) await context.notice(`${meaning} provision another service from them.`);
   });
 }

@@ -7,9 +7,8 @@ import { agentJobSchema } from '../cron/job-file.ts';
 import { completeSchedule, formatExpression } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import { identifierProblem } from '../yaml/text.ts';
-import { hasName } from './differences.ts';
+import { hasName, type Unmanaged } from './differences.ts';
 import { agentSchema, type ManifestInput } from './manifest.ts';
-import type { Unmanaged } from './plan.ts';
 import type { SpaceFact } from './space-record.ts';
 
 /* Describes what the service and the state have of a space as a manifest. Pure. */

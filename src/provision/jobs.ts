@@ -6,20 +6,18 @@ import { outcome } from '../cron/outcomes.ts';
 import { type DescribeSchedule, toWireSchedule } from '../cron/schedule.ts';
 import { InputError } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
-import type { Difference } from './differences.ts';
+import { type Difference, isIgnored, isNamedByIgnore, type Unmanaged, withoutIgnored } from './differences.ts';
 import { unmanagedJob } from './exported-space.ts';
 import { inStep } from './failures.ts';
-import { isIgnored, isNamedByIgnore, withoutIgnored } from './ignore.ts';
 import { type Manifest, sourceOf } from './manifest.ts';
 import {
   agentsOf,
   blockPlan,
   type Failure,
-  holeError,
   type JobStep,
+  missingTextError,
   type SpacePlan,
   type Step,
-  type Unmanaged,
 } from './plan.ts';
 import type { Progress } from './progress.ts';
 import type { JobsByAgent } from './snapshot.ts';
@@ -51,13 +49,19 @@ function rulesOf(ready: readonly Ready[], consent: ReadonlySet<string>): Pick<Ru
   };
 }
 
+interface EngineRun {
+  readonly engine: JobEngine;
+  /** The spaces, by external id, that may get a job beside one that seems to be it. */
+  readonly consent: ReadonlySet<string>;
+}
+
+type JobResults = ReadonlyMap<JobStep | undefined, CronResult>;
+
 /** Runs the engine on the jobs whose agents exist. @returns the results of those that it reached */
 async function runEngine(
-  { create }: JobEngine,
+  { engine, consent: consented, ...mode }: EngineRun & Pick<RunOptions, 'dryRun' | 'willRun'>,
   ready: readonly Ready[],
-  consent: ReadonlySet<string>,
-  mode: Pick<RunOptions, 'dryRun' | 'willRun'>,
-): Promise<ReadonlyMap<JobStep | undefined, CronResult>> {
+): Promise<JobResults> {
   const wanted = ready.flatMap(({ plan: { document }, step: { wanted: job, agent, key } }, index) => {
     if (agent.agent_id === null) return [];
     const consent = `--create-beside ${shellQuote(document.manifest.external_space_id)}`;
@@ -66,7 +70,7 @@ async function runEngine(
   });
   const results = new Map<JobStep | undefined, CronResult>();
   if (wanted.length === 0) return results;
-  for await (const result of create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consent) }))
+  for await (const result of engine.create(wanted, { ensure: true, ...mode, ...rulesOf(ready, consented) }))
     results.set(ready[result.index]?.step, result);
   return results;
 }
@@ -77,32 +81,33 @@ const STATUSES: Readonly<Record<CronResult['status'], Step['status']>> = {
   adopted: 'unchanged',
   planned: 'planned',
   blocked: 'blocked',
-  unknown: 'blocked',
+  unknown: 'failed',
   failed: 'failed',
   skipped: 'skipped',
 };
 
-/** The differences of a job as a plan shows them. */
-export function toDifferences(name: string, found: readonly CronDifference[]): Difference[] {
-  return found.map(({ field, before: service = null, after: manifest = null }) => {
-    return { resource: 'job', name, field, service, manifest };
-  });
+/** A difference of a job of an agent as a plan shows it. */
+export function toDifference({ field, before, after }: CronDifference, name: string, agent: string): Difference {
+  return { resource: 'job', name, agent, field, service: before ?? null, manifest: after ?? null };
+}
+
+function differencesOf({ name, agent }: JobStep, { differences }: CronResult): Difference[] {
+  return differences.map((each) => toDifference(each, name, agent.wanted.name));
 }
 
 /** What a result means for a manifest: a job that exists otherwise is there, and no call can change it. */
-function accept(found: CronResult, { name }: JobStep, { ignore }: Manifest): CronResult {
+function accept(found: CronResult, step: JobStep, { ignore }: Manifest): CronResult {
   if (found.differences.length === 0) return found;
-  const differences = found.differences.filter(
-    (each) => withoutIgnored(ignore, toDifferences(name, [each])).length > 0,
-  );
+  const shown = new Set(withoutIgnored(ignore, differencesOf(step, found)).map(({ field }) => field));
+  const differences = found.differences.filter(({ field }) => shown.has(field));
   return { ...found, status: 'exists', error: undefined, differences };
 }
 
 function failureOf(plan: SpacePlan, step: JobStep, { error, status }: CronResult): Failure[] {
   if (error === undefined) return [];
-  const { name, agent, hole } = step;
+  const { name, agent, missingAt: at } = step;
   const what = `The job ${JSON.stringify(name)} of the agent ${JSON.stringify(agent.wanted.name)} is not created`;
-  if (hole !== undefined && error instanceof InputError) return [{ error: holeError(step, hole), source: hole }];
+  if (at !== undefined && error instanceof InputError) return [{ error: missingTextError(step, at), source: at }];
   // That of another status names the job itself, and its class decides the exit code.
   return [{ error: status === 'failed' ? inStep(what, error) : error, source: sourceOf(plan.document, step.key) }];
 }
@@ -112,62 +117,43 @@ function jobSteps({ steps }: SpacePlan): readonly JobStep[] {
 }
 
 /**
- * Looks up the jobs of all plans at once, before anything is sent.
- * @param consent the spaces, by external id, that may get a job beside one that seems to be it
- * @param willRun whether what is looked up is created afterwards
- */
-export function lookUpJobs(
-  plans: readonly SpacePlan[],
-  engine: JobEngine,
-  consent: ReadonlySet<string>,
-  willRun: boolean,
-): ReturnType<typeof runEngine> {
-  const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
-  return runEngine(engine, ready, consent, { dryRun: true, willRun });
-}
-
-/**
- * Describes the jobs of plans.
- * @param results what was found of those that were looked up
+ * Looks up the jobs of all plans at once, before anything is sent, and describes them.
+ * @param look without it, nothing is looked up; `willRun`: whether what is looked up is created afterwards
  * @returns the plans, of which those with a job that a person has to decide about are blocked
  */
 export async function judgeJobs(
   plans: readonly SpacePlan[],
-  results: Awaited<ReturnType<typeof runEngine>>,
   describe: DescribeSchedule,
+  look?: EngineRun & { readonly willRun: boolean },
 ): Promise<readonly SpacePlan[]> {
+  const ready = plans.flatMap((plan) => jobSteps(plan).map((step) => ({ plan, step })));
+  const results: JobResults = look ? await runEngine({ ...look, dryRun: true }, ready) : new Map();
   const ended = [...results.values()].find(({ status }) => status === 'failed')?.error;
-  const judged: SpacePlan[] = [];
-  for (const plan of plans) {
-    const steps: Step[] = [];
-    const differences = [...plan.differences];
-    const failures = [...plan.failures];
-    for (const step of plan.steps) {
-      if (step.op !== 'create_job') {
-        steps.push(step);
-        continue;
-      }
-      const job = { ...step.wanted, agent_id: step.agent.agent_id };
-      const texts = await describe(job.schedule);
-      const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
-      const seen = results.get(step) ?? planned;
-      const found = accept(seen, step, plan.document.manifest);
-      // Nothing was looked up after a failure that every further call would have.
-      const now = found.status === 'skipped' ? { ...found, error: ended } : found;
-      const judgedStatus = now.error === undefined ? STATUSES[now.status] : 'blocked';
-      const isUnread = step.status === 'failed' || step.status === 'skipped';
-      const status = isUnread ? step.status : judgedStatus;
-      const { description: in_words, next_runs } = texts;
-      const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
-      // Differences are not told of a record, and those that are ignored not at all.
-      const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
-      steps.push({ ...step, job: now, detail, status, mayBeUnrecorded, id: now.cron_job_id });
-      differences.push(...toDifferences(step.name, now.differences));
-      failures.push(...failureOf(plan, step, now));
-    }
-    judged.push(blockPlan({ ...plan, steps, differences }, failures));
-  }
-  return judged;
+  const judge = async (step: JobStep, manifest: Manifest): Promise<JobStep & { readonly job: CronResult }> => {
+    const job = { ...step.wanted, agent_id: step.agent.agent_id };
+    const texts = await describe(job.schedule);
+    const planned = { index: 0, source: undefined, key: null, job, ...outcome('planned'), ...texts };
+    const seen = results.get(step) ?? planned;
+    const accepted = accept(seen, step, manifest);
+    // Nothing was looked up after a failure that every further call would have.
+    const now = accepted.status === 'skipped' ? { ...accepted, error: ended } : accepted;
+    const isUnread = step.status === 'failed' || step.status === 'skipped';
+    const status = now.error === undefined ? STATUSES[now.status] : 'blocked';
+    const { description: in_words, next_runs } = texts;
+    const detail = { schedule: toWireSchedule(job.schedule), in_words, next_runs };
+    // Differences are not told of a record, and those that are ignored not at all.
+    const mayBeUnrecorded = seen.status === 'adopted' || seen.differences.length > 0;
+    const id = now.cron_job_id;
+    return { ...step, job: now, detail, status: isUnread ? step.status : status, mayBeUnrecorded, id };
+  };
+  const judgeAll = async (plan: SpacePlan): Promise<SpacePlan> => {
+    const jobs = await Promise.all(jobSteps(plan).map((step) => judge(step, plan.document.manifest)));
+    const steps = [...plan.steps.filter(({ op }) => op !== 'create_job'), ...jobs];
+    const differences = [...plan.differences, ...jobs.flatMap((step) => differencesOf(step, step.job))];
+    const failures = jobs.flatMap((step) => failureOf(plan, step, step.job));
+    return blockPlan({ ...plan, steps, differences }, [...plan.failures, ...failures]);
+  };
+  return Promise.all(plans.map(judgeAll));
 }
 
 /** Whether a job is to be created, or may have to be recorded. */
@@ -184,12 +170,7 @@ export function hasUnsettledJobs(plan: SpacePlan): boolean {
  * Creates the missing jobs of all spaces at once. Failures are in their progress: what ended the run is also the failure
  * of spaces with jobs left out.
  */
-export async function createJobs(
-  all: readonly Progress[],
-  engine: JobEngine,
-  consent: ReadonlySet<string>,
-  stop: AbortSignal,
-): Promise<void> {
+export async function createJobs(all: readonly Progress[], run: EngineRun, stop: AbortSignal): Promise<void> {
   const ready = all.flatMap((progress) => {
     const plan = progress.report();
     const steps = jobSteps(plan).filter(isUnsettled);
@@ -198,13 +179,13 @@ export async function createJobs(
   let ended: unknown;
   try {
     stop.throwIfAborted();
-    const results = await runEngine(engine, ready, consent, { dryRun: false });
+    const results = await runEngine({ ...run, dryRun: false }, ready);
     for (const { progress, plan, step } of ready) {
       const result = results.get(step);
       if (!result) continue;
       const job = accept(result, step, plan.document.manifest);
       // The plan has the differences of one that was looked up.
-      if (step.status === 'planned') progress.addDifferences(toDifferences(step.name, job.differences));
+      if (step.status === 'planned') progress.addDifferences(differencesOf(step, job));
       progress.settle(step, { status: STATUSES[job.status], id: job.cron_job_id, job });
       for (const failure of failureOf(plan, step, job)) progress.fail(failure);
     }

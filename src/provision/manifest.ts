@@ -1,27 +1,29 @@
 import * as v from 'valibot';
 import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
 import { NOT_SHOWN } from '../cron/job.ts';
-import { agentJobSchema } from '../cron/job-file.ts';
+import { agentJobSchema, knownText } from '../cron/job-file.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
 
 function flag(description: string) {
   return v.exactOptional(v.pipe(v.boolean(), v.description(description)));
 }
 
-function routingMode<const Modes extends readonly string[]>(description: string, allowed: Modes) {
-  const modes =
-    'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. session_workflow: each message starts a workflow run of its own.';
-  return v.exactOptional(v.pipe(v.picklist(allowed), v.description(`${description} ${modes}`)));
-}
+const MODES =
+  'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. session_workflow: each message starts a workflow run of its own.';
 
 /** What `chat setup` takes as flags (spec §4.2). */
 const chat = v.pipe(
   mapping({
     name: v.exactOptional(nonBlankText(`The display name of a new source. Default: ${CHAT_DEFAULTS.name}.`)),
     reply_capable: flag(`Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`),
-    routing_mode: routingMode(
-      `How a new source routes messages. Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
-      [...ROUTING_MODES, NOT_SHOWN],
+    routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist([...ROUTING_MODES, NOT_SHOWN]),
+        v.description(
+          `How a new source routes messages. Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}. ${MODES}`,
+        ),
+        v.transform((mode) => (mode === NOT_SHOWN ? undefined : mode)),
+      ),
     ),
   }),
   v.description(
@@ -32,17 +34,19 @@ const chat = v.pipe(
 /** One agent of a manifest. */
 export const agentSchema = v.pipe(
   mapping({
-    template_id: identifier('The approved template to install.'),
+    template_id: v.pipe(identifier('The approved template to install.'), knownText),
     name: nonBlankText('The name of the installed agent.'),
     auto_create_api_chat: flag('Whether an API chat source is created for the new agent.'),
-    api_chat_routing_mode: routingMode('How the new API chat source routes messages.', ROUTING_MODES),
+    api_chat_routing_mode: v.exactOptional(
+      v.pipe(v.picklist(ROUTING_MODES), v.description(`How the new API chat source routes messages. ${MODES}`)),
+    ),
     chat: v.exactOptional(chat),
     cron: v.exactOptional(v.pipe(v.array(agentJobSchema), v.description('Jobs that the agent runs on a schedule.'))),
   }),
   v.forward(
     v.check(
       ({ chat: asked, api_chat_routing_mode: automatic }) =>
-        [undefined, NOT_SHOWN, automatic].includes(asked?.routing_mode) || automatic === undefined,
+        [undefined, automatic].includes(asked?.routing_mode) || automatic === undefined,
       'must be the same as "api_chat_routing_mode": an agent has one source',
     ),
     ['chat', 'routing_mode'],
@@ -103,8 +107,8 @@ export interface ManifestDocument {
   readonly index: number;
   readonly manifest: Manifest;
   /**
-   * File and line of each agent, `agents/0`, and job, `agents/0/cron/1`; and, below them, of each text that is
-   * `(not shown)`: `agents/0/template_id`.
+   * File and line of each agent, `agents/0`, and job, `agents/0/cron/1`; and, below them, of each text that is missing,
+   * because the service did not show it: `agents/0/template_id`.
    */
   readonly places: Readonly<Record<string, string>>;
 }

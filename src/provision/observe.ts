@@ -56,7 +56,7 @@ export class Observer {
   /** Reads the list of spaces before anything is sent. @throws PartnerctlError if reading it may succeed later */
   async prepare(): Promise<void> {
     try {
-      this.spaces = this.readSpaces();
+      this.spaces = this.readSpaceList();
       await this.spaces;
     } catch (error) {
       throw nameListFailure(error, 'the list of spaces', 'Nothing was sent.');
@@ -70,7 +70,7 @@ export class Observer {
 
   /** Observes the space of a document. @throws PartnerctlError if a list cannot be read now, or cannot be understood */
   async observe({ manifest: { external_space_id } }: ManifestDocument): Promise<Observation> {
-    this.spaces ??= this.readSpaces();
+    this.spaces ??= this.readSpaceList();
     const spaces = await this.spaces;
     const fact = this.deps.facts.get(external_space_id);
     // Without a list, the state alone tells which space it is.
@@ -79,7 +79,7 @@ export class Observer {
     return { space, agents: await this.listAgents(space.space_id), fact };
   }
 
-  private async readSpaces(): Promise<SpaceList | undefined> {
+  private async readSpaceList(): Promise<SpaceList | undefined> {
     const { http, documents, facts } = this.deps;
     const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
     const recordedIds = new Map([...facts].map(([id, fact]) => [fact.space_id, id]));

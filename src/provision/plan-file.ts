@@ -3,14 +3,15 @@ import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, InputError, LocalError, PlanStaleError, UsageError } from '../errors.ts';
-import { type ManifestDocument, manifestSchema } from './manifest.ts';
+import type { Manifest, ManifestDocument } from './manifest.ts';
 import { blockPlan, type SpacePlan } from './plan.ts';
 import { changesSince, type JobsByAgent, snapshotOf } from './snapshot.ts';
 
 const plannedSpace = v.object({
   source: v.string(),
   places: v.record(v.string(), v.string()),
-  manifest: manifestSchema,
+  /** As it was checked: the hash of the file says that it is as it was written. */
+  manifest: v.custom<Manifest>(isJsonObject),
   /** What was read of the space: see `Snapshot`. */
   observed: v.record(v.string(), v.string()),
   /** The keys of the steps to carry out. */

@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import type { Http } from '../api/http.ts';
 import type { JobEngine } from '../cron/ensure-jobs.ts';
-import type { DescribeSchedule } from '../cron/schedule.ts';
+import { createScheduleDescriber } from '../cron/schedule.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
-import { inStep, stopsProvisioning } from './failures.ts';
-import { judgeJobs, lookUpJobs } from './jobs.ts';
+import { stopsProvisioning } from './failures.ts';
+import { judgeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { planSpace, type SpacePlan, type StepStatus } from './plan.ts';
@@ -33,7 +33,7 @@ export interface ProvisionDeps {
 
 /** Observes the space of a document, and plans what there is to do. @throws as `Observer.observe` */
 export async function observeAndPlan(
-  { observer, createBeside }: Pick<ProvisionDeps, 'observer' | 'createBeside'>,
+  { observer, createBeside }: ProvisionDeps,
   document: ManifestDocument,
 ): Promise<SpacePlan> {
   return planSpace(document, await observer.observe(document), createBeside.has(document.manifest.external_space_id));
@@ -53,9 +53,9 @@ export function withStatus(plan: SpacePlan, status: StepStatus, error?: unknown)
 /** Describes valid documents without a service. */
 export async function checkManifests(
   documents: readonly ManifestDocument[],
-  describe: DescribeSchedule,
+  clock: Clock,
 ): Promise<readonly SpacePlan[]> {
-  const plans = await judgeJobs(documents.map(planUnknown), new Map(), describe);
+  const plans = await judgeJobs(documents.map(planUnknown), createScheduleDescriber(clock));
   return plans.map((plan) => withStatus(plan, 'planned'));
 }
 
@@ -82,23 +82,5 @@ export async function planRun(
   };
   const limit = pLimit(deps.concurrency);
   const plans = await Promise.all(documents.map((document) => limit(() => plan(document).finally(deps.onDocument))));
-  return judgeJobs(plans, await lookUpJobs(plans, deps.jobs, deps.createBeside, willRun), deps.jobs.describe);
-}
-
-/**
- * Plans the documents, in order. Sends only reads, and writes nothing.
- * @throws PartnerctlError if a list cannot be read now, or not be understood; the reason of an interruption
- */
-export async function planManifests(
-  deps: ProvisionDeps,
-  documents: readonly ManifestDocument[],
-): Promise<readonly SpacePlan[]> {
-  const plans = await planRun(deps, documents, false);
-  deps.stop.throwIfAborted();
-  for (const { failures, steps, document } of plans) {
-    const [failure] = steps[0]?.status === 'failed' ? failures : [];
-    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
-    if (failure) throw inStep(what, failure.error);
-  }
-  return plans;
+  return judgeJobs(plans, deps.jobs.describe, { engine: deps.jobs, consent: deps.createBeside, willRun });
 }

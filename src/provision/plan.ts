@@ -1,11 +1,18 @@
 import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/ensure-jobs.ts';
-import { type CronJob, isNotShown, NOT_SHOWN } from '../cron/job.ts';
+import { type CronJob, NOT_SHOWN } from '../cron/job.ts';
 import { InputError, OutcomeUnknownError } from '../errors.ts';
 import { findEditedAgents, pairAgents } from './agents.ts';
-import { agentDifferences, type Difference, spaceDifferences, wantedChat } from './differences.ts';
-import { isIgnored, withoutIgnored } from './ignore.ts';
+import {
+  agentDifferences,
+  type Difference,
+  isIgnored,
+  spaceDifferences,
+  type Unmanaged,
+  wantedChat,
+  withoutIgnored,
+} from './differences.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey } from './space-record.ts';
@@ -33,8 +40,8 @@ interface AnyStep {
   readonly detail: Readonly<Record<string, unknown>>;
   readonly status: StepStatus;
   readonly id: string | null;
-  /** File and line of a text that it would have to send, and that the manifest does not have. */
-  readonly hole?: string | undefined;
+  /** File and line of a text that it would have to send, and that the service did not show. */
+  readonly missingAt?: string | undefined;
 }
 
 interface AgentStep<Op> extends AnyStep {
@@ -58,15 +65,6 @@ export type Step =
   | JobStep;
 
 type AgentSteps = Exclude<Step, { op: 'create_space' }>;
-
-/** Something that exists in the space, and that the manifest does not have. */
-export interface Unmanaged {
-  readonly resource: 'agent' | 'job';
-  readonly id: string;
-  readonly name: string | null;
-  /** Why no manifest can describe it, as a clause. */
-  readonly reason?: string;
-}
 
 /** Why something of a document is not sent, or failed. */
 export interface Failure {
@@ -115,26 +113,26 @@ export function installedFields({ chat, cron: _, ...agent }: ManifestAgent): Omi
 }
 
 /** The error for a step that would have to send a text which the service did not show. */
-export function holeError({ op, name, agent }: AgentSteps, hole: string): InputError {
+export function missingTextError({ op, name, agent }: AgentSteps, at: string): InputError {
   const agentName = JSON.stringify(agent.wanted.name);
   const [what, field] = {
     install_agent: [`agent ${agentName}`, 'template_id'],
     setup_chat: [`chat of the agent ${agentName}`, 'routing_mode'],
     create_job: [`job ${JSON.stringify(name)} of the agent ${agentName}`, 'instructions'],
   }[op];
-  return new InputError(`The ${what} does not exist: its ${field} at ${hole} must be filled in.`, {
-    hint: `Replace "${NOT_SHOWN}" at ${hole}.`,
-    details: { source: hole },
+  return new InputError(`The ${what} does not exist: its ${field} at ${at} must be filled in.`, {
+    hint: `Replace "${NOT_SHOWN}" at ${at}.`,
+    details: { source: at },
   });
 }
 
 /** The errors of steps that are to be done, and would have to send a text which the service did not show. */
-function findHoles(steps: readonly Step[]): readonly Failure[] {
+function findMissingTexts(steps: readonly Step[]): readonly Failure[] {
   return steps.flatMap((step) => {
-    if (step.op === 'create_space' || step.hole === undefined || step.status !== 'planned') return [];
+    if (step.op === 'create_space' || step.missingAt === undefined || step.status !== 'planned') return [];
     // A job of an agent that exists is looked up first.
     if (step.op === 'create_job' && step.agent.agent_id !== null) return [];
-    return [{ error: holeError(step, step.hole), source: step.hole }];
+    return [{ error: missingTextError(step, step.missingAt), source: step.missingAt }];
   });
 }
 
@@ -146,7 +144,12 @@ function toStep(key: string, name: string, id: string | null, detail: AnyStep['d
 function installStep(agent: PlannedAgent, { places }: ManifestDocument): Step {
   const { wanted, key, agent_id } = agent;
   const { name, ...detail } = installedFields(wanted);
-  return { op: 'install_agent', agent, hole: places[`${key}/template_id`], ...toStep(key, name, agent_id, detail) };
+  return {
+    op: 'install_agent',
+    agent,
+    missingAt: places[`${key}/template_id`],
+    ...toStep(key, name, agent_id, detail),
+  };
 }
 
 function chatSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
@@ -155,16 +158,21 @@ function chatSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
   const key = `${agent.key}/chat`;
   const { name: source_name, ...settings } = { ...CHAT_DEFAULTS, ...chat };
   const step = toStep(key, agent.wanted.name, agent.source_id, { source_name, ...settings });
-  return [{ op: 'setup_chat', agent, hole: places[`${key}/routing_mode`], ...step }];
+  return [{ op: 'setup_chat', agent, missingAt: places[`${key}/routing_mode`], ...step }];
+}
+
+/** A job of a manifest as it is created. */
+export function withTimezone({ timezone = 'UTC', ...job }: NonNullable<ManifestAgent['cron']>[number]) {
+  return { ...job, schedule: { ...job.schedule, timezone } };
 }
 
 function jobSteps(agent: PlannedAgent, { places }: ManifestDocument): Step[] {
   const { cron = [] } = agent.wanted;
-  return cron.map(({ timezone = 'UTC', ...job }, index) => {
+  return cron.map((job, index) => {
     const key = `${agent.key}/cron/${index}`;
-    const wanted = { ...job, schedule: { ...job.schedule, timezone } };
-    const hole = places[`${key}/instructions`];
-    return { op: 'create_job', agent, wanted, hole, ...toStep(key, wanted.name, null, {}) };
+    const wanted = { ...withTimezone(job), instructions: job.instructions ?? NOT_SHOWN };
+    const missingAt = places[`${key}/instructions`];
+    return { op: 'create_job', agent, wanted, missingAt, ...toStep(key, wanted.name, null, {}) };
   });
 }
 
@@ -199,8 +207,7 @@ export function planSpace(document: ManifestDocument, observation: Observation, 
     const key = `agents/${at}`;
     if (!present) return { wanted, key, agent_id: null, source_id: null };
     const { agent_id, source_id = recorded.get(agent_id)?.source_id ?? null, template_id } = present;
-    const isHole = isNotShown(wanted.template_id) && template_id !== undefined;
-    return { wanted: isHole ? { ...wanted, template_id } : wanted, key, agent_id, source_id };
+    return { wanted: { ...wanted, template_id: wanted.template_id ?? template_id }, key, agent_id, source_id };
   });
   const { name, ...detail } = manifest.space;
   const steps: Step[] = [
@@ -219,6 +226,6 @@ export function planSpace(document: ManifestDocument, observation: Observation, 
         .filter((each) => !isIgnored(manifest.ignore, each))
     : [];
   const known = { document, index, observed: { space, agents: present }, space_id };
-  const failures = [...findEditedAgents(pairing, document, createBeside), ...findHoles(steps)];
+  const failures = [...findEditedAgents(pairing, document, createBeside), ...findMissingTexts(steps)];
   return blockPlan({ ...known, steps, differences, unmanaged, failures: [] }, failures);
 }

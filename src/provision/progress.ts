@@ -17,7 +17,7 @@ function reported(step: Step, { status, id, job }: Settled): Step {
 
 /** What a run did of a plan, which itself never changes. */
 export class Progress {
-  private plan: SpacePlan;
+  private readonly plan: SpacePlan;
   private readonly settled = new Map<string, Settled>();
   private readonly differences: Difference[] = [];
   private readonly failures: Failure[] = [];
@@ -30,17 +30,14 @@ export class Progress {
     this.settled.set(key, settled);
   }
 
-  /** Learns what exists now, after a lost response: whoever created what was missing before, it is `created`. */
-  learn(plan: SpacePlan): void {
-    const before = new Map(this.plan.steps.map((step) => [step.key, step]));
-    for (const { key, status, id } of plan.steps) {
-      const isNew = before.get(key)?.status === 'planned' && !this.settled.has(key);
-      if (status === 'unchanged' && isNew) this.settled.set(key, { status: 'created', id });
+  /** Learns from another plan what exists now, after a lost response: whoever created what was missing, it is `created`. */
+  learn({ steps }: SpacePlan): void {
+    const open = new Set(this.report().steps.flatMap(({ key, status }) => (status === 'planned' ? [key] : [])));
+    for (const step of steps) {
+      if (step.status !== 'unchanged' || !open.has(step.key)) continue;
+      const source_id = step.op === 'create_space' ? null : step.agent.source_id;
+      this.settle(step, { status: 'created', id: step.id, source_id });
     }
-    // The jobs were looked up for the plan; those of an agent that is new to it are missing as before.
-    const steps = plan.steps.map((step) => (step.op === 'create_job' ? (before.get(step.key) ?? step) : step));
-    const ofJobs = this.plan.differences.filter(({ resource }) => resource === 'job');
-    this.plan = { ...plan, steps, differences: [...plan.differences, ...ofJobs] };
   }
 
   /** Adds what a response showed to differ. */

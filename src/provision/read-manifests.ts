@@ -4,7 +4,7 @@ import { checkUnique } from '../cron/job-file.ts';
 import { UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { readYaml } from '../yaml/check.ts';
-import { fileAndLine, type Path, type Place, type YamlDocument } from '../yaml/document.ts';
+import { fileAndLine, type Path, type SourceRange, type YamlDocument } from '../yaml/document.ts';
 import type { Lookup } from '../yaml/interpolate.ts';
 import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
@@ -13,19 +13,23 @@ import { type Manifest, type ManifestDocument, manifestSchema } from './manifest
 
 /**
  * Reports agents and jobs that a repeated run could not tell apart.
- * @returns the places of agents and jobs, and of texts that the service did not show: see `ManifestDocument`
+ * @returns the places of agents and jobs, and of missing texts: see `ManifestDocument`
  */
 function checkAgents(document: YamlDocument, { agents }: Manifest): Record<string, string> {
   const places: Record<string, string> = {};
-  const add = (path: Path, text?: string): void => {
-    if (text === undefined || isNotShown(text)) places[path.join('/')] = fileAndLine(document.place(path));
+  const add = (path: Path): void => {
+    places[path.join('/')] = fileAndLine(document.place(path));
+  };
+  const addIfMissing = (path: Path): void => {
+    const text = document.get(path);
+    if (typeof text === 'string' && isNotShown(text)) add(path);
   };
   const firsts = new Map<string, Path>();
-  for (const [index, { template_id, name, chat, cron = [] }] of agents.entries()) {
+  for (const [index, { template_id, name, cron = [] }] of agents.entries()) {
     const path: Path = ['agents', index];
     add(path);
-    add([...path, 'template_id'], template_id);
-    add([...path, 'chat', 'routing_mode'], chat?.routing_mode ?? '');
+    addIfMissing([...path, 'template_id']);
+    addIfMissing([...path, 'chat', 'routing_mode']);
     const key = JSON.stringify([template_id, toNfc(name)]);
     const first = firsts.get(key);
     firsts.set(key, first ?? [...path, 'name']);
@@ -33,11 +37,11 @@ function checkAgents(document: YamlDocument, { agents }: Manifest): Record<strin
       const place = fileAndLine(document.place(first));
       document.report([...path, 'name'], `this agent has the same template and name as the one at ${place}`);
     }
-    const jobs = new Map<string, Place>();
+    const jobs = new Map<string, SourceRange>();
     for (const [number, job] of cron.entries()) {
       const own: Path = [...path, 'cron', number];
       add(own);
-      add([...own, 'instructions'], job.instructions);
+      addIfMissing([...own, 'instructions']);
       checkUnique(jobs, ['', job.name], document.place([...own, 'name']));
     }
   }
@@ -96,16 +100,20 @@ export function parseVariables(texts: readonly string[], env: Environment): Look
 
 /**
  * Reads the documents of manifest files; nothing is sent.
- * @param texts the values of --var
+ * @param options the values of --var, and of --create-beside, which may have taken the file as its value
  * @throws InputError that shows every mistake with file, line, and column; UsageError without a file, or for --var
  */
 export async function readManifests(
   { env, io, abortSignal }: Pick<CronContext, 'env' | 'io' | 'abortSignal'>,
   files: readonly string[],
-  texts: readonly string[],
+  { var: texts, createBeside = [] }: { readonly var: readonly string[]; readonly createBeside?: readonly string[] },
 ): Promise<readonly ManifestDocument[]> {
   if (files.length === 0) {
-    throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+    const taken = createBeside.at(-1);
+    const hint = taken
+      ? `--create-beside took ${taken} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${taken}`
+      : 'Give a YAML file, a directory, or - for standard input.';
+    throw new UsageError('No manifest is given.', { hint });
   }
   const lookup = parseVariables(texts, env);
   const { documents, problems } = parseManifests(await readSources(files, io.stdin, abortSignal), lookup);

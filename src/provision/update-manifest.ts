@@ -6,12 +6,11 @@ import { DuplicateError, InputError } from '../errors.ts';
 import type { Path } from '../yaml/document.ts';
 import { escapeVariables, type Lookup } from '../yaml/interpolate.ts';
 import { problemsError, type YamlSource } from '../yaml/problem.ts';
-import { agentDifferences } from './differences.ts';
+import { agentDifferences, isIgnored, withoutIgnored } from './differences.ts';
 import type { ExportedAgent, ExportedJob, ExportedSpace, FoundSpace } from './exported-space.ts';
-import { isIgnored, withoutIgnored } from './ignore.ts';
-import { toDifferences } from './jobs.ts';
+import { toDifference } from './jobs.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';
-import { agentsOf, planSpace } from './plan.ts';
+import { agentsOf, planSpace, withTimezone } from './plan.ts';
 import { parseManifests } from './read-manifests.ts';
 
 /** Sets the value at a path of the file, or removes it if there is no new one. */
@@ -25,22 +24,35 @@ interface Target {
 
 type ManifestJob = NonNullable<ManifestAgent['cron']>[number];
 
-function updateJob(
-  { edit, ignore }: Target,
+/** Updates the items of a list, each of which stays if `update` returns true, and adds others. */
+function updateList<Item>(
+  edit: Edit,
   path: Path,
-  { timezone = 'UTC', ...job }: ManifestJob,
-  shown: ExportedJob,
+  items: readonly Item[],
+  { update, added }: { update(item: Item, path: Path, index: number): boolean; readonly added: readonly unknown[] },
 ): void {
-  const present = {
-    instructions: shown.instructions,
-    schedule: { ...parseExpression(shown.schedule), timezone: shown.timezone },
-  };
-  const found = findDifferences(present, { ...job, schedule: { ...job.schedule, timezone } });
-  for (const { field } of withoutIgnored(ignore, toDifferences(job.name, found))) {
+  let count = items.length;
+  // From the last one: a removal moves those behind it.
+  for (const [index, item] of [...items.entries()].reverse()) {
+    if (update(item, [...path, index], index)) continue;
+    edit([...path, index], undefined);
+    count -= 1;
+  }
+  for (const [index, item] of added.entries()) edit([...path, count + index], item);
+}
+
+function updateJob({ edit, ignore }: Target, path: Path, job: ManifestJob, shown: ExportedJob): void {
+  const { instructions, timezone } = shown;
+  const present = { instructions, schedule: { ...parseExpression(shown.schedule), timezone } };
+  const found = findDifferences(present, withTimezone(job));
+  for (const { field } of withoutIgnored(
+    ignore,
+    found.map((each) => toDifference(each, job.name, '')),
+  )) {
     const key = field === 'instructions' || field === 'timezone' ? field : 'schedule';
     edit([...path, key], shown[key]);
   }
-  if (isNotShown(job.instructions) && !isNotShown(shown.instructions))
+  if (job.instructions === undefined && !isNotShown(shown.instructions))
     edit([...path, 'instructions'], shown.instructions);
 }
 
@@ -55,19 +67,14 @@ function updateJobs(
   const byName = new Map(shown.map((job) => [toNfc(job.name), job]));
   const names = new Set(listed.map(({ name }) => toNfc(name ?? '')));
   const written = new Set(cron.map(({ name }) => toNfc(name)));
-  let count = cron.length;
-  // From the last one: a removal moves those behind it.
-  for (const [index, job] of [...cron.entries()].reverse()) {
+  const update = (job: ManifestJob, own: Path): boolean => {
     const found = byName.get(toNfc(job.name));
-    if (found) updateJob(target, [...path, index], job, found);
-    else if (!names.has(toNfc(job.name))) {
-      edit([...path, index], undefined);
-      count -= 1;
-    }
-  }
+    if (found) updateJob(target, own, job, found);
+    return found !== undefined || names.has(toNfc(job.name));
+  };
   const isMissing = ({ name }: ExportedJob) =>
     !written.has(toNfc(name)) && !isIgnored(ignore, { resource: 'job', id: '', name });
-  for (const [index, job] of shown.filter(isMissing).entries()) edit([...path, count + index], job);
+  updateList(edit, path, cron, { update, added: shown.filter(isMissing) });
 }
 
 /** Updates an agent without its jobs. A chat that the service does not mention stays. */
@@ -77,8 +84,9 @@ function updateAgent(
   wanted: ManifestAgent,
   { shown, listed }: { readonly shown: ExportedAgent; readonly listed: ListedAgent },
 ): void {
-  if (isNotShown(wanted.template_id)) edit([...path, 'template_id'], shown.template_id);
-  if (isNotShown(wanted.chat?.routing_mode ?? '') && listed.source?.routing_mode !== undefined)
+  if (wanted.template_id === undefined) edit([...path, 'template_id'], shown.template_id);
+  const isModeMissing = wanted.chat && 'routing_mode' in wanted.chat && wanted.chat.routing_mode === undefined;
+  if (isModeMissing && listed.source?.routing_mode !== undefined)
     edit([...path, 'chat', 'routing_mode'], shown.chat?.routing_mode);
   if (wanted.chat && listed.source_id === null) edit([...path, 'chat'], undefined);
   if (!wanted.chat && !wanted.auto_create_api_chat && shown.chat) edit([...path, 'chat'], shown.chat);
@@ -152,23 +160,18 @@ export function updateManifest(source: YamlSource, exported: ExportedSpace, foun
   if (unclear) throw unclear.error;
   for (const { resource, field } of plan.differences)
     if (resource === 'space') edit(['space', field], Reflect.get(exported.manifest.space, field));
-  let count = wanted.length;
-  // From the last one: a removal moves those behind it.
-  for (const [index, { agent_id }] of [...agentsOf(plan).entries()].reverse()) {
-    const agent = wanted[index];
-    const shown = exported.agents.get(agent_id ?? '');
-    const listed = found.agents.find((each) => each.agent_id === agent_id);
-    const path = ['agents', index];
-    if (agent && shown && listed) {
-      updateAgent(target, path, agent, { shown, listed });
-      const jobs = { shown: shown.cron ?? [], listed: [listed.agent_id, ''].flatMap(found.jobsOf) };
-      updateJobs(target, [...path, 'cron'], agent.cron ?? [], jobs);
-    } else if (agent_id === null) {
-      edit(path, undefined);
-      count -= 1;
-    }
-  }
-  const missing = plan.unmanaged.flatMap(({ id }) => exported.agents.get(id) ?? []);
-  for (const [index, agent] of missing.entries()) edit(['agents', count + index], agent);
+  const planned = agentsOf(plan);
+  const update = (agent: ManifestAgent, path: Path, index: number): boolean => {
+    const id = planned[index]?.agent_id ?? null;
+    const shown = exported.agents.get(id ?? '');
+    const listed = found.agents.find(({ agent_id }) => agent_id === id);
+    if (!shown || !listed) return id !== null;
+    updateAgent(target, path, agent, { shown, listed });
+    const jobs = { shown: shown.cron ?? [], listed: [listed.agent_id, ''].flatMap(found.jobsOf) };
+    updateJobs(target, [...path, 'cron'], agent.cron ?? [], jobs);
+    return true;
+  };
+  const added = plan.unmanaged.flatMap(({ id }) => exported.agents.get(id) ?? []);
+  updateList(edit, ['agents'], wanted, { update, added });
   return text();
 }

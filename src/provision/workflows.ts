@@ -1,15 +1,15 @@
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import type { ListedSpace } from '../contract/resources.ts';
 import type { CronContext } from '../cron/context.ts';
 import { openJobs } from '../cron/ensure-jobs.ts';
 import { UsageError } from '../errors.ts';
 import { applyPlans } from './apply.ts';
+import { inStep } from './failures.ts';
 import { unmanagedJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { Observer } from './observe.ts';
 import type { SpacePlan } from './plan.ts';
 import { limitToPlanned, readPlan, writePlan } from './plan-file.ts';
-import { type ProvisionDeps, planManifests, planRun } from './plan-manifests.ts';
+import { type ProvisionDeps, planRun } from './plan-manifests.ts';
 import { jobsByAgent } from './snapshot.ts';
 import { readFacts } from './space-record.ts';
 
@@ -23,7 +23,7 @@ export interface ProvisionContext extends Omit<CronContext, 'progress'> {
   notice(text: string): Promise<void>;
 }
 
-export interface RunOptions {
+export interface FleetOptions {
   readonly concurrency: number;
   /** The spaces that may get a second agent or job, by external id. */
   readonly createBeside: readonly string[];
@@ -35,7 +35,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
   const { external_space_id, agents } = manifest;
   return [
     external_space_id,
-    ...agents.flatMap(({ template_id, cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+    ...agents.flatMap(({ template_id = '', cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
   ];
 }
 
@@ -43,7 +43,7 @@ function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
 async function openProvisioning(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { concurrency, createBeside }: RunOptions,
+  { concurrency, createBeside }: FleetOptions,
   doing: string,
 ): Promise<ProvisionDeps> {
   const { clock, random, flags, signals, progress } = context;
@@ -81,26 +81,26 @@ async function openProvisioning(
   };
 }
 
-interface FleetPlan {
-  readonly plans: readonly SpacePlan[];
-  /** The spaces of the service that no manifest describes. */
-  readonly others: readonly ListedSpace[];
-  /** How many spaces the file of the plan has. */
-  readonly written: number;
-}
-
 /**
  * Plans what provisioning would do, and writes the plan to the file `out`.
- * @throws UsageError for `createBeside`; as `planManifests` and `writePlan`
+ * @returns the plans, the spaces of the service that no manifest describes, and how many spaces the file has
+ * @throws UsageError for `createBeside`; PartnerctlError if a list cannot be read now, or not be understood; the reason of
+ *   an interruption; as `writePlan`
  */
 export async function planFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  { out, ...options }: RunOptions & { readonly out?: string | undefined },
-): Promise<FleetPlan> {
+  { out, ...options }: FleetOptions & { readonly out?: string | undefined },
+) {
   const deps = await openProvisioning(context, documents, options, 'Planning');
   const { createBeside, observer } = deps;
-  const planned = await planManifests(deps, documents);
+  const planned = await planRun(deps, documents, false);
+  deps.stop.throwIfAborted();
+  for (const { failures, steps, document } of planned) {
+    const [failure] = steps[0]?.status === 'failed' ? failures : [];
+    const what = `Cannot plan ${JSON.stringify(document.manifest.external_space_id)} (${document.source})`;
+    if (failure) throw inStep(what, failure.error);
+  }
   const hasAgents = planned.some(({ observed }) => observed.agents.length > 0);
   const listed = hasAgents ? await deps.jobs.lists.recent() : undefined;
   const jobs = listed && 'jobs' in listed ? jobsByAgent(listed.jobs.values()) : undefined;
@@ -119,7 +119,7 @@ export async function planFleet(
 export async function provisionFleet(
   context: ProvisionContext,
   documents: readonly ManifestDocument[],
-  options: RunOptions,
+  options: FleetOptions,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const deps = await openProvisioning(context, documents, options, 'Provisioning');
   return applyPlans(deps, await planRun(deps, documents, true), options.failFast);
@@ -134,7 +134,7 @@ export async function applyPlanFile(
   context: ProvisionContext,
   path: string,
   input: readonly ManifestDocument[] | undefined,
-  options: Omit<RunOptions, 'createBeside'>,
+  options: Omit<FleetOptions, 'createBeside'>,
 ): Promise<AsyncGenerator<SpacePlan>> {
   const { spaces, create_beside, jobs_listed } = await readPlan(path, await context.baseUrl(), input);
   const documents = spaces.map(({ source, places, manifest }, index) => ({ source, places, manifest, index }));

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { suggest } from '../platform/text.ts';
-import { fileAndLine, type Path, type YamlDocument } from './document.ts';
+import { fileAndLine, loadDocuments, type Path, type YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
-import { loadDocuments } from './load.ts';
 import { type Problem, ProblemList, type YamlSource } from './problem.ts';
 import { quoted } from './text.ts';
 

@@ -1,14 +1,29 @@
-import { type Document, isMap, isNode, isScalar } from 'yaml';
+import {
+  Composer,
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  Parser,
+  type Scalar,
+  visit,
+  type YAMLMap,
+  type YAMLParseError,
+  type YAMLSeq,
+} from 'yaml';
+import { errorMessage } from '../platform/error-code.ts';
+import { interpolate, type Lookup } from './interpolate.ts';
 import type { ProblemList, Range } from './problem.ts';
+import { printable, quoted } from './text.ts';
 
-export function rangeOf(node: unknown): Range {
+function rangeOf(node: unknown): Range {
   const [start, end] = (isNode(node) && node.range) || [0, 0];
   return [start, end];
 }
 
 export type Path = readonly (string | number)[];
 
-export interface Content {
+interface Content {
   readonly document: Document.Parsed;
   readonly problems: ProblemList;
   /** The names of the variables in each text that was made from some. */
@@ -16,13 +31,13 @@ export interface Content {
 }
 
 /** A range of a source, to report problems with. */
-export interface Place {
+export interface SourceRange {
   readonly problems: ProblemList;
   readonly range: Range;
 }
 
 /** `acme.yaml:3`. */
-export function fileAndLine({ problems, range }: Place): string {
+export function fileAndLine({ problems, range }: SourceRange): string {
   return `${problems.name}:${problems.positionAt(range[0]).line}`;
 }
 
@@ -50,7 +65,7 @@ export class YamlDocument {
   }
 
   /** The place of a value: at the start of a list or a mapping, under any other value. Keeps no node in memory. */
-  place(path: Path): Place {
+  place(path: Path): SourceRange {
     const value = this.get(path);
     const [start, end] = rangeOf(this.nodeAt(path));
     const isHolder = value === undefined || (typeof value === 'object' && value !== null);
@@ -78,4 +93,89 @@ export class YamlDocument {
     }
     return document.contents;
   }
+}
+
+/** How often aliases may repeat values: more only wears out the machine. */
+const MAX_ALIASES = 10_000;
+
+const SYNTAX_HINT =
+  'check the indentation, and that quotes and brackets are closed; put quotes around text with *, &, ": ", or ${ in { }';
+
+/** Reports a syntax error. Where a tab indents the line of one, the tab is the cause, whatever the parser says. */
+function reportSyntax({ code, message, pos }: YAMLParseError, problems: ProblemList): void {
+  const start = problems.text.lastIndexOf('\n', pos[0] - 1) + 1;
+  const tab = /^( *)\t/.exec(problems.text.slice(start));
+  if (tab?.[1] !== undefined) {
+    const at = start + tab[1].length;
+    problems.add([at, at + 1], 'invalid YAML: Tabs are not allowed as indentation', 'use spaces');
+  } else if (code === 'RESOURCE_EXHAUSTION') problems.add(pos, 'nested too deep', SYNTAX_HINT);
+  else problems.add(pos, `invalid YAML: ${printable(message.slice(0, 200))}`, SYNTAX_HINT);
+}
+
+/** Replaces the variables in the values of a document, and reports what cannot become plain data. */
+function prepare({ document, problems, variables }: Content, lookup: Lookup): void {
+  const anchors = new Set<string>();
+  const enter = (node: Scalar | YAMLMap | YAMLSeq) => {
+    if (node.tag !== undefined) problems.add(rangeOf(node), 'tags are not supported', 'leave out the tag');
+    if (node.anchor !== undefined) anchors.add(node.anchor);
+  };
+  visit(document, {
+    Alias(_, node) {
+      if (anchors.has(node.source)) return;
+      const hint = 'put quotes around text that starts with "*"';
+      problems.add(rangeOf(node), `the anchor ${quoted(`&${node.source}`)} is not defined`, hint);
+    },
+    Collection(_, node) {
+      enter(node);
+    },
+    Scalar(role, node) {
+      enter(node);
+      if (typeof node.value !== 'string' || !node.value.includes('${')) return;
+      if (role === 'key') return problems.add(rangeOf(node), 'variables can be used in values, not in keys');
+      const { text, names, faults } = interpolate(node.value, lookup);
+      for (const { message, hint } of faults) problems.add(rangeOf(node), message, hint);
+      node.value = text;
+      if (names.length > 0) variables.set(text, names);
+    },
+  });
+}
+
+function isEmpty({ contents }: Document.Parsed): boolean {
+  return isScalar(contents) && contents.value === null && contents.source === '' && !contents.anchor && !contents.tag;
+}
+
+/**
+ * Reads the documents of a source, except empty ones. A document with a mistake is reported and left out: its first
+ * syntax error; else all its undefined aliases, tags, and variables without a value.
+ * @param problems the source; takes its problems
+ * @param lookup the value of a variable
+ */
+export function* loadDocuments(problems: ProblemList, lookup: Lookup): Generator<YamlDocument, void, void> {
+  const options = { merge: true, stringKeys: true, resolveKnownTags: false } as const;
+  const composer = new Composer({ ...options, prettyErrors: false, logLevel: 'silent' });
+  // Most sources have neither variables nor what cannot become plain data: anchors, aliases, and tags.
+  const isPlain = !/[&*!]|\$\{/.test(problems.text);
+  let isWritten = false;
+  // One at a time: the nodes of thousands of documents take hundreds of megabytes.
+  for (const document of composer.compose(new Parser().parse(problems.text))) {
+    if (document.errors.length === 0 && isEmpty(document)) continue;
+    isWritten = true;
+    const before = problems.size;
+    // An error may be the consequence of the one before it.
+    const [error] = document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
+    const content: Content = { document, problems, variables: new Map() };
+    if (error) reportSyntax(error, problems);
+    else if (!isPlain) prepare(content, lookup);
+    if (problems.size > before) continue;
+    let value: unknown;
+    try {
+      value = document.toJS({ maxAliasCount: MAX_ALIASES });
+    } catch (failure) {
+      const [start] = rangeOf(document.contents);
+      problems.add([start, start], `invalid YAML: ${errorMessage(failure)}`);
+      continue;
+    }
+    yield new YamlDocument(value, content);
+  }
+  if (!isWritten) problems.add([0, 0], 'this source contains no document', 'write one, or leave the file out');
 }

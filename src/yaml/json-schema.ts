@@ -12,7 +12,7 @@ export function jsonSchema(schema: GenericSchema): object {
     target: 'draft-07',
     typeMode: 'input',
     // What code checks and reads has no counterpart in JSON Schema.
-    ignoreActions: ['check', 'raw_transform'],
+    ignoreActions: ['check', 'transform', 'raw_transform'],
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
       valibotSchema.type === 'picklist' ? { anyOf: [converted, VARIABLE] } : undefined,
   });

@@ -28,8 +28,8 @@ export interface Problem {
 /** More than a person corrects before the next run. */
 const MAX_PROBLEMS = 1_000;
 
-/** With the number of the line, an excerpt fits into 80 columns. */
-const MAX_EXCERPT_WIDTH = 70;
+/** With its indentation, the number of the line, and an ellipsis at each end, an excerpt fits into 80 columns. */
+const MAX_EXCERPT_WIDTH = 69;
 const MAX_BEFORE_CARET = 40;
 
 /** The columns of printable text. `string-width` would take longer to load than all else that reads YAML. */

@@ -261,8 +261,8 @@ ignore:
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([
       { status: 'written', agents: 2, jobs: 2 },
-      { status: 'skipped', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
-      { status: 'skipped', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
+      { status: 'left_out', file: null, error: { message: expect.stringContaining('s3 has no agents') } },
+      { status: 'left_out', file: null, error: { message: expect.stringContaining('s2 has no external_space_id') } },
     ]);
     expect(ran.stderr).toContain('note: "(not shown)" in the files is what the service does not show.');
     expect(filesOf(out)).toEqual({ 'acme.yaml': ACME_FILE });
@@ -314,7 +314,7 @@ agents:
     const { env } = await fakeOf(spaces, agents, jobs);
     const ran = await run(['export', '--out', tempDirectory(), '-o', 'json'], { env, clock: fastClock() });
     expect(ran.code).toBe(10);
-    expect(statuses(ran.json())).toEqual(['acme written', 'empty skipped', 'failing failed', 'null skipped']);
+    expect(statuses(ran.json())).toEqual(['acme written', 'empty left_out', 'failing failed', 'null left_out']);
   });
 });
 

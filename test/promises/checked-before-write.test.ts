@@ -177,7 +177,7 @@ it('Every mistake of a mapping is shown at once at 80 columns, with the way out 
     hint: did you mean "name"?
 
   <stdin>:7:47: schedule: "0 9 * *" has no day_of_week
-     7 | …- { name: a, instructions: x, schedule: 0 9 * *, timezone: Europe/Berl…
+     7 | …- { name: a, instructions: x, schedule: 0 9 * *, timezone: Europe/Ber…
        |                                          ^^^^^^^
     hint: Write minute, hour, day of month, month, and day_of_week, such as "0 9
       * * mon-fri" or "*/30 8-18 * * *"; or @hourly, @daily, or @weekly.

@@ -1,19 +1,17 @@
 import type { ListedSpace } from '../../contract/resources.ts';
-import { EXIT, type ExitCode, PartnerctlError, PlanStaleError } from '../../errors.ts';
-import { type Batch, countByStatus } from '../../output/batch-result.ts';
+import { PartnerctlError, PlanStaleError } from '../../errors.ts';
 import type { ReportLine, TonedText } from '../../output/command-result.ts';
-import { describeError, errorJson } from '../../output/error-text.ts';
-import type { Difference } from '../../provision/differences.ts';
-import type { SpacePlan, Step, Unmanaged } from '../../provision/plan.ts';
-import { cronResultJson } from '../cron/shared/job-batch.ts';
+import { describeError } from '../../output/error-text.ts';
+import type { Difference, Unmanaged } from '../../provision/differences.ts';
+import type { SpacePlan, Step } from '../../provision/plan.ts';
 
-/* Documents as plan and provision show them: to scripts, and to people with the marks that the help of `plan` names. */
+/* Documents as plan and provision show them to people, with the marks that the help of `plan` names. */
 
 /** Which steps are shown: those that are to be done, or those that were done. */
-type Tense = 'planned' | 'created';
+export type Tense = 'planned' | 'created';
 
 /** What will become of a document, or became of it, in the order of the summary. */
-const OUTCOMES = {
+export const OUTCOMES = {
   planned: { create: 0, change: 0, none: 0, blocked: 0 },
   created: { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 },
 } as const;
@@ -21,7 +19,7 @@ const OUTCOMES = {
 type Outcome = keyof (typeof OUTCOMES)['planned'] | keyof (typeof OUTCOMES)['created'] | 'planned' | 'stale';
 
 /** @returns `planned` for a document that provision only checked, `stale` for one whose plan no longer holds */
-function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
+export function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
   const isPlan = tense === 'planned';
   const isAny = (wanted: Step['status']) => steps.some(({ status }) => status === wanted);
   if (failures.some(({ error }) => error instanceof PlanStaleError)) return 'stale';
@@ -33,54 +31,8 @@ function outcomeOf({ steps, failures }: SpacePlan, tense: Tense): Outcome {
   return isPlan ? 'none' : 'unchanged';
 }
 
-function countOf(plans: readonly SpacePlan[], list: 'differences' | 'unmanaged'): number {
+export function countOf(plans: readonly SpacePlan[], list: 'differences' | 'unmanaged'): number {
   return plans.reduce((total, plan) => total + plan[list].length, 0);
-}
-
-function summaryJson(plans: readonly SpacePlan[], tense: Tense): Readonly<Record<string, number>> {
-  const outcomes = plans.map((plan) => ({ status: outcomeOf(plan, tense) }));
-  const counts = countByStatus<string>(outcomes, OUTCOMES[tense]);
-  if (tense === 'created') return counts;
-  return { ...counts, differences: countOf(plans, 'differences'), unmanaged: countOf(plans, 'unmanaged') };
-}
-
-function agentsJson({ steps }: SpacePlan): readonly object[] {
-  return steps.flatMap((step) => {
-    if (step.op !== 'install_agent') return [];
-    const { agent_id, source_id, wanted } = step.agent;
-    return [{ agent_id, name: wanted.name, template_id: wanted.template_id, status: step.status, source_id }];
-  });
-}
-
-function jobsJson({ steps }: SpacePlan): readonly object[] {
-  return steps.flatMap((step) => {
-    if (step.op !== 'create_job' || !step.job) return [];
-    // Nothing of a job was started: it is as its step.
-    const status = ['planned', 'skipped'].includes(step.job.status) ? step.status : step.job.status;
-    return [{ ...cronResultJson(step.job), status }];
-  });
-}
-
-function actionsJson({ steps }: SpacePlan): readonly object[] {
-  const planned = steps.filter(({ status }) => status === 'planned');
-  return planned.map((step) => {
-    const { op, name, detail } = step;
-    return { op, name, ...(op === 'create_job' && { agent: step.agent.wanted.name }), ...detail };
-  });
-}
-
-function documentJson(plan: SpacePlan, tense: Tense): object {
-  const { document, space_id, differences, unmanaged, failures } = plan;
-  const { source, manifest } = document;
-  const [failure] = failures;
-  const outcome = outcomeOf(plan, tense);
-  return {
-    ...{ source, external_space_id: manifest.external_space_id, space_id },
-    ...(tense === 'planned'
-      ? { action: outcome, actions: actionsJson(plan), differences, unmanaged }
-      : { status: outcome, agents: agentsJson(plan), cron: jobsJson(plan), differences }),
-    ...(failure && { error: errorJson(failure.error) }),
-  };
 }
 
 const TONES = { '+': 'good', '~': 'good', '!': 'warn', '?': 'warn', x: 'bad', '-': 'dim', '=': 'dim' } as const;
@@ -117,8 +69,9 @@ function stepLine(step: Step): ReportLine {
 }
 
 /** Without the instructions of a job: they are long, and others read a summary of CI. */
-function differenceLine({ resource, name, field, service, manifest }: Difference): ReportLine {
-  const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}`;
+function differenceLine({ resource, name, agent, field, service, manifest }: Difference): ReportLine {
+  const owner = agent === undefined ? '' : ` of ${JSON.stringify(agent)}`;
+  const subject = resource === 'space' ? '' : `${resource === 'chat' ? ' of' : ''} ${JSON.stringify(name)}${owner}`;
   const isShown = field !== 'instructions' && service !== null && manifest !== null;
   const values = `: ${JSON.stringify(service)} at the service, ${JSON.stringify(manifest)} in the manifest`;
   return detailLine('!', [
@@ -147,7 +100,7 @@ function unmanagedSpaceLines({ spaces, areListed }: UnmanagedSpaces): ReportLine
   );
 }
 
-function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
+export function detailLines({ steps, differences, unmanaged }: SpacePlan, tense: Tense): ReportLine[] {
   return [
     ...steps.filter(({ status }) => status === tense).map(stepLine),
     ...differences.map(differenceLine),
@@ -167,10 +120,15 @@ function failureLines({ failures, document }: SpacePlan, tense: Tense): ReportLi
 }
 
 /** The words of people for outcomes, where they are not those of scripts. */
-const WORDS: Readonly<Partial<Record<Outcome, string>>> = { none: 'unchanged', reused: 'changed', planned: 'valid' };
+const WORDS: Readonly<Partial<Record<Outcome, string>>> = {
+  ...{ change: 'to change', none: 'unchanged', reused: 'changed', planned: 'valid' },
+};
 
-function wordOf(plan: SpacePlan, tense: Tense): string {
+export function wordOf(plan: SpacePlan, tense: Tense): string {
   const outcome = outcomeOf(plan, tense);
+  const isAny = (...wanted: Step['status'][]) => plan.steps.some(({ status }) => wanted.includes(status));
+  // Nothing was sent for the space: a person decides first.
+  if (outcome === 'failed' && isAny('blocked') && !isAny('created', 'failed')) return 'blocked';
   return WORDS[outcome] ?? outcome;
 }
 
@@ -182,23 +140,36 @@ const MARKERS: Readonly<Partial<Record<Outcome, Marker>>> = {
 function headerLine(plan: SpacePlan, tense: Tense): ReportLine {
   const { document, space_id, differences, unmanaged } = plan;
   const others = differences.length > 0 ? '!' : unmanaged.length > 0 ? '?' : '=';
-  const rest = [space_id, document.source, tense === 'created' && wordOf(plan, tense)].filter(Boolean);
+  const word = wordOf(plan, tense);
+  const ending = tense === 'created' && `${word}${word === 'blocked' ? ': nothing was sent' : ''}`;
+  const rest = [space_id, document.source, ending].filter(Boolean);
   return markedLine(0, MARKERS[outcomeOf(plan, tense)] ?? others, [
     { text: document.manifest.external_space_id, tone: 'heading' },
     { text: rest.map((part) => `  ${part}`).join(''), tone: 'plain' },
   ]);
 }
 
-function counted(count: number, noun: string, rest = ''): string[] {
+export function counted(count: number, noun: string, rest = ''): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}${rest}`];
 }
 
-/** The outcomes that totals count. What is created or changed is counted as things. */
-const COUNTED = ['blocked', 'failed', 'stale', 'skipped', 'unchanged', 'valid'];
+export function countedDifferences(plans: readonly SpacePlan[]): string[] {
+  return counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API');
+}
+
+export function countedUnmanaged(plans: readonly SpacePlan[]): string[] {
+  return counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest');
+}
+
+/** The outcomes that totals count. A space that is created is counted among the things. */
+const COUNTED = ['to change', 'changed', 'blocked', 'failed', 'stale', 'skipped', 'unchanged', 'valid'];
 
 /** What a plan or a run does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces unchanged.` */
-function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
-  const steps = plans.flatMap((plan) => plan.steps.filter(({ status }) => status === tense));
+export function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
+  const steps = plans.flatMap(({ steps, failures }) =>
+    // A space that failed after it was created counts as failed.
+    steps.filter(({ op, status }) => status === tense && (op !== 'create_space' || failures.length === 0)),
+  );
   const things = Object.entries(RESOURCES).flatMap(([op, noun]) =>
     counted(steps.filter((step) => step.op === op).length, noun),
   );
@@ -206,70 +177,22 @@ function totalOf(plans: readonly SpacePlan[], tense: Tense): string {
   const parts = [
     ...(things.length > 0 ? [`${things.join(', ')} ${tense === 'planned' ? 'to create' : 'created'}`] : []),
     ...COUNTED.flatMap((word) => counted(words.filter((each) => each === word).length, 'space', ` ${word}`)),
-    ...counted(countOf(plans, 'differences'), 'difference', ' cannot be changed through the API'),
-    ...counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest'),
+    ...countedDifferences(plans),
+    ...countedUnmanaged(plans),
   ];
   return `${tense === 'planned' ? 'Plan' : 'Done'}: ${parts.join('; ') || 'nothing to do'}.`;
 }
 
-/** For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces. */
-function reportOf(plans: readonly SpacePlan[], tense: Tense): ReportLine[] {
+/**
+ * For each space, in input order, what will happen or what was done. A plan only counts unchanged spaces.
+ * @param unmanaged the spaces that no manifest describes
+ */
+export function reportOf(plans: readonly SpacePlan[], tense: Tense, unmanaged?: UnmanagedSpaces): ReportLine[] {
   const shown = plans.flatMap((plan) => {
     const details = [...detailLines(plan, tense), ...failureLines(plan, tense)];
     const isHidden = tense === 'planned' && details.length === 0;
     return isHidden ? [] : [headerLine(plan, tense), ...details];
   });
-  return [...shown, { indent: 0, tone: 'heading', text: totalOf(plans, tense) }];
-}
-
-/**
- * The exit code of a plan with --detailed-exitcode, and why. What is pending comes first: the next plan shows what is
- * left.
- * @param unmanaged the spaces that no manifest describes, if what is unmanaged counts
- */
-export function exitOfPlan(
-  plans: readonly SpacePlan[],
-  unmanaged: readonly ListedSpace[] | undefined,
-): { readonly code: ExitCode; readonly why: string } {
-  const { create = 0, change = 0, differences = 0 } = summaryJson(plans, 'planned');
-  if (create + change > 0)
-    return { code: EXIT.changesPending, why: `changes are pending in ${counted(create + change, 'space')}` };
-  const left = [
-    ...counted(differences, 'difference', ' cannot be changed through the API'),
-    ...(unmanaged ? counted(countOf(plans, 'unmanaged'), 'thing', ' not in the manifest') : []),
-    ...(unmanaged ? counted(unmanaged.length, 'space', ' in no manifest') : []),
-  ];
-  return { code: left.length > 0 ? EXIT.differences : EXIT.ok, why: left.join('; ') };
-}
-
-/** Documents as plan (`planned`) and provision (`created`) show them. @param unmanaged the spaces that none describes */
-export function documentBatch(tense: Tense, unmanaged?: UnmanagedSpaces): Batch<SpacePlan> {
-  return {
-    // Rows for -o tsv.
-    columns: [
-      { header: 'SOURCE', value: ({ document }) => document.source },
-      { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
-      { header: 'SPACE', value: ({ space_id }) => space_id },
-      { header: 'STATUS', value: (plan) => outcomeOf(plan, tense) },
-      { header: 'NOTE', value: ({ failures: [first] }) => (first ? describeError(first.error) : null) },
-    ],
-    noun: 'documents',
-    again: tense === 'planned' ? undefined : 'Run it again: finished documents are not changed.',
-    item(plan) {
-      const { document, failures } = plan;
-      const { source, manifest } = document;
-      const isUnfinished = outcomeOf(plan, tense) === 'skipped';
-      const lines = () => detailLines(plan, tense);
-      const item = { name: manifest.external_space_id, source, status: wordOf(plan, tense), isUnfinished, lines };
-      return { ...item, error: failures[0]?.error, failures };
-    },
-    json: (plan) => documentJson(plan, tense),
-    documentField: tense === 'planned' ? 'spaces' : 'results',
-    counts: (plans) => ({
-      ...summaryJson(plans, tense),
-      ...(unmanaged && { unmanaged_spaces: unmanaged.spaces.length }),
-    }),
-    summary: (plans) => totalOf(plans, tense),
-    report: (plans) => [...reportOf(plans, tense), ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])],
-  };
+  const total: ReportLine = { indent: 0, tone: 'heading', text: totalOf(plans, tense) };
+  return [...shown, total, ...(unmanaged ? unmanagedSpaceLines(unmanaged) : [])];
 }

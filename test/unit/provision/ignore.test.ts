@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Difference } from '../../../src/provision/differences.ts';
-import { isIgnored, withoutIgnored } from '../../../src/provision/ignore.ts';
+import { type Difference, isIgnored, withoutIgnored } from '../../../src/provision/differences.ts';
 
 const RESOURCES = ['space', 'agent', 'chat', 'job'] as const;
 

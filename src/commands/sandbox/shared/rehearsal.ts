@@ -63,7 +63,7 @@ export async function prepareRehearsal(
     });
   }
   const given = options.settings === undefined ? {} : parseSettings(options.settings);
-  const documents = await readManifests(context, files, options.var);
+  const documents = await readManifests(context, files, options);
   const faults = await readFaults(options.faults, signal);
   const mirror = await mirrorService(context, documents);
   const templates = [...mirror.agents, ...documents.flatMap(({ manifest }) => manifest.agents)].map(

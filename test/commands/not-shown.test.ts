@@ -13,7 +13,7 @@ agents:
       - { name: nightly, instructions: Look., schedule: '0 3 * * *' }
   - { template_id: tmpl_sales, name: Sales }
 `;
-const HOLES = FULL.replace(/tmpl_\w+/g, '(not shown)').replace('Look.', '(not shown)');
+const NOT_SHOWN = FULL.replace(/tmpl_\w+/g, '(not shown)').replace('Look.', '(not shown)');
 
 const plan = ({ env }: Pick<Service, 'env'>, path: string) =>
   run(['plan', path, '-o', 'json', '--detailed-exitcode'], { env });
@@ -31,7 +31,7 @@ describe('a text that the service does not show', () => {
   test.each(['with', 'without'])('stands for what exists, %s the state of the run that created it', async (state) => {
     const it = await provisioned();
     const env = state === 'with' ? it.env : { ...it.env, HOME: tempDirectory() };
-    const path = write('acme.yaml', HOLES);
+    const path = write('acme.yaml', NOT_SHOWN);
     expect(await run(['provision', path, '--check'])).toMatchObject({ code: 0 });
     const planned = await plan({ env }, path);
     expect(planned).toMatchObject({ code: 0, stderr: '' });
@@ -42,20 +42,20 @@ describe('a text that the service does not show', () => {
     expect(await plan({ env }, write('full.yaml', FULL))).toMatchObject({ code: 0 });
     const changed = await plan({ env }, write('changed.yaml', FULL.replace('Look.', 'Look twice.')));
     expect(changed.code).toBe(13);
-    expect((await plan({ env }, write('later.yaml', HOLES.replace('0 3', '0 4')))).code).toBe(13);
+    expect((await plan({ env }, write('later.yaml', NOT_SHOWN.replace('0 3', '0 4')))).code).toBe(13);
   });
 
   test('stands for recorded agents where the token may not list them', async () => {
     const it = await provisioned();
     const { PARTNER_TOKEN } = await it.envFor(['spaces.provision', 'cron_jobs.write', 'cron_jobs.read']);
-    const planned = await plan({ env: { ...it.env, PARTNER_TOKEN } }, write('acme.yaml', HOLES));
+    const planned = await plan({ env: { ...it.env, PARTNER_TOKEN } }, write('acme.yaml', NOT_SHOWN));
     expect(planned.json()).toMatchObject({ spaces: [{ action: 'none' }] });
     expect(planned.code).toBe(0);
   });
 
   test('of a missing agent is refused by line, and nothing is sent for its space', async () => {
     const it = await provisioned(FULL.replace(/ {2}- { template_id: tmpl_sales.*\n/, ''));
-    const path = write('acme.yaml', HOLES);
+    const path = write('acme.yaml', NOT_SHOWN);
     const message = `The agent "Sales" does not exist: its template_id at ${path}:8 must be filled in.`;
     const planned = await plan(it, path);
     expect(planned.code).toBe(2);

@@ -1,0 +1,110 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { CRON_JOBS } from '../support/cron.ts';
+import { fastClock, run, tinyRandom } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+import { type Answer, provision } from './provisioning.ts';
+
+/* What `plan` and `provision` say of spaces that were refused, failed, or differ. */
+
+const JOB = "{ name: daily, instructions: Look., schedule: '0 9 * * *' }";
+const withJob = (id: string) => manifest(id).replace(/ }\n$/, `, cron: [${JOB}] }\n`);
+
+/** What a terminal of 80 columns shows. */
+const screen = (it: Pick<Service, 'env'>, ...argv: string[]) =>
+  run([...argv, '--color', 'never'], { env: it.env, columns: 80, random: tinyRandom });
+
+/** A provisioned space, and its manifest as an operator changed it. */
+async function edited(text: string, edit: (text: string) => string) {
+  const it = await service();
+  const path = write('acme.yaml', text);
+  expect((await provision([path], it)).code).toBe(0);
+  await it.forget();
+  writeFileSync(path, edit(text));
+  return { it, path };
+}
+
+test('All failures of a space are in JSON, each with its place, and the first one is its error', async () => {
+  const { it, path } = await edited(manifest('acme', ['One', 'Two']), (text) =>
+    text.replace('One', 'Uno').replace('Two', 'Dos'),
+  );
+  const { results } = (await provision([path], it)).json<Answer>();
+  const errors = [
+    { source: `${path}:4`, type: 'duplicate', message: expect.stringContaining('"Uno"') },
+    { source: `${path}:5`, type: 'duplicate', message: expect.stringContaining('"Dos"') },
+  ];
+  expect(results).toMatchObject([{ error: { message: errors[0]?.message }, errors }]);
+  const planned = await run(['plan', path, '-o', 'json'], { env: it.env });
+  expect(planned.json()).toMatchObject({ spaces: [{ error: { message: errors[0]?.message }, errors }] });
+});
+
+test('A refused space is said to be blocked, and that nothing was sent for it, and its reason stands once', async () => {
+  const { it, path } = await edited(manifest('acme'), (text) => text.replace('Support', 'Hilfe'));
+  for (const command of ['provision', 'plan']) {
+    const { code, stdout, stderr } = await screen(it, command, path);
+    expect(code).toBe(5);
+    expect(stdout).toMatch(command === 'plan' ? /^x acme /m : /^x acme .*\n?.* blocked: nothing was sent$/m);
+    expect(stdout).toContain('1 space blocked');
+    const said = `${stdout}${stderr}`.replaceAll(/\s+/g, ' ');
+    expect(said.split('"Hilfe" is missing')).toHaveLength(2);
+    expect(said.split('To install a second agent, add --create-beside acme')).toHaveLength(2);
+  }
+  // In a pipe, each of the two is read on its own.
+  const piped = await run(['provision', path], { env: it.env });
+  expect(piped.stdout).toContain('"Hilfe" is missing');
+  expect(piped.stderr).toContain('"Hilfe" is missing');
+  expect(await it.posts()).toEqual([]);
+});
+
+test('Each space counts once, whether it failed after it was created, or was completed by a repeat', async () => {
+  const it = await service();
+  const path = write('two.yaml', `${withJob('one')}---\n${withJob('two')}---\n${manifest('three')}`);
+  await it.faults({ kind: 'status', on: `POST ${CRON_JOBS}`, status: 422, times: 2 });
+  const failed = await screen(it, 'provision', path);
+  expect(failed.code).toBe(10);
+  expect(failed.stdout).toMatch(/^Done: 1 space, 3 agents created; 2 spaces failed\.$/m);
+  expect((await screen(it, 'plan', path)).stdout).toMatch(
+    /^Plan: 2 jobs to create; 2 spaces to change; 1 space unchanged\.$/m,
+  );
+  expect((await screen(it, 'provision', path)).stdout).toMatch(
+    /^Done: 2 jobs created; 2 spaces changed; 1 space unchanged\.$/m,
+  );
+});
+
+test('A difference of a job names its agent', async () => {
+  const { it, path } = await edited(withJob('acme'), (text) => text.replace('0 9 * * *', '0 7 * * *'));
+  const planned = await run(['plan', path, '-o', 'json'], { env: it.env });
+  const difference = { resource: 'job', name: 'daily', agent: 'Support', field: 'hour', service: '9', manifest: '7' };
+  expect(planned.json()).toMatchObject({ spaces: [{ differences: [difference] }] });
+  expect((await screen(it, 'plan', path)).stdout).toContain('! job "daily" of "Support" hour differs');
+});
+
+test('A command line that means something else is answered with the one to type', async () => {
+  const path = write('a2.yaml', manifest('a2'));
+  for (const command of ['plan', 'provision']) {
+    const swallowed = await run([command, '--create-beside', path, '-o', 'json']);
+    expect(swallowed.code).toBe(2);
+    expect(swallowed.error()).toMatchObject({
+      message: 'No manifest is given.',
+      hint: `--create-beside took ${path} as its value. Give the external_space_id of a space, and then the file: --create-beside <external_space_id> ${path}`,
+    });
+  }
+  const dry = await run(['provision', path, '--dry-run', '-o', 'json']);
+  expect(dry.code).toBe(2);
+  expect(dry.error()).toMatchObject({
+    message: 'Unknown option --dry-run.',
+    hint: 'To see what would be done, run: partnerctl plan <file...>',
+  });
+});
+
+test('A recorded job that the list does not show any more blocks its space at once: no plan waits for a list', async () => {
+  const { it, path } = await edited(withJob('acme'), (text) => text);
+  const [job] = (await it.partner('GET', CRON_JOBS)).json.results;
+  await it.admin('DELETE', `/cron-jobs/${job.cron_job_id}`);
+  for (const command of ['plan', 'provision']) {
+    const clock = fastClock(Date.now());
+    const ran = await run([command, path, '-o', 'json'], { env: it.env, clock, random: tinyRandom });
+    expect(ran).toMatchObject({ code: 5, stderr: expect.stringContaining('"reason":"gone"') });
+    expect(clock.slept).toEqual([]);
+  }
+});
