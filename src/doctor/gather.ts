@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { resolveService } from '../config/settings.ts';
+import { profileInUse, resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
@@ -77,7 +77,10 @@ export async function gatherFacts(context: DoctorContext) {
   const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
   const settings = profiles.error
     ? profiles
-    : await attempt(context, 'the settings', () => resolveService(flags, env, config));
+    : await attempt(context, 'the settings', () => ({
+        ...resolveService(flags, env, config),
+        profile: profileInUse(flags, env, config),
+      }));
   const service = settings.error ? NOT_TRIED : await gatherService(context, settings.value.baseUrl.value);
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
   const isExposed = profiles.error === undefined && config.isReadableByOthers(platform);

@@ -63,6 +63,32 @@ describe('login', () => {
     expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
   });
 
+  test('replaces the current profile with another service only if --profile names it', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'live');
+    const before = home.read();
+    const other = 'https://test.example.com/v1';
+    const login = ['login', '--no-verify', '--base-url', other];
+    const ran = await run([...login, '--no-input'], { env: home.env, stdin: 'pat_of-another-service' });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`error: The current profile "live" is for ${BASE}, not for ${other}.\n`);
+    expect(ran.stderr).toMatch(/add --profile <name> .* add --profile live$/m);
+    expect(home.read()).toEqual(before);
+    // The same service gets a new token.
+    expect(await run(['login', '--no-verify'], { env: home.env, stdin: 'pat_renewed' })).toMatchObject({ code: 0 });
+    const named = await run([...login, '--profile', 'live'], { env: home.env, stdin: 'pat_of-another-service' });
+    expect(named).toMatchObject({ code: 0, stderr: '' });
+    expect(home.read().live).toEqual({ base_url: other, token: 'pat_of-another-service' });
+  });
+
+  test('warns, even with -q, that the token of PARTNER_TOKEN is stored in place of one on standard input', async () => {
+    const home = createProfileHome();
+    const login = ['login', '-q', '--no-verify', '--base-url', BASE];
+    const ran = await run(login, { env: { ...home.env, PARTNER_TOKEN: TOKEN }, stdin: 'another' });
+    const stderr = /^warning: Storing the token from PARTNER_TOKEN\. .*--token-file <path\|->\.\n$/;
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(stderr) });
+  });
+
   test('stores nothing, without a prompt, if it gets no valid token or no valid service', async () => {
     const home = createProfileHome();
     const based = ['--base-url', BASE];
@@ -133,8 +159,18 @@ describe('profiles', () => {
         expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
       }
     }
-    const used = await run(['spaces', 'list', '--profile', 'toString'], { env: home.env });
-    expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no profile "toString"') });
+    for (const words of [
+      'spaces list',
+      'contract show',
+      'contract set space.id id',
+      'state path',
+      'whoami',
+      'doctor',
+    ]) {
+      const used = await run([...words.split(' '), '--profile', 'toString'], { env: home.env });
+      expect(used, words).toMatchObject({ code: 4 });
+      expect(used.stdout + used.stderr).toContain('There is no profile "toString" (from --profile)');
+    }
     expect(home.read()).toEqual(before);
   });
 
