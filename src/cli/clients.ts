@@ -45,7 +45,7 @@ export async function openHttp(
 
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: Context): Promise<Http> {
-  const { flags, env, config, io, abortSignal: signal, writeLine } = context;
+  const { flags, env, config, writeLine } = context;
   const { profile, baseUrl, token, tokenService } = resolveService(flags, env, config);
   if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
@@ -62,7 +62,7 @@ export async function openConfigured(context: Context): Promise<Http> {
       hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
     });
   }
-  const text = await readToken(token, io, signal);
+  const text = await readToken(token, context);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);
 }
 

@@ -84,7 +84,7 @@ async function verify(context: Context, http: Http): Promise<string> {
  * CredentialsError if the service rejects the token
  */
 export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
-  const { flags, env, io, config, abortSignal: signal } = context;
+  const { flags, env, config } = context;
   const named = profileName(flags, env, config);
   const name = named.value;
   // Unless it is a new one.
@@ -96,7 +96,7 @@ export async function login(context: Context, { tokenCommand, ...options }: Logi
   // A path must lead to the same file from every directory.
   const location = flags.state === undefined ? undefined : await context.stateLocation();
   const chosen = location?.kind === 'file' ? resolve(location.path) : location && flags.state;
-  const token = await readToken(source, io, signal);
+  const token = await readToken(source, context);
   context.addSecret(token);
   const verified_by = options.verify
     ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))
