@@ -229,7 +229,8 @@ export function networkError(failure: TransportFailure, call: Call, end: CallEnd
   const error = new ServiceError(isProxy ? `${message}.` : what[sent], {
     why: isProxy || cause instanceof TimeLimitReached ? undefined : message,
     status,
-    requestId,
+    // Nobody at the service can look up what was not sent.
+    requestId: sent === 'nothing' ? undefined : requestId,
     hint: isLate && isTransient ? 'Allow more time with --timeout.' : networkHint(failure, baseUrl),
     permanent: !isTransient,
     details: { operation: operation.name, reason: code ?? null, left: sent === 'all', attempts },

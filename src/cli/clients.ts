@@ -3,12 +3,12 @@ import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
 import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { NO_PROFILES, nameProfile } from '../config/profiles.ts';
+import { nameProfile } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
-import { namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { resolveService } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
-import { CredentialsError, LocalError, type PartnerctlError, RunFailure } from '../errors.ts';
+import { CredentialsError, type PartnerctlError, RunFailure } from '../errors.ts';
 import type { Context } from './context.ts';
 import { createTrace } from './trace.ts';
 
@@ -43,20 +43,10 @@ export async function openHttp(
   });
 }
 
-function resolveSettings({ flags, env, config }: Context): ServiceSettings {
-  try {
-    return resolveService(flags, env, config);
-  } catch (error) {
-    // In a container, another user may own the home directory.
-    if (error instanceof LocalError && namesServiceAndToken(flags, env)) return resolveService(flags, env, NO_PROFILES);
-    throw error;
-  }
-}
-
 /** As `Context.http`. With -v, says on stderr which settings win. */
 export async function openConfigured(context: Context): Promise<Http> {
-  const { flags, io, abortSignal: signal, writeLine } = context;
-  const { profile, baseUrl, token, tokenService } = resolveSettings(context);
+  const { flags, env, config, writeLine } = context;
+  const { profile, baseUrl, token, tokenService } = resolveService(flags, env, config);
   if (flags.verbose || flags.debug) {
     const used = token ? `token from ${token.from}` : 'no token';
     await writeLine(`* service ${baseUrl.value} from ${baseUrl.from}, ${used}`);
@@ -72,7 +62,7 @@ export async function openConfigured(context: Context): Promise<Http> {
       hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${context.command(['login'])}\`.`,
     });
   }
-  const text = await readToken(token, io, signal);
+  const text = await readToken(token, context);
   return openHttp(context, { profile: profile.value, baseUrl: baseUrl.value }, text, token);
 }
 

@@ -3,7 +3,7 @@ import type { Http } from '../api/http.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { configDirectory, ProfileStore } from '../config/profiles.ts';
-import { resolveBaseUrl, resolveProfileName, resolveService } from '../config/settings.ts';
+import { activeProfile, resolveBaseUrl, resolveService } from '../config/settings.ts';
 import { LocalError } from '../errors.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Redactor } from '../output/redact.ts';
@@ -54,6 +54,15 @@ function formatCommand(flags: GlobalFlags, words: readonly string[], operands: r
 /** Everything a command may use. Its functions may be passed on without it. */
 export type Context = ReturnType<typeof createContext>;
 
+/** Returns a function that makes a value at its first call, and returns it at every one. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 async function writeClean(sink: Sink, text: string): Promise<void> {
   const line = sanitizeLine(text);
   if (!sink.isTTY) return sink.write(`${line}\n`);
@@ -83,7 +92,7 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     const flag = address ?? flags.state;
     let ofProfile: string | undefined;
     if (flag === undefined && !env.PARTNER_STATE) {
-      ofProfile = config.find(resolveProfileName(flags, env, config).value)?.state;
+      ofProfile = activeProfile(flags, env, config).stored?.state;
     }
     return findStateLocation({ flag, env, profile: ofProfile, platform, home });
   };
@@ -152,7 +161,8 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
       (await import('./prompts.ts')).confirmWrite(context, confirmed),
 
     /** The configured base URL, or undefined if none is configured. Does not require a token. */
-    baseUrl: async (): Promise<string | undefined> => resolveBaseUrl(flags, env, config)?.value,
+    baseUrl: async (): Promise<string | undefined> =>
+      resolveBaseUrl(flags, env, activeProfile(flags, env, config))?.value,
 
     /** What the contract is stored under. @throws UsageError if no base URL is configured */
     contractKey: async (): Promise<ContractKey> => {
@@ -161,10 +171,12 @@ export function createContext(deps: RuntimeDeps, flags: GlobalFlags, progress: P
     },
 
     /**
-     * Creates a client for the configured service. Its connections close when the command ends.
-     * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
+     * Returns the client for the configured service: one for the command, which reads the token once. Its connections close
+     * when the command ends.
+     * @throws UsageError if no service is configured, NotFoundError for an unknown profile, CredentialsError if there is no
+     * token, or it is for another service
      */
-    http: async (): Promise<Http> => (await import('./clients.ts')).openConfigured(context),
+    http: once(async (): Promise<Http> => (await import('./clients.ts')).openConfigured(context)),
 
     /** Downloads a public document without sending a token. @throws as `fetchDocument` */
     fetchDocument: async (url: URL): Promise<string> => (await import('./clients.ts')).fetchDocument(context, url),

@@ -2,23 +2,32 @@ import { resolve } from 'node:path';
 import { verifyToken } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { NO_PROFILES, type Profiles, tokenKind } from '../config/profiles.ts';
+import { nameProfile, tokenKind } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
-import { resolveBaseUrl, resolveProfileName, type TokenSource, tokenFileSource } from '../config/settings.ts';
+import {
+  type ActiveProfile,
+  CURRENT,
+  profileName,
+  resolveBaseUrl,
+  type TokenSource,
+  tokenFileSource,
+} from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
+import { shellQuote } from '../platform/text.ts';
 import { openHttp } from './clients.ts';
 import type { Context } from './context.ts';
-import { askSecret, askText } from './prompts.ts';
+import { askSecret, askText, confirmProfile } from './prompts.ts';
 
 interface LoginOptions {
   readonly tokenCommand?: string;
   readonly verify: boolean;
   readonly protect?: boolean;
+  readonly confirm?: string;
 }
 
 /** Chooses the first source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, command: string | undefined, baseUrl: string): Promise<TokenSource> {
-  const { flags, env, io, isInteractive, notice } = context;
+  const { flags, env, io, isInteractive, warn } = context;
   const replaceHint = 'Run the command again with a valid token.';
   if (command !== undefined && flags.tokenFile !== undefined) {
     throw new UsageError('--token-command and --token-file cannot be combined.');
@@ -26,7 +35,8 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   if (command !== undefined) return { kind: 'command', value: command, from: '--token-command', replaceHint };
   if (flags.tokenFile !== undefined) return tokenFileSource(flags.tokenFile);
   if (env.PARTNER_TOKEN) {
-    await notice('Storing the token from PARTNER_TOKEN. To store another token, unset it or add --token-file <path>.');
+    // The token that was meant may wait on standard input, and cannot be shown again.
+    await warn('Storing the token from PARTNER_TOKEN. To store another, unset it, or add --token-file <path|->.');
     return { kind: 'text', value: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', replaceHint };
   }
   if (isInteractive) {
@@ -39,19 +49,21 @@ async function tokenSource(context: Context, command: string | undefined, baseUr
   });
 }
 
-async function findBaseUrl(context: Context): Promise<string> {
-  const { flags, env, config } = context;
-  // The profile may be a new one.
-  const profiles: Profiles = {
-    ...NO_PROFILES,
-    current: () => config.current(),
-    find: (name) => config.find(name) ?? {},
-  };
-  const configured = resolveBaseUrl(flags, env, profiles);
+async function findBaseUrl(context: Context, profile: ActiveProfile): Promise<string> {
+  const configured = resolveBaseUrl(context.flags, context.env, profile);
   if (configured) return configured.value;
   if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
   const typed = await askText(context, 'Base URL of the service (https://…/v1)');
   return parseBaseUrl(typed.trim(), 'the prompt');
+}
+
+/** Refuses to replace a profile that nobody named with another service. @throws UsageError */
+function checkReplaced({ value: name, from, stored }: ActiveProfile, baseUrl: string): void {
+  if (from !== CURRENT || stored?.base_url === undefined || stored.base_url === baseUrl) return;
+  throw new UsageError(`The current ${nameProfile(name)} is for ${stored.base_url}, not for ${baseUrl}.`, {
+    why: 'Nothing was sent.',
+    hint: `To keep both, add --profile <name> with a new name. To replace it, add --profile ${shellQuote(name)}`,
+  });
 }
 
 /** A token that may not read (403) is still valid. @returns the call that verified it */
@@ -68,17 +80,23 @@ async function verify(context: Context, http: Http): Promise<string> {
 
 /**
  * Stores the service and the token in a profile, after one call that verifies them.
- * @throws UsageError if the service or the token is missing; CredentialsError if the service rejects the token
+ * @throws UsageError if the service or the token is missing, or another profile would be replaced unasked;
+ * CredentialsError if the service rejects the token
  */
 export async function login(context: Context, { tokenCommand, ...options }: LoginOptions) {
-  const { flags, env, io, config, abortSignal: signal } = context;
-  const name = resolveProfileName(flags, env, config).value;
-  const base_url = await findBaseUrl(context);
+  const { flags, env, config } = context;
+  const named = profileName(flags, env, config);
+  const name = named.value;
+  // Unless it is a new one.
+  const profile = { ...named, stored: config.find(name) };
+  const base_url = await findBaseUrl(context, profile);
+  checkReplaced(profile, base_url);
+  await confirmProfile(context, profile, options.confirm, 'replace its token');
   const source = await tokenSource(context, tokenCommand, base_url);
   // A path must lead to the same file from every directory.
   const location = flags.state === undefined ? undefined : await context.stateLocation();
   const chosen = location?.kind === 'file' ? resolve(location.path) : location && flags.state;
-  const token = await readToken(source, io, signal);
+  const token = await readToken(source, context);
   context.addSecret(token);
   const verified_by = options.verify
     ? await verify(context, await openHttp(context, { profile: name, baseUrl: base_url }, token, source))

@@ -1,5 +1,5 @@
 import { nameProfile } from '../config/profiles.ts';
-import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../config/settings.ts';
+import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { shellQuote } from '../platform/text.ts';
@@ -61,19 +61,32 @@ export async function confirm(context: Context, question: string): Promise<boole
 /** As `Context.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
 export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
-  if (namesServiceAndToken(flags, env)) return;
-  const { value: name, from } = resolveProfileName(flags, env, config);
-  const isProtected = config.find(name)?.protected === true;
-  const info = { why: 'Nothing was sent.', hint: `To confirm the write, add --confirm ${shellQuote(name)}` };
+  const profile = profileInUse(flags, env, config);
+  if (!profile) return;
+  const service = resolveBaseUrl(flags, env, profile)?.value ?? 'its service';
+  await confirmProfile(context, profile, confirmed, `write to ${service}`);
+}
+
+/**
+ * Asks for the name of a profile if it is protected.
+ * @param confirmed the value of --confirm
+ * @param act what the command is about to do: `write to https://api.example.com/v1`
+ * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+ */
+export async function confirmProfile(
+  context: Context,
+  { value: name, from, stored }: ActiveProfile,
+  confirmed: string | undefined,
+  act: string,
+): Promise<void> {
+  const info = { why: 'Nothing was sent.', hint: `To confirm this, add --confirm ${shellQuote(name)}` };
   if (confirmed !== undefined && confirmed !== name) {
     const used = `the command uses ${nameProfile(name)} (${from})`;
     throw new UsageError(`--confirm names ${nameProfile(confirmed)}, but ${used}.`, info);
   }
-  if (!isProtected || confirmed !== undefined) return;
-  const service = resolveBaseUrl(flags, env, config)?.value ?? 'its service';
-  if (!context.isInteractive) {
-    throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, info);
-  }
-  const question = `Profile ${JSON.stringify(name)} is protected. To write to ${service}, type ${name}:`;
+  if (!stored?.protected || confirmed !== undefined) return;
+  const reason = `Profile ${JSON.stringify(name)} is protected`;
+  if (!context.isInteractive) throw new UsageError(`${reason}, and this command is about to ${act}.`, info);
+  const question = `${reason}. To ${act}, type ${name}:`;
   await askText(context, question, (typed) => (typed === name ? true : `That is not ${name}. Ctrl-C sends nothing.`));
 }

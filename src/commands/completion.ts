@@ -11,13 +11,13 @@ function createFinder(context: Context, program: CommandUnknownOpts): FindLive {
     if (kind === 'profile') {
       return config.names().map((value) => ({ value, description: config.find(value)?.base_url ?? '' }));
     }
-    const { resolveProfileName, resolveBaseUrl } = await import('../config/settings.ts');
+    const { activeProfile, resolveBaseUrl } = await import('../config/settings.ts');
     const { readKnownIds } = await import('../cli/known-ids.ts');
     // The line may name another profile or service.
     const flags: GlobalFlags = { ...context.flags, ...program.opts() };
-    const baseUrl = resolveBaseUrl(flags, env, config)?.value;
-    if (baseUrl === undefined) return [];
-    return readKnownIds(context, { profile: resolveProfileName(flags, env, config).value, baseUrl }, kind);
+    const profile = activeProfile(flags, env, config);
+    const baseUrl = resolveBaseUrl(flags, env, profile)?.value;
+    return baseUrl === undefined ? [] : readKnownIds(context, { profile: profile.value, baseUrl }, kind);
   };
 }
 

@@ -1,10 +1,11 @@
 import { leaf, run } from '../cli/leaf.ts';
+import { CONFIRM } from '../cli/options.ts';
 import { recordResult } from '../output/command-result.ts';
 
 export const login = () =>
   leaf('login', 'Store a service and its token in a profile', {
     description:
-      "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is.",
+      "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from PARTNER_TOKEN if that is set, else from a prompt or standard input; or from a file, or a command. With --state, the profile also stores where the state is. Without --profile, never replaces the current profile with another service.",
     exits: ['credentials', 'rateLimited', 'service'],
     examples: [
       'partnerctl login --base-url https://api.example.com/v1  # ask for the token',
@@ -14,6 +15,7 @@ export const login = () =>
   })
     .option('--token-command <command>', 'store this command instead of a token; its first line of output is the token')
     .option('--protect', 'ask for the name of the profile before each write; see profile protect')
+    .option(...CONFIRM)
     .option('--no-verify', 'store without calling the service')
     .action(
       run(async (context, options) => {

@@ -13,8 +13,8 @@ export const logout = () =>
   }).action(
     run(async ({ flags, env, config, warn }) => {
       const { findProfile, tokenKind } = await import('../config/profiles.ts');
-      const { resolveProfileName } = await import('../config/settings.ts');
-      const name = resolveProfileName(flags, env, config).value;
+      const { profileName } = await import('../config/settings.ts');
+      const name = profileName(flags, env, config).value;
       const forgotten = tokenKind(findProfile(config, name)) !== 'none';
       await config.update(name, ({ token, token_command, ...rest }) => rest);
       if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');

@@ -28,16 +28,15 @@ export const whoami = () =>
     ],
   }).action(
     run(async (context) => {
-      const { namesServiceAndToken, resolveService } = await import('../config/settings.ts');
+      const { profileInUse, resolveService } = await import('../config/settings.ts');
       const { flags, env, config } = context;
-      const { profile, baseUrl, token } = resolveService(flags, env, config);
-      // If both service and token come from elsewhere, no profile is in use.
-      const stored = namesServiceAndToken(flags, env) ? undefined : config.find(profile.value);
+      const { baseUrl, token } = resolveService(flags, env, config);
+      const profile = profileInUse(flags, env, config);
       const { status, verified_by, error } = await verifyConfiguredToken(context);
       const identity = {
-        profile: stored ? profile.value : null,
-        profile_from: stored ? profile.from : null,
-        protected: stored?.protected ?? false,
+        profile: profile?.value ?? null,
+        profile_from: profile?.from ?? null,
+        protected: profile?.stored?.protected ?? false,
         base_url: baseUrl.value,
         base_url_from: baseUrl.from,
         token_from: token?.from ?? null,

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { damagedFile, JsonDirectory, type OldFile } from './json-directory.ts';
+import { JsonDirectory } from './json-directory.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -17,19 +17,11 @@ export interface Profile {
   readonly protected?: true | undefined;
 }
 
-/** The profiles. Each function throws as `JsonDirectory.read`. */
-export interface Profiles {
-  /** The name of the profile to use if no setting names one. */
-  current(): string;
-  /** The names of all, sorted. */
-  names(): readonly string[];
-  /** Reads a profile, if there is one of this name. */
-  find(name: string): Profile | undefined;
-}
+/** The profile whose name applies if nothing names one. */
+export const DEFAULT_PROFILE = 'default';
 
-const DEFAULT_PROFILE = 'default';
-
-export const NO_PROFILES: Profiles = { current: () => DEFAULT_PROFILE, names: () => [], find: () => undefined };
+/** What reads profiles. */
+export type Profiles = Pick<ProfileStore, 'current' | 'names' | 'find'>;
 
 /**
  * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
@@ -61,20 +53,6 @@ function nameOf(entry: string): readonly string[] {
   return entryOf(name) === entry ? [name] : [];
 }
 
-/** The one file of all profiles that earlier versions wrote. */
-function oldFile(path: string): OldFile {
-  return {
-    path,
-    split({ current, profiles }) {
-      const entries = Object.entries(isJsonObject(profiles) ? profiles : {}).map(([name, profile]) => {
-        if (isJsonObject(profile)) return [entryOf(name), profile] as const;
-        throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
-      });
-      return new Map([[CURRENT, typeof current === 'string' ? { current } : {}], ...entries]);
-    },
-  };
-}
-
 const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
 function parseProfile(content: JsonObject): Profile {
@@ -84,8 +62,11 @@ function parseProfile(content: JsonObject): Profile {
   return { ...Object.fromEntries(texts), ...(isProtected && { protected: true }) };
 }
 
-/** The profiles in a directory, a file for each. What was read once stays as it was for this command. */
-export class ProfileStore implements Profiles {
+/**
+ * The profiles in a directory, a file for each. What was read once stays as it was for this command. Each function throws
+ * as `JsonDirectory.read`.
+ */
+export class ProfileStore {
   readonly directory: string;
   private readonly entries: JsonDirectory;
   private readonly onToken: (token: string) => void;
@@ -95,10 +76,11 @@ export class ProfileStore implements Profiles {
   /** @param onToken called with each token that is read */
   constructor(directory: string, onToken: (token: string) => void) {
     this.directory = directory;
-    this.entries = new JsonDirectory(join(directory, 'profiles'), oldFile(join(directory, 'config.json')));
+    this.entries = new JsonDirectory(join(directory, 'profiles'));
     this.onToken = onToken;
   }
 
+  /** The name of the profile to use if no setting names one. */
   current(): string {
     if (this.chosen !== undefined) return this.chosen;
     const { current } = this.entries.read(CURRENT) ?? {};
@@ -106,10 +88,12 @@ export class ProfileStore implements Profiles {
     return this.chosen;
   }
 
+  /** The names of all, sorted. */
   names(): readonly string[] {
     return this.entries.names().flatMap(nameOf).toSorted();
   }
 
+  /** Reads a profile, if there is one of this name. */
   find(name: string): Profile | undefined {
     if (this.known.has(name)) return this.known.get(name);
     const content = this.entries.read(entryOf(name));
@@ -130,7 +114,7 @@ export class ProfileStore implements Profiles {
 
   /** Changes a profile. @throws NotFoundError if there is none; as `store` */
   async update(name: string, change: (latest: Profile) => Profile): Promise<void> {
-    await this.store(name, (latest) => change(latest ?? missingProfile(this, name)));
+    await this.store(name, (latest) => change(latest ?? findProfile(this, name)));
   }
 
   /** Makes a profile the current one. @throws as `JsonDirectory.change` */
@@ -164,19 +148,14 @@ export function nameProfile(name: string): string {
   return `profile ${JSON.stringify(name)}`;
 }
 
-/** What to do if there is no profile of a name. */
-export function profileHint(profiles: Profiles): string {
+/** Finds a profile. @param from the setting that names it @throws NotFoundError that lists the existing names */
+export function findProfile(profiles: Profiles, name: string, from?: string): Profile {
+  const profile = profiles.find(name);
+  if (profile) return profile;
   const names = profiles.names();
-  return names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`;
-}
-
-/** Finds a profile. @throws NotFoundError that lists the existing names */
-export function findProfile(profiles: Profiles, name: string): Profile {
-  return profiles.find(name) ?? missingProfile(profiles, name);
-}
-
-function missingProfile(profiles: Profiles, name: string): never {
-  throw new NotFoundError(`There is no ${nameProfile(name)}.`, { hint: profileHint(profiles) });
+  throw new NotFoundError(`There is no ${nameProfile(name)}${from === undefined ? '' : ` (from ${from})`}.`, {
+    hint: names.length === 0 ? 'Create one with `partnerctl login`.' : `Use one of: ${names.join(', ')}.`,
+  });
 }
 
 /** Returns where a profile keeps its token, to show in place of the token. */

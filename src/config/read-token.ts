@@ -1,11 +1,22 @@
 import { once } from 'node:events';
 import { CredentialsError, describeFileError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { readFileChunks, readStdin } from '../platform/input.ts';
 import type { Io } from '../platform/io.ts';
 import { toSentenceCase } from '../platform/text.ts';
 import type { TokenSource } from './settings.ts';
 
-type Stdin = Pick<Io, 'stdin'>;
+/** What reading a token needs of a command. */
+export interface TokenContext {
+  readonly io: Pick<Io, 'stdin' | 'stderr'>;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly abortSignal: AbortSignal;
+  notice(text: string): Promise<void>;
+}
+
+/** A password manager may wait for somebody who does not see its window. */
+const SLOW_MS = 3_000;
+const EXIT_GRACE_MS = 100;
 
 /** Reads the first line that is not blank, without waiting for the end of the stream. @returns '' if there is none */
 async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<string> {
@@ -18,7 +29,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>): Promise<st
   return text;
 }
 
-async function readTokenFile({ value: path, replaceHint }: TokenSource, io: Stdin, signal: AbortSignal) {
+async function readTokenFile({ value: path, replaceHint }: TokenSource, { io, abortSignal: signal }: TokenContext) {
   try {
     return await readFirstLine(path === '-' ? readStdin(io.stdin, signal) : readFileChunks(path, signal));
   } catch (error) {
@@ -30,20 +41,24 @@ async function readTokenFile({ value: path, replaceHint }: TokenSource, io: Stdi
 
 /**
  * Runs a shell command and returns the first line of its output.
- * @param from names the command in messages: `profile "acme"'s token_command`
  * @throws CredentialsError (never with the output) if it fails; the signal's reason
  */
-async function runTokenCommand(command: string, from: string, signal: AbortSignal): Promise<string> {
+async function runTokenCommand({ value, from }: TokenSource, context: TokenContext): Promise<string> {
+  const { io, abortSignal: signal } = context;
   const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
-  // In our process group, so that it may ask for a password in the terminal.
-  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
-  const { stdout } = child;
+  // In our process group, so that it may ask for a password in the terminal. Not with our stderr, whose reader would wait
+  // for a background process that keeps it open.
+  const child = spawn(value, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { stdout, stderr } = child;
+  stderr.on('data', (chunk: Buffer) => void io.stderr.write(chunk.toString()));
   try {
     // Closing the pipe after the first line would make the command fail.
     const line = readFirstLine(stdout.iterator({ destroyOnReturn: false })).finally(() => stdout.resume());
-    const success = once(child, 'exit', { signal }).then(([code, killedBy]) => {
+    const success = once(child, 'exit', { signal }).then(async ([code, killedBy]) => {
       if (code === 0) return;
+      // What it says about that may still be in the pipe.
+      await Promise.race([once(child, 'close'), context.clock.sleep(EXIT_GRACE_MS, signal)]);
       throw new CredentialsError(`${toSentenceCase(from)} failed.`, {
         why: killedBy ? `killed by ${killedBy}` : `exit code ${code}`,
         hint: 'Run the command in a shell. Its first line of output must be the token.',
@@ -58,6 +73,7 @@ async function runTokenCommand(command: string, from: string, signal: AbortSigna
     throw error;
   } finally {
     stdout.destroy();
+    stderr.destroy();
   }
 }
 
@@ -75,9 +91,15 @@ export function parseToken(text: string, { from, replaceHint }: Pick<TokenSource
 }
 
 /** Reads the token. @throws CredentialsError (never with it) if it is invalid or cannot be read; the signal's reason */
-export async function readToken(source: TokenSource, io: Stdin, signal: AbortSignal): Promise<string> {
+export async function readToken(source: TokenSource, context: TokenContext): Promise<string> {
   const { kind, value, from } = source;
   if (kind === 'text') return parseToken(value, source);
-  const line = kind === 'file' ? readTokenFile(source, io, signal) : runTokenCommand(value, from, signal);
-  return parseToken(await line, source);
+  const read = new AbortController();
+  const tell = () => context.notice(`Waiting for the token from ${from}.`);
+  context.clock.sleep(SLOW_MS, read.signal).then(tell, () => undefined);
+  try {
+    return parseToken(await (kind === 'file' ? readTokenFile : runTokenCommand)(source, context), source);
+  } finally {
+    read.abort();
+  }
 }

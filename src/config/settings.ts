@@ -1,9 +1,9 @@
-import { UsageError } from '../errors.ts';
+import { LocalError, UsageError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './global-flags.ts';
-import { nameProfile, type Profile, type Profiles, profileHint } from './profiles.ts';
+import { DEFAULT_PROFILE, findProfile, nameProfile, type Profile, type Profiles } from './profiles.ts';
 
 /** A value and the setting that it comes from: `--base-url`, `PARTNER_BASE_URL`, `profile "acme"`. */
 export interface Sourced<Value> {
@@ -18,27 +18,34 @@ export interface TokenSource extends Sourced<string> {
   readonly replaceHint: string;
 }
 
+/** The name of the profile that applies, and what is stored under it: only the current one may not exist. */
+export interface ActiveProfile extends Sourced<string> {
+  readonly stored: Profile | undefined;
+}
+
 export interface ServiceSettings {
-  readonly profile: Sourced<string>;
+  /** Its contract and its state apply even if nothing else of it is in use. */
+  readonly profile: ActiveProfile;
   readonly baseUrl: Sourced<string>;
   readonly token: TokenSource | undefined;
   /** The base URL of the profile, if the token is the profile's and belongs to another service than `baseUrl`. */
   readonly tokenService: string | undefined;
 }
 
-/** Returns the name of the active profile, whose contract applies. */
-export function resolveProfileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
+/** Where the name of a profile comes from if no setting has one. */
+export const CURRENT = 'the current profile';
+
+/** Returns the name of the profile that applies, which need not exist. */
+export function profileName(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> {
   if (flags.profile !== undefined) return { value: flags.profile, from: '--profile' };
   if (env.PARTNER_PROFILE) return { value: env.PARTNER_PROFILE, from: 'PARTNER_PROFILE' };
-  return { value: profiles.current(), from: 'the current profile' };
+  return { value: profiles.current(), from: CURRENT };
 }
 
-/** Whether the flags and the environment determine both the service and the token, without a profile. */
-export function namesServiceAndToken(flags: GlobalFlags, env: Environment): boolean {
-  const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
-  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
-  const namesToken = flags.tokenFile !== undefined || Boolean(env.PARTNER_TOKEN);
-  return !namesProfile && namesService && namesToken;
+/** Returns the profile that applies. @throws NotFoundError if a setting names one that does not exist */
+export function activeProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
+  const { value, from } = profileName(flags, env, profiles);
+  return { value, from, stored: from === CURRENT ? profiles.find(value) : findProfile(profiles, value, from) };
 }
 
 /** The token in a file, or in standard input for `-`. */
@@ -54,21 +61,29 @@ function profileToken({ token, token_command: command }: Profile, profile: strin
   return token ? { kind: 'text', value: token, from, replaceHint } : undefined;
 }
 
-function selectProfile({ value: name, from }: Sourced<string>, profiles: Profiles): Profile {
-  const profile = profiles.find(name);
-  if (profile) return profile;
-  if (from === 'the current profile') return {};
-  throw new UsageError(`There is no ${nameProfile(name)} (from ${from}).`, { hint: profileHint(profiles) });
+/** Whether flags and environment name both the service and the token, and no profile. */
+function needsNoProfile(flags: GlobalFlags, env: Environment): boolean {
+  const namesProfile = flags.profile !== undefined || Boolean(env.PARTNER_PROFILE);
+  const namesService = flags.baseUrl !== undefined || Boolean(env.PARTNER_BASE_URL);
+  return !namesProfile && namesService && givenToken(flags, env) !== undefined;
 }
 
-/** Determines the base URL; undefined if none is configured. @throws UsageError for an unknown profile or a bad URL */
-export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): Sourced<string> | undefined {
-  const profile = resolveProfileName(flags, env, profiles);
-  const { base_url: stored } = selectProfile(profile, profiles);
+/** Returns the profile that the service or the token comes from, and whose protection counts. @throws as `activeProfile` */
+export function profileInUse(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile | undefined {
+  const profile = needsNoProfile(flags, env) ? undefined : activeProfile(flags, env, profiles);
+  return profile?.stored && profile;
+}
+
+/** Determines the base URL; undefined if none is configured. @throws UsageError for a bad URL */
+export function resolveBaseUrl(
+  flags: GlobalFlags,
+  env: Environment,
+  { value: name, stored }: Omit<ActiveProfile, 'from'>,
+): Sourced<string> | undefined {
   const valid = (value: string, from: string) => ({ value: parseBaseUrl(value, from), from });
   if (flags.baseUrl !== undefined) return valid(flags.baseUrl, '--base-url');
   if (env.PARTNER_BASE_URL) return valid(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
-  return stored === undefined ? undefined : valid(stored, nameProfile(profile.value));
+  return stored?.base_url === undefined ? undefined : valid(stored.base_url, nameProfile(name));
 }
 
 function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Environment): TokenSource | undefined {
@@ -78,24 +93,34 @@ function givenToken({ tokenFile }: GlobalFlags, { PARTNER_TOKEN: token }: Enviro
 }
 
 /**
- * Determines the service and the source of its token. Flags override the environment, which overrides the profile.
- * `readToken` reads the token.
- * @throws UsageError for an unknown profile or a missing or invalid base URL
+ * Determines the service and the source of its token, for every command. Flags override the environment, which overrides
+ * the profile. `readToken` reads the token.
+ * @throws NotFoundError for an unknown profile, UsageError for a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {
-  const baseUrl = resolveBaseUrl(flags, env, profiles);
+  const profile = tolerantProfile(flags, env, profiles);
+  const { stored } = profile;
+  const baseUrl = resolveBaseUrl(flags, env, profile);
   if (!baseUrl) {
     throw new UsageError('No base URL is configured.', {
       hint: 'Give --base-url, set PARTNER_BASE_URL, choose a profile with `partnerctl profile use <name>`, or create one with `partnerctl login`. To try without an account: `partnerctl sandbox run -- <command>`.',
     });
   }
-  const profile = resolveProfileName(flags, env, profiles);
-  const selected = selectProfile(profile, profiles);
   const given = givenToken(flags, env);
-  if (given) return { profile, baseUrl, token: given, tokenService: undefined };
-  const { base_url: own } = selected;
+  if (given || !stored) return { profile, baseUrl, token: given, tokenService: undefined };
+  const { base_url: own } = stored;
   // A token may go only to the origin that it is stored for.
   const isForeign = own !== undefined && !(URL.canParse(own) && new URL(own).origin === new URL(baseUrl.value).origin);
-  const token = profileToken(selected, profile.value);
+  const token = profileToken(stored, profile.value);
   return { profile, baseUrl, token, tokenService: token && isForeign ? own : undefined };
+}
+
+/** As `activeProfile`. In a container, another user may own the home directory: who needs no profile goes on without. */
+function tolerantProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): ActiveProfile {
+  try {
+    return activeProfile(flags, env, profiles);
+  } catch (error) {
+    if (!(error instanceof LocalError && needsNoProfile(flags, env))) throw error;
+    return { value: DEFAULT_PROFILE, from: CURRENT, stored: undefined };
+  }
 }

@@ -55,8 +55,8 @@ function checkSettings({ settings, profiles }: Facts): Finding {
   if (profiles.error) return SKIPPED;
   if (settings.error) return failed(settings.error);
   const { baseUrl, profile, token } = settings.value;
-  const isStored = profiles.value.includes(profile.value);
-  const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
+  const protection = profile?.stored?.protected ? ', which is protected' : '';
+  const named = profile ? `profile "${profile.value}" from ${profile.from}${protection}` : 'no profile';
   const source = token ? `token from ${token.from}` : 'no token';
   return ok(`${baseUrl.value} from ${baseUrl.from}, ${source}, ${named}`);
 }

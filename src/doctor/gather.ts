@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { resolveService } from '../config/settings.ts';
+import { profileInUse, resolveService } from '../config/settings.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Environment } from '../platform/io.ts';
@@ -53,17 +53,6 @@ async function attempt<Value>(
   }
 }
 
-const NOT_TRIED = { proxy: undefined, tokenError: undefined, probe: undefined };
-
-async function gatherService(context: DoctorContext, url: string) {
-  const proxy = await attempt(context, 'the proxy', () => proxyFor(url, context.env));
-  if (proxy.error) return { ...NOT_TRIED, proxy };
-  const http = await attempt(context, 'the token', () => context.http());
-  if (http.error) return { ...NOT_TRIED, proxy, tokenError: http.error };
-  const probe = await attempt(context, `the connection to ${url}`, () => probeService(http.value, context.clock));
-  return { ...NOT_TRIED, proxy, probe: probe.value };
-}
-
 async function inspectState(context: DoctorContext) {
   const location = await context.stateLocation();
   const log = await context.log();
@@ -73,14 +62,20 @@ async function inspectState(context: DoctorContext) {
 
 /** Gathers the input of the checks. Sends only reads, and writes nothing. @throws the reason of an interruption */
 export async function gatherFacts(context: DoctorContext) {
-  const { version, nodeVersion, platform, env, config, flags, abortSignal } = context;
+  const { version, nodeVersion, platform, env, config, flags, clock, abortSignal } = context;
   const profiles = await attempt(context, 'the profiles', () => config.names().filter((name) => config.find(name)));
-  const settings = profiles.error
-    ? profiles
-    : await attempt(context, 'the settings', () => resolveService(flags, env, config));
-  const service = settings.error ? NOT_TRIED : await gatherService(context, settings.value.baseUrl.value);
+  const resolve = () => ({ ...resolveService(flags, env, config), profile: profileInUse(flags, env, config) });
+  const settings = profiles.error ? profiles : await attempt(context, 'the settings', resolve);
+  const url = settings.value?.baseUrl.value;
+  const proxy = url === undefined ? undefined : await attempt(context, 'the proxy', () => proxyFor(url, env));
+  const isReady = proxy !== undefined && !proxy.error;
+  const http = isReady ? await attempt(context, 'the token', () => context.http()) : undefined;
+  const client = http?.value;
+  const probe = client && (await attempt(context, `the connection to ${url}`, () => probeService(client, clock)));
   const state = abortSignal.aborted ? undefined : await attempt(context, 'the state', () => inspectState(context));
-  const isExposed = profiles.error === undefined && config.isReadableByOthers(platform);
-  const own = { version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf(), isExposed };
-  return { ...own, ...service, profiles, settings, state };
+  return {
+    ...{ version, nodeVersion, isCi: Boolean(env.CI), profilesPath: config.pathOf() },
+    isExposed: profiles.error === undefined && config.isReadableByOthers(platform),
+    ...{ profiles, settings, proxy, tokenError: http?.error, probe: probe?.value, state },
+  };
 }

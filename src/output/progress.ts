@@ -16,7 +16,8 @@ interface ProgressOptions {
 }
 
 interface Activity {
-  readonly ended: AbortController;
+  /** Ends the wait for the spinner to appear. */
+  wait: AbortController;
   text: string;
   /** What is shown next to the text. */
   note: () => string;
@@ -34,16 +35,28 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
   let pauses = 0;
   const clean = (text: string) => sanitizeLine(redact(text));
 
+  const hide = (activity: Activity): void => {
+    activity.wait.abort();
+    activity.spinner?.stop();
+  };
+
+  /** Shows the spinner after a second without another write: the reader of a pipe may still write it to the terminal. */
   const appear = async (activity: Activity): Promise<void> => {
-    const { signal } = activity.ended;
+    activity.wait = new AbortController();
+    const { signal } = activity.wait;
     await clock.sleep(SECOND_MS, signal);
     const { default: ora } = await import('ora');
     if (signal.aborted) return;
     // Do not hide the cursor or change stdin: if a signal ends the process, nothing would restore them.
     const safe = { hideCursor: false, discardStdin: false };
     const texts = { text: clean(activity.text), suffixText: () => clean(activity.note()) };
-    activity.spinner = ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
+    activity.spinner ??= ora({ stream, isEnabled: true, color: false, ...texts, ...safe });
     if (pauses === 0) activity.spinner.start();
+  };
+
+  const appearLater = (activity: Activity): void => {
+    // It was hidden, or the library failed to load: continue without a spinner.
+    appear(activity).catch(() => undefined);
   };
 
   /** Replaces the text. Does nothing before `start`. */
@@ -71,28 +84,26 @@ export function createProgress(stream: NodeJS.WritableStream, { enabled, clock, 
         current.note = () => '';
         update(text);
       } else {
-        current = { ended: new AbortController(), text, note: () => '' };
-        // It was stopped, or the library failed to load: continue without a spinner.
-        appear(current).catch(() => undefined);
+        current = { wait: new AbortController(), text, note: () => '' };
+        appearLater(current);
       }
       countdown(limitMs, (left) => `${left} left`);
     },
     update,
     countdown,
     stop(): void {
-      current?.ended.abort();
-      current?.spinner?.stop();
+      if (current) hide(current);
       current = undefined;
     },
-    /** Hides the text while `act` uses the terminal. */
+    /** Hides the text while `act` uses the terminal, or writes to a pipe that may lead there. */
     async pauseDuring<Result>(act: () => Promise<Result>): Promise<Result> {
       pauses += 1;
-      current?.spinner?.stop();
+      if (current) hide(current);
       try {
         return await act();
       } finally {
         pauses -= 1;
-        if (pauses === 0) current?.spinner?.start();
+        if (pauses === 0 && current) appearLater(current);
       }
     },
   };

@@ -88,7 +88,7 @@ export function isReaderGone(error: unknown): boolean {
 interface OutputOptions {
   /** Applied to each write, such as to redact. Write complete lines: it misses a secret split across writes. */
   readonly clean?: (text: string) => string;
-  /** Hidden while the text is written to a terminal. */
+  /** Hidden while the text is written: a pipe may lead to the terminal, too. */
   readonly progress?: Pick<Progress, 'pauseDuring'>;
   /** Once it aborts, a write waits at most one second for its reader. */
   readonly signal?: () => AbortSignal | undefined;
@@ -112,7 +112,7 @@ export function outputSink(sink: Sink, { clean, progress, signal, isOptional = f
     if (isStalled) throw signal?.()?.reason;
   };
   const write: Sink['write'] = async (text, encoding) => {
-    const sent = sink.isTTY && progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
+    const sent = progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
     return isOptional ? sent.catch(() => undefined) : sent;
   };
   // The size follows that of the original sink, even after a resize.

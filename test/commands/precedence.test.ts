@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
-import { service, write } from '../support/service.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /* Which service, which profile, and which token a command uses. */
@@ -62,7 +62,7 @@ describe('settings', () => {
     await storeProfile(home, 'other');
     await run(['logout', '--profile', 'other'], { env: home.env });
     for (const [args, code, says] of [
-      [['--profile', 'acme'], 2, 'There is no profile "acme" (from --profile)'],
+      [['--profile', 'acme'], 4, 'There is no profile "acme" (from --profile)'],
       [['--profile', 'other'], 3, '`partnerctl login --profile other`'],
     ] as const) {
       const stderr = expect.stringContaining(says);
@@ -71,12 +71,60 @@ describe('settings', () => {
     expect(await run(LIST)).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });
   });
 
+  test('say the same of a protected profile in every command, where service and token are from the environment', async () => {
+    const { sandbox, token, env } = await setUp();
+    await run(['profile', 'protect', 'acme'], { env });
+    const outside = { ...env, PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: token };
+    for (const [args, profile, says, code] of [
+      [[], null, 'token from PARTNER_TOKEN, no profile', 0],
+      [['--profile', 'acme'], 'acme', 'token from PARTNER_TOKEN, profile "acme" from --profile, which is protected', 2],
+    ] as const) {
+      const whoami = await run(['whoami', '-o', 'json', ...args], { env: outside });
+      expect(whoami.json()).toMatchObject({ profile, protected: profile !== null });
+      expect((await run(['doctor', ...args], { env: outside })).stdout.replace(/\s+/g, ' ')).toContain(`${says} `);
+      expect((await run(['upload', write('a.txt', 'a'), ...args], { env: outside })).code).toBe(code);
+    }
+  });
+
   test('need no home directory: that of a service account may be /dev/null', async () => {
     const env = { HOME: '/dev/null' };
     expect(await run(['profile', 'list', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
     const path = await run(['state', 'path'], { env });
     expect(path).toMatchObject({ code: 0, stdout: '/dev/null/.local/state/partnerctl/state.jsonl\n' });
   });
+});
+
+test('A command reads its token once, however often it needs the service.', async () => {
+  const { sandbox, token, file, env } = await setUp();
+  writeFileSync(file, token);
+  const [agent, count] = [['--agent', 'name:Support', '--space', 'ext:acme-001'], `${file}.count`];
+  expect((await run(['provision', write('acme.yaml', manifest('acme-001'))], { env })).code).toBe(0);
+  const command = `echo read >> ${count}; cat ${file}`;
+  const login = [
+    'login',
+    '--base-url',
+    sandbox.baseUrl,
+    '--no-verify',
+    '--profile',
+    'vault',
+    '--token-command',
+    command,
+  ];
+  expect((await run(login, { env })).code).toBe(0);
+  const job = ['--name', 'daily', '--instructions', 'Sum up.', '--schedule', '0 9 * * *', '--ensure'];
+  for (const words of [
+    ['chat', 'setup', 'ext:acme-001', 'name:Support'],
+    ['chat', 'send', ...agent, '--session', 's1', 'hello'],
+    ['cron', 'list', ...agent],
+    ['chat', 'tail', ...agent, '--session', 's1', '--no-follow'],
+    ['cron', 'create', ...agent, ...job],
+  ]) {
+    const piped = await run([...words, '--token-file', '-'], { env, stdin: token });
+    expect(piped, words.join(' ')).toMatchObject({ code: 0 });
+    writeFileSync(count, '');
+    const ran = await run([...words, '--profile', 'vault'], { env });
+    expect([words.join(' '), ran.code, readFileSync(count, 'utf8')]).toEqual([words.join(' '), 0, 'read\n']);
+  }
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
@@ -61,6 +61,32 @@ describe('login', () => {
     expect(ran.code).toBe(0);
     expect(home.read().default).toEqual({ base_url: sandbox.baseUrl, token_command: command });
     expect((await run(['spaces', 'list'], { env: home.env })).code).toBe(0);
+  });
+
+  test('replaces the current profile with another service only if --profile names it', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'live');
+    const before = home.read();
+    const other = 'https://test.example.com/v1';
+    const login = ['login', '--no-verify', '--base-url', other];
+    const ran = await run([...login, '--no-input'], { env: home.env, stdin: 'pat_of-another-service' });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`error: The current profile "live" is for ${BASE}, not for ${other}.\n`);
+    expect(ran.stderr).toMatch(/add --profile <name> .* add --profile live$/m);
+    expect(home.read()).toEqual(before);
+    // The same service gets a new token.
+    expect(await run(['login', '--no-verify'], { env: home.env, stdin: 'pat_renewed' })).toMatchObject({ code: 0 });
+    const named = await run([...login, '--profile', 'live'], { env: home.env, stdin: 'pat_of-another-service' });
+    expect(named).toMatchObject({ code: 0, stderr: '' });
+    expect(home.read().live).toEqual({ base_url: other, token: 'pat_of-another-service' });
+  });
+
+  test('warns, even with -q, that the token of PARTNER_TOKEN is stored in place of one on standard input', async () => {
+    const home = createProfileHome();
+    const login = ['login', '-q', '--no-verify', '--base-url', BASE];
+    const ran = await run(login, { env: { ...home.env, PARTNER_TOKEN: TOKEN }, stdin: 'another' });
+    const stderr = /^warning: Storing the token from PARTNER_TOKEN\. .*--token-file <path\|->\.\n$/;
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(stderr) });
   });
 
   test('stores nothing, without a prompt, if it gets no valid token or no valid service', async () => {
@@ -133,8 +159,18 @@ describe('profiles', () => {
         expect(ran).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('Use one of: acme.') });
       }
     }
-    const used = await run(['spaces', 'list', '--profile', 'toString'], { env: home.env });
-    expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no profile "toString"') });
+    for (const words of [
+      'spaces list',
+      'contract show',
+      'contract set space.id id',
+      'state path',
+      'whoami',
+      'doctor',
+    ]) {
+      const used = await run([...words.split(' '), '--profile', 'toString'], { env: home.env });
+      expect(used, words).toMatchObject({ code: 4 });
+      expect(used.stdout + used.stderr).toContain('There is no profile "toString" (from --profile)');
+    }
     expect(home.read()).toEqual(before);
   });
 
@@ -151,41 +187,5 @@ describe('profiles', () => {
     expect(readFileSync(path, 'utf8')).toBe('[]');
     // Another profile can be used.
     expect((await run(['spaces', 'list', '--retries', '0', '--profile', 'globex'], { env: home.env })).code).toBe(8);
-  });
-});
-
-describe('the one file of an earlier version', () => {
-  /** A home with such a file, for the profiles `acme`, which is current, and `globex`. */
-  function oldHome() {
-    const home = createProfileHome();
-    mkdirSync(home.config, { mode: 0o700 });
-    const old = join(home.config, 'config.json');
-    const profile = { base_url: BASE, token: TOKEN };
-    writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
-      mode: 0o600,
-    });
-    return { ...home, old, profile };
-  }
-
-  test('is read, and left alone by commands that only read', async () => {
-    const { env, old, path } = oldHome();
-    const shown = await run(['profile', 'show', '-o', 'json'], { env });
-    expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
-    const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
-    expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
-    expect(existsSync(path)).toBe(false);
-  });
-
-  test.each([
-    ['logout', { acme: { base_url: BASE } }],
-    ['profile remove acme', { acme: undefined, '.current': { current: 'default' } }],
-    ['profile use globex', { '.current': { current: 'globex' } }],
-    ['profile protect acme', { acme: { base_url: BASE, token: TOKEN, protected: true } }],
-  ])('is taken over by %s, and removed with its tokens', async (words, changed) => {
-    const home = oldHome();
-    expect((await run(words.split(' '), { env: home.env })).code).toBe(0);
-    const before = { '.current': { current: 'acme' }, acme: home.profile, globex: home.profile };
-    expect(home.read()).toEqual(JSON.parse(JSON.stringify({ ...before, ...changed })));
-    expect(readdirSync(home.config)).toEqual(['profiles']);
   });
 });

@@ -37,11 +37,11 @@ const WRITES: Readonly<Record<string, (source: string, plan: string) => string[]
   },
 };
 
-test('Exactly the commands that write have --confirm.', async () => {
+test('Exactly the commands that write have --confirm, and login, which replaces a token.', async () => {
   const help = await run(['help', '-o', 'json']);
   const { commands } = help.json<{ commands: readonly { command: string; writes: boolean }[] }>();
   const asking = commands.filter(({ writes }) => writes).map(({ command }) => command);
-  expect(asking.toSorted()).toEqual(Object.keys(WRITES).toSorted());
+  expect(asking.toSorted()).toEqual([...Object.keys(WRITES), 'login'].toSorted());
 });
 
 test('A write through a protected profile is sent only with --confirm and its name.', async () => {
@@ -52,7 +52,7 @@ test('A write through a protected profile is sent only with --confirm and its na
     expect(ran, name).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `error: Profile "live" is protected, and this command writes to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm the write, add --confirm live\n`,
+      stderr: `error: Profile "live" is protected, and this command is about to write to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm this, add --confirm live\n`,
     });
     const other = await run([...args, '--confirm', 'test'], { env });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });
@@ -96,12 +96,18 @@ test('The protection of a profile does not cover a service and a token from the 
   expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('--confirm live') });
 });
 
-test('login --protect protects, a later login and logout keep the protection, and unprotect ends it.', async () => {
+test('login --protect protects, a confirmed login and logout keep the protection, and unprotect ends it.', async () => {
   const { sandbox, token, home, env } = await setUp();
   const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
   await run([...login, '--protect'], { env, stdin: token });
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });
-  await run(login, { env, stdin: token });
+  const unconfirmed = await run(login, { env, stdin: 'another' });
+  const stderr = expect.stringMatching(
+    /"other" is protected, and .* to replace its token\.\n.*\nhint: .* --confirm other\n$/,
+  );
+  expect(unconfirmed).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(home.read().other).toMatchObject({ token });
+  expect((await run([...login, '--confirm', 'other'], { env, stdin: token })).code).toBe(0);
   await run(['logout', '--profile', 'other'], { env });
   expect(home.read().other).toEqual({ base_url: sandbox.baseUrl, protected: true });
   expect((await run(['profile', 'unprotect', 'other'], { env })).code).toBe(0);

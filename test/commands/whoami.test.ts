@@ -60,5 +60,7 @@ describe('whoami', () => {
     const env = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1', PARTNER_TOKEN: TOKEN };
     const failed = await run([...WHOAMI, '--retries', '0'], { env });
     expect([failed.code, failed.json()]).toEqual([8, expect.objectContaining({ token_status: 'unknown' })]);
+    // Nobody can look up a request that was not sent.
+    expect(failed.error()).toMatchObject({ message: expect.stringContaining('Could not reach'), request_id: null });
   });
 });

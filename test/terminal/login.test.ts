@@ -27,6 +27,16 @@ test('eight logins at once keep eight tokens, in files that only their owner can
   expect(readdirSync(directory)).toEqual(['profiles']);
 });
 
+test('A background process of a token command keeps neither the command nor the reader of its pipes waiting', async () => {
+  const directory = tempDirectory();
+  const pidFile = join(directory, 'pid');
+  const command = `sleep 600 & echo $! > ${pidFile}; echo pat_command`;
+  const env = { PARTNER_CONFIG_DIR: directory };
+  const ran = await start([...LOGIN, '--no-verify', '--token-command', command], { env });
+  process.kill(Number(readFileSync(pidFile, 'utf8')));
+  expect(ran).toMatchObject({ exitCode: 0 });
+});
+
 test.skipIf(!hasTmux)('Ctrl-D leaves a question (needs tmux)', async () => {
   const { keys, screen } = await inTmux(LOGIN, { HOME: tempDirectory() });
   await screen(/Partner token for \S+$/);

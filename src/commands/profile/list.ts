@@ -7,8 +7,8 @@ export const list = () =>
   }).action(
     run(async ({ flags, env, config }) => {
       const { tokenKind } = await import('../../config/profiles.ts');
-      const { resolveProfileName } = await import('../../config/settings.ts');
-      const current = resolveProfileName(flags, env, config).value;
+      const { profileName } = await import('../../config/settings.ts');
+      const current = profileName(flags, env, config).value;
       const items = config.names().map((name) => {
         const { base_url = null, protected: isProtected = false, ...profile } = config.find(name) ?? {};
         return { name, base_url, token: tokenKind(profile), current: name === current, protected: isProtected };

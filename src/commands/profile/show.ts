@@ -10,8 +10,8 @@ export const show = () =>
     .action(
       run(async ({ flags, env, config }, typedName) => {
         const { findProfile, tokenKind } = await import('../../config/profiles.ts');
-        const { resolveProfileName } = await import('../../config/settings.ts');
-        const name = typedName ?? resolveProfileName(flags, env, config).value;
+        const { profileName } = await import('../../config/settings.ts');
+        const name = typedName ?? profileName(flags, env, config).value;
         const profile = findProfile(config, name);
         return recordResult({
           name,

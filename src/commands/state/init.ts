@@ -5,7 +5,7 @@ export const init = () =>
   leaf('init', 'Prepare a database or a repository for the state', {
     description:
       'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists, and fails if it has other content. Shows what to grant to the other users of a database.',
-    exits: STATE_EXITS,
+    exits: [...STATE_EXITS, 'notFound'],
     examples: [
       'partnerctl state init postgres://ops@db.example.com/ops  # create the table',
       "partnerctl state init 'git+ssh://git@example.com/ops.git#partnerctl-state'  # create the branch",

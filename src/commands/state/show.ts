@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 export const show = () =>
   leaf('show', 'Show the records of the state', {
     description: 'A line that a merge repeated is shown once. Warns about lines that cannot be used.',
-    exits: STATE_EXITS,
+    exits: [...STATE_EXITS, 'notFound'],
     examples: ['partnerctl state show  # every record', 'partnerctl state show -o json  # with every field'],
   }).action(
     run(async (context) => {

@@ -19,7 +19,7 @@ function reportLines(path: string, { exists, records, torn, damaged }: LogConten
 export const verify = () =>
   leaf('verify', 'Check every line of the state', {
     description: 'Exits with 1 if a line cannot be used. Lines that a killed run left incomplete are harmless.',
-    exits: STATE_EXITS,
+    exits: [...STATE_EXITS, 'notFound'],
     examples: [
       'partnerctl state verify  # check the state',
       'partnerctl state verify --state merged.jsonl -o json  # check a merged copy, for a script',

@@ -17,7 +17,7 @@ export const listen = () =>
   leaf('listen', 'Receive, verify, and forward webhooks on this machine', {
     description:
       'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them with the secret from PARTNER_WEBHOOK_SECRET or --secret-file, save them, and forward them to a program, by https or on this machine; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
-    exits: ['service', 'noReply'],
+    exits: ['notFound', 'service', 'noReply'],
     examples: [
       'partnerctl webhook listen  # shows the address to configure, then what arrives there',
       'partnerctl webhook listen --verify standard-webhooks --secret-file hook.key --forward-to http://localhost:3000/hooks  # a program on this machine gets what is verified',

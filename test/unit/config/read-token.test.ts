@@ -5,14 +5,25 @@ import { expect, it } from 'vitest';
 import { parseToken, readToken } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/settings.ts';
 import { CredentialsError } from '../../../src/errors.ts';
-import { tempDirectory } from '../../support/run.ts';
+import { fasterClock, tempDirectory } from '../../support/run.ts';
+import { memorySink } from '../../support/sinks.ts';
 
 const NEVER = new AbortController().signal;
 const HERE = { from: 'here', replaceHint: 'Mend it.' };
 
-/** Reads a token from a source. */
-function read(kind: TokenSource['kind'], value: string, stdin: Readable = Readable.from([]), signal = NEVER) {
-  return readToken({ kind, value, ...HERE }, { stdin }, signal);
+/** Reads a token from a source. @param notice gets what a person is told */
+function read(
+  kind: TokenSource['kind'],
+  value: string,
+  {
+    stdin = Readable.from([]),
+    abortSignal = NEVER,
+    stderr = memorySink(),
+    notice = async (_: string): Promise<void> => undefined,
+  } = {},
+) {
+  const context = { io: { stdin, stderr }, clock: fasterClock(100), abortSignal, notice };
+  return readToken({ kind, value, ...HERE }, context);
 }
 
 it('a token is printable ASCII, or the error does not contain it', () => {
@@ -30,19 +41,24 @@ it('reads the first line of a file or of standard input that is not blank, witho
   const open = new PassThrough();
   open.write('\npat_');
   open.write('stdin\n');
-  expect(await read('file', '-', open)).toBe('pat_stdin');
+  expect(await read('file', '-', { stdin: open })).toBe('pat_stdin');
   await expect(read('file', `${path}.none`)).rejects.toThrow(`${path}.none`);
 });
 
-it('does not wait for a background process that keeps the pipe of a command open', async () => {
-  const pidFile = join(tempDirectory(), 'pid');
-  expect(await read('command', `echo pat_command; sleep 600 & echo $! > ${pidFile}`)).toBe('pat_command');
-  process.kill(Number(readFileSync(pidFile, 'utf8')));
+it('says what it waits for, and passes on what a command says', async () => {
+  const go = join(tempDirectory(), 'go');
+  const stderr = memorySink();
+  const notice = async (text: string) => writeFileSync(go, text);
+  const command = `echo Unlocking >&2; until [ -e ${go} ]; do sleep 0.01; done; echo pat_command`;
+  expect(await read('command', command, { stderr, notice })).toBe('pat_command');
+  expect([stderr.text(), readFileSync(go, 'utf8')]).toEqual(['Unlocking\n', 'Waiting for the token from here.']);
+  await expect(read('command', 'echo Locked >&2; exit 7', { stderr })).rejects.toThrow('Here failed.');
+  expect(stderr.text()).toBe('Unlocking\nLocked\n');
 });
 
 it('ends a command at Ctrl-C', async () => {
   const control = new AbortController();
-  const interrupted = read('command', 'exec sleep 60', undefined, control.signal);
+  const interrupted = read('command', 'exec sleep 60', { abortSignal: control.signal });
   setImmediate(() => control.abort(new Error('Interrupted.')));
   await expect(interrupted).rejects.toThrow('Interrupted.');
 });

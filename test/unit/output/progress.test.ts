@@ -50,17 +50,18 @@ describe('progress', () => {
     expect(screen.output).not.toMatch(/early|late/);
   });
 
-  it('disappears during a write and comes back', async () => {
+  it.each([true, false])('disappears before a write, and comes back a second later (terminal: %s)', async (isTTY) => {
     const { screen, progress, pass } = openProgress();
     progress.start('working');
     pass();
     await screen.until('working');
     screen.output = '';
-    const sink = outputSink(
-      { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
-      { progress },
-    );
+    const sink = outputSink({ ...memorySink({ isTTY }), write: async (text) => void screen.write(text) }, { progress });
     await sink.write('a notice\n');
+    await new Promise(setImmediate);
+    expect(screen.output).toMatch(/a notice\n$/);
+    pass();
+    await screen.until('a notice\n\x1b[?2026h');
     await screen.until('working');
     const [before, after] = screen.output.split('a notice\n');
     expect(before).toMatch(/\x1b\[1G\x1b\[0K$/);
