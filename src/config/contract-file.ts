@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Contract, type ContractLayers, type LeafValues } from '../contract/contract.ts';
-import { isJsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { problemOf } from '../contract/leaf-values.ts';
 import { DEFAULTS, isLeafName, LEAF_NAMES, type LeafName } from '../contract/leaves.ts';
 import { UsageError } from '../errors.ts';
@@ -29,8 +29,14 @@ const IMPORTED = 'imported';
 
 async function openContract(directory: string, { profile, baseUrl }: ContractKey): Promise<JsonDirectory> {
   const { hash } = await import('node:crypto');
-  const name = hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24);
-  return new JsonDirectory(join(directory, 'contracts', name));
+  const path = join(directory, 'contracts', hash('sha256', JSON.stringify([profile, baseUrl]), 'hex').slice(0, 24));
+  return new JsonDirectory(path, { path: `${path}.json`, split: splitContract });
+}
+
+/** Returns the entries of the file that earlier versions wrote. */
+function splitContract({ overrides, imported, ...key }: JsonObject): ReadonlyMap<string, JsonObject> {
+  const values = Object.entries({ ...(isJsonObject(overrides) && overrides), [IMPORTED]: imported });
+  return new Map(values.map(([name, value]) => [name, { ...key, value }]));
 }
 
 /** Returns the leaves of an entry with their values. @throws InputError for a value that a leaf of this version cannot have */

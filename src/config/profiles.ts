@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import type { JsonObject } from '../contract/json.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Environment } from '../platform/io.ts';
-import { JsonDirectory } from './json-directory.ts';
+import { damagedFile, JsonDirectory, type OldFile } from './json-directory.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -53,6 +53,20 @@ function nameOf(entry: string): readonly string[] {
   return entryOf(name) === entry ? [name] : [];
 }
 
+/** The one file of all profiles that earlier versions wrote. */
+function oldFile(path: string): OldFile {
+  return {
+    path,
+    split({ current, profiles }) {
+      const entries = Object.entries(isJsonObject(profiles) ? profiles : {}).map(([name, profile]) => {
+        if (isJsonObject(profile)) return [entryOf(name), profile] as const;
+        throw damagedFile(path, `The profile ${JSON.stringify(name)} is not an object.`);
+      });
+      return new Map([[CURRENT, typeof current === 'string' ? { current } : {}], ...entries]);
+    },
+  };
+}
+
 const TEXTS = ['base_url', 'token', 'token_command', 'state'] as const;
 
 function parseProfile(content: JsonObject): Profile {
@@ -76,7 +90,7 @@ export class ProfileStore {
   /** @param onToken called with each token that is read */
   constructor(directory: string, onToken: (token: string) => void) {
     this.directory = directory;
-    this.entries = new JsonDirectory(join(directory, 'profiles'));
+    this.entries = new JsonDirectory(join(directory, 'profiles'), oldFile(join(directory, 'config.json')));
     this.onToken = onToken;
   }
 

@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
@@ -139,5 +139,23 @@ describe('contract set and unset', () => {
     const imported = await contract('show', '--source', 'imported', '-o', 'json');
     expect(imported.json()).toMatchObject([{ leaf: 'spaces.list.items' }]);
     expect(readdirSync(stored())).toHaveLength(SIX.length + 1);
+  });
+
+  test('take the file of an earlier version over, at once and whole', async () => {
+    const { env, contract, overrides, stored } = home();
+    await contract('set', 'space.id', 'id');
+    const old = `${stored()}.json`;
+    rmSync(stored(), { recursive: true });
+    const content = { overrides: { 'space.id': 'key', 'agent.id': 'key' }, imported: { 'space.name': 'label' } };
+    writeFileSync(old, JSON.stringify({ profile: 'default', base_url: env.PARTNER_BASE_URL, ...content }));
+    expect(await overrides()).toMatchObject([{ leaf: 'space.id' }, { leaf: 'agent.id' }]);
+    expect(existsSync(old)).toBe(true);
+    const words = [...SIX.map((each) => ['set', ...each]), ['unset', 'agent.id']];
+    for (const { code, stderr } of await Promise.all(words.map((each) => contract(...each))))
+      expect(code, stderr).toBe(0);
+    const kept = (await overrides()).map(({ leaf, value }) => [leaf, value]);
+    expect(kept.toSorted()).toEqual([...SIX, ['space.id', 'key']].toSorted());
+    expect((await contract('show', 'space.name', '-o', 'json')).json()).toMatchObject([{ value: 'label' }]);
+    expect(existsSync(old)).toBe(false);
   });
 });

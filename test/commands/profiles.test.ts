@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/run.ts';
@@ -187,5 +187,41 @@ describe('profiles', () => {
     expect(readFileSync(path, 'utf8')).toBe('[]');
     // Another profile can be used.
     expect((await run(['spaces', 'list', '--retries', '0', '--profile', 'globex'], { env: home.env })).code).toBe(8);
+  });
+});
+
+describe('the one file of an earlier version', () => {
+  /** A home with such a file, for the profiles `acme`, which is current, and `globex`. */
+  function oldHome() {
+    const home = createProfileHome();
+    mkdirSync(home.config, { mode: 0o700 });
+    const old = join(home.config, 'config.json');
+    const profile = { base_url: BASE, token: TOKEN };
+    writeFileSync(old, JSON.stringify({ current: 'acme', profiles: { acme: profile, globex: profile } }), {
+      mode: 0o600,
+    });
+    return { ...home, old, profile };
+  }
+
+  test('is read, and left alone by commands that only read', async () => {
+    const { env, old, path } = oldHome();
+    const shown = await run(['profile', 'show', '-o', 'json'], { env });
+    expect(shown.json()).toMatchObject({ name: 'acme', base_url: BASE, token: 'stored', current: true, file: old });
+    const listed = (await run(['profile', 'list', '-o', 'json'], { env })).json<{ name: string }[]>();
+    expect(listed.map(({ name }) => name)).toEqual(['acme', 'globex']);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test.each([
+    ['logout', { acme: { base_url: BASE } }],
+    ['profile remove acme', { acme: undefined, '.current': { current: 'default' } }],
+    ['profile use globex', { '.current': { current: 'globex' } }],
+    ['profile protect acme', { acme: { base_url: BASE, token: TOKEN, protected: true } }],
+  ])('is taken over by %s, and removed with its tokens', async (words, changed) => {
+    const home = oldHome();
+    expect((await run(words.split(' '), { env: home.env })).code).toBe(0);
+    const before = { '.current': { current: 'acme' }, acme: home.profile, globex: home.profile };
+    expect(home.read()).toEqual(JSON.parse(JSON.stringify({ ...before, ...changed })));
+    expect(readdirSync(home.config)).toEqual(['profiles']);
   });
 });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configDirectory, type Profile, ProfileStore } from '../../../src/config/profiles.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const profileOf = (name: string): Profile => ({ base_url: 'https://api.test/v1', token: `pat_of_${name}` });
@@ -44,6 +45,48 @@ describe('a profile', () => {
     await open(directory).use('acme');
     expect([store.current(), store.find('acme')?.protected]).toEqual(['default', undefined]);
     expect([open(directory).current(), open(directory).find('acme')?.protected]).toEqual(['acme', true]);
+  });
+});
+
+describe('the one file of an earlier version', () => {
+  const names = ['a', 'b', 'C', 'constructor'];
+
+  function writeOld(directory: string): void {
+    const profiles = Object.fromEntries(names.map((name) => [name, { ...profileOf(name), region: 'eu' }]));
+    writeFileSync(join(directory, 'config.json'), JSON.stringify({ current: 'b', profiles }));
+  }
+
+  it('is taken over once, by commands that change profiles at once: nothing is lost, and nothing comes back', async () => {
+    for (let round = 0; round < propertyRuns(500, 5); round += 1) {
+      const directory = tempDirectory();
+      writeOld(directory);
+      const changes = [
+        open(directory).remove('a'),
+        open(directory).update('b', ({ token, ...others }) => others),
+        open(directory).store('d', () => profileOf('d')),
+        open(directory).use('d'),
+        open(directory).update('C', (latest) => ({ ...latest, protected: true })),
+      ];
+      await Promise.all(changes);
+      const store = open(directory);
+      expect(store.names()).toEqual(['C', 'b', 'constructor', 'd']);
+      expect([store.current(), store.find('b')?.token]).toEqual(['d', undefined]);
+      expect(store.find('C')).toEqual({ ...profileOf('C'), protected: true });
+      expect(readdirSync(directory)).toEqual(['profiles']);
+      const constructed = readFileSync(join(directory, 'profiles', 'constructor.json'), 'utf8');
+      expect(JSON.parse(constructed)).toEqual({ ...profileOf('constructor'), region: 'eu' });
+    }
+  });
+
+  it('is removed where a command was killed before that', async () => {
+    const directory = tempDirectory();
+    writeOld(directory);
+    await open(directory).remove('a');
+    writeOld(directory);
+    expect(open(directory).names()).toEqual(['C', 'b', 'constructor']);
+    await open(directory).remove('b');
+    expect(readdirSync(directory)).toEqual(['profiles']);
+    expect(open(directory).names()).toEqual(['C', 'constructor']);
   });
 });
 
