@@ -134,8 +134,7 @@ function readAgent(document: YamlDocument, job: Job, path: Path, defaults: Parti
     return undefined;
   }
   const { by, value } = parseReference(agent);
-  if (by === 'id') return { agent: { by, value }, space: undefined };
-  if (by === 'name' && space !== undefined) return { agent: { by, value }, space };
+  if (by === 'id' || (by === 'name' && space !== undefined)) return { agent: { by, value }, space };
   const at = job.agent === undefined ? ['agent'] : [...path, 'agent'];
   document.report(at, 'must be an agent_id; or name:<name>, with a "space" beside it');
   return undefined;

@@ -3,7 +3,7 @@ import {
   type AgentReference,
   parseAgentReference,
   parseReference,
-  resolveAgentId,
+  resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
@@ -15,7 +15,7 @@ import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {
   readonly agent: AgentReference;
-  /** As typed; set exactly if the agent is given by name. */
+  /** As typed. An agent that is given by name needs one; one that is given by id must be there. */
   readonly space: string | undefined;
 }
 
@@ -31,8 +31,7 @@ function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): Age
       hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
     });
   }
-  if (agent.by === 'name' || space === undefined) return { agent, space };
-  throw new UsageError('--space can only be used with --agent name:<name>.');
+  return { agent, space };
 }
 
 /** Reads how a job is named: by key, or --agent and --name; undefined if by neither. @throws UsageError if by both */
@@ -68,12 +67,12 @@ export function parseJobOptions(options: JobOptions): NamedJob & { readonly sche
   return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
 }
 
-/** The id of an agent. Calls the service only to look up a name. @throws as `resolveSpaceId` and `resolveAgentId` */
-export async function findAgent(context: CronContext, { agent, space = '' }: AgentInput): Promise<string> {
-  if (agent.by === 'id') return agent.value;
+/** The id of an agent. Calls the service only if a space is given. @throws as `resolveSpaceId` and `resolveAgent` */
+export async function findAgent(context: CronContext, { agent, space }: AgentInput): Promise<string> {
+  if (space === undefined) return agent.value;
   const http = await context.http();
   context.progress.start('Looking up the agent');
-  return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
+  return (await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent)).agent_id;
 }
 
 /** Finds the agents of --agent or --space, as `comparableAgent`; undefined for neither. @throws as `findAgent` */
