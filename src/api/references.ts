@@ -30,6 +30,22 @@ export function parseAgentReference(text: string): AgentReference {
   });
 }
 
+/** An agent as the command line names it: by name within a space; or by id, alone or within a space. */
+export interface AgentInput {
+  readonly agent: AgentReference;
+  /** As typed. */
+  readonly space: string | undefined;
+}
+
+/** Reads --agent and --space. @throws UsageError for a name without a space; as `parseAgentReference` */
+export function parseAgentInput(typed: string, space: string | undefined): AgentInput {
+  const agent = parseAgentReference(typed);
+  if (agent.by === 'id' || space !== undefined) return { agent, space };
+  throw new UsageError('--agent name:<name> needs --space.', {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+  });
+}
+
 /** Resolves a reference to a space_id. @throws NotFoundError; UsageError if several match; ShapeError */
 export async function resolveSpaceId(http: Http, reference: Reference): Promise<string> {
   return reference.by === 'id' ? reference.value : (await findSpace(http, reference)).space_id;

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { leavesOf, lineageOf, pathOf, programOf } from './leaf.ts';
+import { leavesOf, lineageOf, metaOf, pathOf, programOf } from './leaf.ts';
 
 /** Words of other tools; the command lines that do it, of which a group proposes its own; and what the API cannot do. */
 const COMMANDS: readonly (readonly [words: string, lines: readonly string[], cannot?: string])[] = [
@@ -49,8 +49,10 @@ export function answerToWord(word: string, parent: CommandUnknownOpts): string |
   const all = lines ?? deeper.map(pathOf);
   const own = parent.parent && lines ? all.filter((line) => line.startsWith(`${pathOf(parent)} `)) : all;
   const quoted = own.map((line) => `\`partnerctl ${line}\``);
+  // Profiles, states, and contracts are of this machine.
+  const isOfApi = leavesOf(parent).some((leaf) => metaOf(leaf)?.scopes);
   const use = quoted.length > 0 && `Use ${new Intl.ListFormat('en-US', { type: 'disjunction' }).format(quoted)}.`;
-  return [cannot, use].filter(Boolean).join(' ') || undefined;
+  return [isOfApi && cannot, use].filter(Boolean).join(' ') || undefined;
 }
 
 /** What to type in place of an option that a command does not have; undefined if that is not known. */

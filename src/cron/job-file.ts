@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseReference } from '../api/references.ts';
+import { type AgentInput, parseReference } from '../api/references.ts';
 import { canonicalId } from '../contract/values.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
@@ -12,7 +12,7 @@ import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './create.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
-import { type AgentInput, findAgent } from './job-flags.ts';
+import { findAgent } from './job-flags.ts';
 import {
   type CronFields,
   FIELD_VALUES,

@@ -1,23 +1,10 @@
 import { listAgents } from '../api/calls.ts';
-import {
-  type AgentReference,
-  parseAgentReference,
-  parseReference,
-  resolveAgent,
-  resolveSpaceId,
-} from '../api/references.ts';
+import { type AgentInput, parseAgentInput, parseReference, resolveAgent, resolveSpaceId } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
-
-/** An agent as the command line names it: by id, or by name within a space. */
-export interface AgentInput {
-  readonly agent: AgentReference;
-  /** As typed. An agent that is given by name needs one; one that is given by id must be there. */
-  readonly space: string | undefined;
-}
 
 export type NamedJob = AgentInput & { readonly name: string };
 
@@ -25,13 +12,7 @@ type Options<Name extends string> = { readonly [Option in Name]?: string | undef
 
 function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
-  const agent = parseAgentReference(typed);
-  if (agent.by === 'name' && space === undefined) {
-    throw new UsageError('--agent name:<name> needs --space.', {
-      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-    });
-  }
-  return { agent, space };
+  return parseAgentInput(typed, space);
 }
 
 /** Reads how a job is named: by key, or --agent and --name; undefined if by neither. @throws UsageError if by both */

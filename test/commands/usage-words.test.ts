@@ -37,6 +37,7 @@ const WORDS: readonly (readonly [line: string, hint: string])[] = [
   ['delete acme', CANNOT_DELETE],
   ['spaces delete acme', 'The API cannot delete anything.'],
   ['cron delete job_1', 'The API cannot delete anything. Use `partnerctl cron forget`.'],
+  ['profile delete old', 'Use `partnerctl profile remove <profile>`.'],
   ['agents update a1', CANNOT_CHANGE],
   ['cron pause job_1', 'The API cannot pause or stop a job or an agent.'],
 ];
