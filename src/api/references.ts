@@ -1,6 +1,7 @@
 import type { ListedAgent, ListedSpace } from '../contract/resources.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
+import { shellQuote, suggest } from '../platform/text.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
 
@@ -26,6 +27,22 @@ export function parseAgentReference(text: string): AgentReference {
   if (by !== 'external_space_id') return { by, value };
   throw new UsageError(`${JSON.stringify(text)} does not name an agent: only spaces have an external id.`, {
     hint: 'Use the agent_id, or name:<name>.',
+  });
+}
+
+/** An agent as the command line names it: by name within a space; or by id, alone or within a space. */
+export interface AgentInput {
+  readonly agent: AgentReference;
+  /** As typed. */
+  readonly space: string | undefined;
+}
+
+/** Reads --agent and --space. @throws UsageError for a name without a space; as `parseAgentReference` */
+export function parseAgentInput(typed: string, space: string | undefined): AgentInput {
+  const agent = parseAgentReference(typed);
+  if (agent.by === 'id' || space !== undefined) return { agent, space };
+  throw new UsageError('--agent name:<name> needs --space.', {
+    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
   });
 }
 
@@ -59,6 +76,24 @@ interface Named {
 
 const MAX_CANDIDATES = 10;
 
+/** The words that name an item, each with the value to compare; its id is the last. */
+function wordsOf({ id, name, external_space_id: externalId }: Named) {
+  return [
+    ...(externalId ? [{ words: `ext:${externalId}`, value: externalId }] : []),
+    ...(name ? [{ words: `name:${name}`, value: name }] : []),
+    { words: id, value: id },
+  ];
+}
+
+/** The words that were probably meant, as a shell takes them: those of this value, else of the nearest. */
+function nearestWords(value: string, rows: readonly Named[]): readonly string[] {
+  const all = rows.flatMap(wordsOf);
+  const values = all.map((each) => each.value);
+  const meant = suggest(value, values)?.toLowerCase();
+  const near = all.filter((each) => each.value.toLowerCase() === meant);
+  return near.slice(0, MAX_CANDIDATES).map(({ words }) => shellQuote(words));
+}
+
 /** Reads the whole list: a second match makes the reference ambiguous. @param command shows the list */
 async function findUnique<Row extends Named>(
   resource: 'space' | 'agent',
@@ -69,20 +104,23 @@ async function findUnique<Row extends Named>(
   const isNamed = (row: Row) => (by === 'id' ? canonicalId(row.id) === canonicalId(value) : row[by] === value);
   // Pages shift while a list grows, so an item may appear twice.
   const matches = new Map<string, Row>();
-  const all: Row[] = [];
-  for await (const row of rows) {
-    if (isNamed(row)) matches.set(row.id, row);
-    if (all.length < MAX_CANDIDATES) all.push(row);
-  }
-  const [match, ...others] = matches.values();
-  if (match && others.length === 0) return match;
-  const candidates = match ? [match, ...others].slice(0, MAX_CANDIDATES) : all;
+  const others = new Map<string, Row>();
+  for await (const row of rows) (isNamed(row) ? matches : others).set(row.id, row);
+  const [match] = matches.values();
+  if (match && matches.size === 1) return match;
+  // Of a long list, only the nearest are worth reading.
+  const listed = match ? matches : others;
+  const candidates = match || others.size <= MAX_CANDIDATES ? [...listed.values()].slice(0, MAX_CANDIDATES) : [];
   const lines = candidates.map(({ id, name, external_space_id }) =>
     [id, name, external_space_id && `ext:${external_space_id}`].filter(Boolean).join(' · '),
   );
+  const near = match ? [] : nearestWords(value, [...others.values()]);
+  const didYouMean = `Did you mean ${new Intl.ListFormat('en-US', { type: 'disjunction' }).format(near)}? `;
   const info = {
-    why: lines.join('\n') || `The list has no ${resource}s.`,
-    hint: match ? `Use the ${resource}_id of the one you mean.` : `List all ${resource}s with: ${command}`,
+    why: lines.join('\n') || (others.size === 0 ? `The list has no ${resource}s.` : undefined),
+    hint: match
+      ? `Use the ${resource}_id of the one you mean.`
+      : `${near.length > 0 ? didYouMean : ''}List all ${resource}s with: ${command}`,
     details: { candidates: candidates.map(({ id }) => id) },
   };
   const named = `the ${by === 'id' ? `${resource}_id` : by} ${JSON.stringify(value)}`;

@@ -1,32 +1,37 @@
+import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import {
-  type AgentReference,
-  parseAgentReference,
-  parseReference,
-  resolveAgent,
-  resolveSpaceId,
-} from '../api/references.ts';
+import { type AgentInput, parseAgentInput, parseReference, resolveAgent, resolveSpaceId } from '../api/references.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
+import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 
 /** How the command line names a source: by its id, or by the agent whose source it is. */
-export type SourceInput =
-  | { readonly source_id: string }
-  /** `space` as typed. */
-  | { readonly agent: AgentReference; readonly space: string };
+export type SourceInput = { readonly source_id: string } | AgentInput;
 
 /** Formats a command line to paste into a shell. @param operands the last arguments; they may start with `-` */
 export type FormatCommand = (words: readonly string[], operands?: readonly string[]) => string;
 
 export type SourceOptions = { readonly [Option in 'source' | 'agent' | 'space']?: string | undefined };
 
-/** Reads --source, or --agent with --space. @throws UsageError if neither or both are given */
+/** Reads --source, or --agent and --space. @throws UsageError if neither or both are given; as `parseAgentInput` */
 export function parseSource({ source, agent: typed, space }: SourceOptions): SourceInput {
   if (source !== undefined && typed === undefined && space === undefined) return { source_id: source };
-  if (source !== undefined || !typed || space === undefined) {
-    throw new UsageError('Name the source with --source alone, or with --agent and --space.');
+  if (source === undefined && typed !== undefined) return parseAgentInput(typed, space);
+  throw new UsageError('Name the source with --source alone, or with --agent.');
+}
+
+/** Finds an agent and its space; an agent_id that stands alone, in all spaces. @throws as `findSource` */
+async function findAgent(http: Http, { agent, space }: AgentInput) {
+  if (space !== undefined) {
+    const found = await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent);
+    return { ...found, space };
   }
-  return { agent: parseAgentReference(typed), space };
+  for await (const { space_id } of listSpaces(http, 'show')) {
+    for await (const each of listAgents(http, space_id, 'show')) {
+      if (canonicalId(each.agent_id) === canonicalId(agent.value)) return { ...each, space: space_id };
+    }
+  }
+  throw new NotFoundError(`No space has an agent with the agent_id ${JSON.stringify(agent.value)}.`);
 }
 
 /**
@@ -35,11 +40,9 @@ export function parseSource({ source, agent: typed, space }: SourceOptions): Sou
  */
 export async function findSource(http: Http, input: SourceInput, toCommand: FormatCommand): Promise<string> {
   if ('source_id' in input) return input.source_id;
-  const { agent, space } = input;
-  const spaceId = await resolveSpaceId(http, parseReference(space));
-  const { agent_id: id, source_id } = await resolveAgent(http, spaceId, agent);
+  const { agent_id: id, source_id, space } = await findAgent(http, input);
   if (typeof source_id === 'string') return source_id;
-  const typed = agent.by === 'name' ? `name:${agent.value}` : id;
+  const typed = input.agent.by === 'name' ? `name:${input.agent.value}` : id;
   const setUp = `Create it, or find it, with: ${toCommand(['chat', 'setup', space, typed])}`;
   const fix = `If the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`;
   throw new NotFoundError(`The service shows no API chat source for agent ${id}.`, {

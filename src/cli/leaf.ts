@@ -23,8 +23,6 @@ export interface Meta {
   readonly required?: readonly Requirement[];
   /** The hint for more arguments than there are, such as a text without quotes. */
   readonly excessHint?: string;
-  /** The hints for options of other tools, by the option. */
-  readonly optionHints?: Readonly<Record<string, string>>;
 }
 
 /** The exit codes of any call to the service. */

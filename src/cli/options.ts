@@ -61,10 +61,12 @@ export function optionName({ long, flags }: Option): string {
 
 /** Wraps the parser of an option, to refuse an empty value, an unknown choice, and a second value. */
 function strictParser(option: Option, onProblem: (problem: UsageError) => void) {
-  const { parseArg, argChoices, defaultValue } = option;
+  const { parseArg, argChoices } = option;
+  let isGiven = false;
   return (text: string, previous: unknown): unknown => {
     try {
-      if (previous !== defaultValue && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
+      if (isGiven && !isRepeatable(option)) throw new InvalidArgumentError('is given twice');
+      isGiven = true;
       if (text === '') throw new InvalidArgumentError('is empty. Check the shell variable it comes from');
       if (!argChoices) return parseArg ? parseArg(text, previous) : text;
       if (argChoices.includes(text)) return text;

@@ -64,6 +64,15 @@ function refuseMissing(command: CommandUnknownOpts): void {
   throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint });
 }
 
+/** @throws UsageError for an empty argument; words of other programs may be empty */
+function refuseEmpty(command: CommandUnknownOpts): void {
+  const declared = command.registeredArguments;
+  const at = command.args.indexOf('');
+  const argument = declared[Math.min(at, declared.length - 1)];
+  if (at === -1 || !argument || ['command', 'word'].includes(argument.name())) return;
+  throw new UsageError(`The argument <${argument.name()}> is empty. Check the shell variable it comes from.`);
+}
+
 function refuseTokenAndInput(command: CommandUnknownOpts, { tokenFile }: GlobalFlags): void {
   const values: readonly unknown[] = [command.args, Object.values(command.opts())].flat(2);
   if (tokenFile !== '-' || !values.includes('-')) return;
@@ -116,7 +125,8 @@ export function createCommandTree(
      */
     parse(argv: readonly string[]): Invocation | undefined {
       try {
-        program.parse(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+        const [first = '--help'] = argv;
+        program.parse(first === 'version' ? ['--version'] : [first, ...argv.slice(1)], { from: 'user' });
       } catch (error) {
         if (error instanceof CommanderError && error.exitCode === 0) return undefined;
         throw program.problem ?? error;
@@ -124,6 +134,7 @@ export function createCommandTree(
       if (program.problem) throw program.problem;
       const { invocation } = program;
       if (!invocation) return undefined;
+      refuseEmpty(invocation.command);
       refuseMissing(invocation.command);
       refuseTokenAndInput(invocation.command, globals.opts());
       return invocation;

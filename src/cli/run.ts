@@ -33,13 +33,16 @@ function chooseFormat({ output }: GlobalFlags, { PARTNER_OUTPUT }: RuntimeDeps['
 
 /**
  * Writes a result. If its reader is gone, the exit code still reports the command's outcome.
- * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
+ * @throws the stream's `readerGone`; the command's failure, with a hint, if its result cannot be written; else as `render` does
  */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
   try {
     await render(result, options, io);
   } catch (error) {
-    if (isReaderGone(error)) return;
+    if (isReaderGone(error)) {
+      if (result.kind === 'stream' && result.readerGone) throw result.readerGone;
+      return;
+    }
     if (!(error instanceof OutputError)) throw error;
     const failure = failureOf(result);
     throw failure ? withHint(failure, { hint: describeError(error) }) : error;

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { suggest, toSentenceCase } from '../platform/text.ts';
 import { HELP_TOPICS } from './help.ts';
 import { leavesOf, lineageOf, metaOf, pathOf, type RejectedLine } from './leaf.ts';
+import { answerToOption, answerToWord } from './other-words.ts';
 
 /** The start of a hint: the name that was probably meant; '' if none is close. */
 function didYouMean(word: string, names: readonly string[]): string {
@@ -24,30 +25,38 @@ export function unknownTopic(words: readonly string[], program: CommandUnknownOp
   });
 }
 
+/** The error for a group without a command: a line for each that it has. */
+function missingCommand(group: CommandUnknownOpts): UsageError {
+  const lines = group.commands.map((each) => `partnerctl ${pathOf(each)}: ${each.summary()}`);
+  return new UsageError(`A command is missing after ${pathOf(group)}.`, { hint: ['Use one of:', ...lines].join('\n') });
+}
+
 function unknownCommand(parent: CommandUnknownOpts): UsageError {
   const [word = ''] = parent.args;
+  if (word === '') return new UsageError('The command is empty. Check the shell variable it comes from.');
   const names = parent.commands.map((each) => each.name());
-  return new UsageError(`Unknown command ${JSON.stringify(word)}.`, {
-    hint: didYouMean(word, names) + helpHint(parent),
+  const answer = answerToWord(word, parent);
+  return new UsageError(`Unknown command ${JSON.stringify([pathOf(parent), word].filter(Boolean).join(' '))}.`, {
+    hint: answer ?? didYouMean(word, names) + helpHint(parent),
   });
 }
 
 /** The error for an option that the command does not have. Its value is not repeated: it may be a token. */
 function unknownOption(command: CommandUnknownOpts): UsageError {
   const typed = command.args.find((word) => /^-[^\d]/.test(word)) ?? '';
-  const [flag = ''] = typed.split('=');
+  const [start = ''] = typed.split('=');
+  const flag = start.startsWith('--') ? start : start.slice(0, 2);
   const names = lineageOf(command).flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   if (names.includes(flag)) return new UsageError(`${flag} takes no value.`, { hint: helpHint(command) });
-  const own = metaOf(command)?.optionHints?.[flag];
-  const near = didYouMean(flag, names) || 'Put -- before an argument that begins with a hyphen. ';
-  return new UsageError(`Unknown option ${flag.startsWith('--') ? flag : flag.slice(0, 2)}.`, {
-    hint: own ?? near + helpHint(command),
-  });
+  const operands = command.args.filter((word) => !/^-./.test(word));
+  const isOperand = command.registeredArguments.some(({ variadic }, at) => variadic || at >= operands.length);
+  const near = didYouMean(flag, names) || (isOperand ? 'Put -- before an argument that begins with a hyphen. ' : '');
+  return new UsageError(`Unknown option ${flag}.`, { hint: answerToOption(flag, command) ?? near + helpHint(command) });
 }
 
 /** Converts commander's error about a command to ours, most in its own words: `Missing required argument 'space'.` */
 export function toUsageError({ error: { code, message }, command }: RejectedLine): UsageError {
-  if (code === 'commander.help') return new UsageError('A command is missing.', { hint: helpHint(command) });
+  if (code === 'commander.help') return missingCommand(command);
   if (code === 'commander.unknownCommand') return unknownCommand(command);
   if (code === 'commander.unknownOption') return unknownOption(command);
   const text = toSentenceCase(message.replace(/^error: /, '').replace(/\.$/, ''));

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseReference } from '../api/references.ts';
+import { type AgentInput, parseReference } from '../api/references.ts';
 import { canonicalId } from '../contract/values.ts';
 import { PartnerctlError, withHint } from '../errors.ts';
 import { readYaml } from '../yaml/check.ts';
@@ -12,7 +12,7 @@ import { quoted } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import type { WantedJob } from './ensure-jobs.ts';
 import { type CronJob, isNotShown, toNfc } from './job.ts';
-import { type AgentInput, agentName, findAgent } from './job-flags.ts';
+import { agentName, findAgent } from './job-flags.ts';
 import {
   type CronFields,
   FIELD_VALUES,
@@ -142,8 +142,7 @@ function readAgent(document: YamlDocument, job: Job, path: Path, defaults: Parti
     return undefined;
   }
   const { by, value } = parseReference(agent);
-  if (by === 'id') return { agent: { by, value }, space: undefined };
-  if (by === 'name' && space !== undefined) return { agent: { by, value }, space };
+  if (by === 'id' || (by === 'name' && space !== undefined)) return { agent: { by, value }, space };
   const at = job.agent === undefined ? ['agent'] : [...path, 'agent'];
   document.report(at, 'must be an agent_id; or name:<name>, with a "space" beside it');
   return undefined;

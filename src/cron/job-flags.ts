@@ -1,23 +1,10 @@
 import { listAgents } from '../api/calls.ts';
-import {
-  type AgentReference,
-  parseAgentReference,
-  parseReference,
-  resolveAgentId,
-  resolveSpaceId,
-} from '../api/references.ts';
+import { type AgentInput, parseAgentInput, parseReference, resolveAgent, resolveSpaceId } from '../api/references.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/text.ts';
 import type { CronContext } from './context.ts';
 import { type CronSchedule, parseExpression, parseTimezone, ScheduleError } from './schedule.ts';
-
-/** An agent as the command line names it: by id, or by name within a space. */
-export interface AgentInput {
-  readonly agent: AgentReference;
-  /** As typed; set exactly if the agent is given by name. */
-  readonly space: string | undefined;
-}
 
 /** The names of agents, where they are known, by `comparableAgent`. */
 export type AgentNames = ReadonlyMap<string, string | undefined>;
@@ -28,14 +15,7 @@ type Options<Name extends string> = { readonly [Option in Name]?: string | undef
 
 function parseJobAgent({ agent: typed, space }: Options<'agent' | 'space'>): AgentInput {
   if (typed === undefined) throw new UsageError('--agent is missing.');
-  const agent = parseAgentReference(typed);
-  if (agent.by === 'name' && space === undefined) {
-    throw new UsageError('--agent name:<name> needs --space.', {
-      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-    });
-  }
-  if (agent.by === 'name' || space === undefined) return { agent, space };
-  throw new UsageError('--space can only be used with --agent name:<name>.');
+  return parseAgentInput(typed, space);
 }
 
 /** The name of an agent that is given by name. */
@@ -76,12 +56,12 @@ export function parseJobOptions(options: JobOptions): NamedJob & { readonly sche
   return { ...parseJobAgent(options), name, schedule: { ...fields, timezone } };
 }
 
-/** The id of an agent. Calls the service only to look up a name. @throws as `resolveSpaceId` and `resolveAgentId` */
-export async function findAgent(context: CronContext, { agent, space = '' }: AgentInput): Promise<string> {
-  if (agent.by === 'id') return agent.value;
+/** The id of an agent. Calls the service only if a space is given. @throws as `resolveSpaceId` and `resolveAgent` */
+export async function findAgent(context: CronContext, { agent, space }: AgentInput): Promise<string> {
+  if (space === undefined) return agent.value;
   const http = await context.http();
   context.progress.start('Looking up the agent');
-  return await resolveAgentId(http, await resolveSpaceId(http, parseReference(space)), agent);
+  return (await resolveAgent(http, await resolveSpaceId(http, parseReference(space)), agent)).agent_id;
 }
 
 /** Finds the agents of --agent or --space: their names, if known, by `comparableAgent`; undefined for neither. @throws as `findAgent` */

@@ -113,6 +113,8 @@ export interface StreamResult {
   readonly events: AsyncIterable<StreamEvent>;
   /** What a terminal shows instead of the events: tables, each drawn over the one before. */
   readonly screens?: AsyncIterable<Screen> | undefined;
+  /** The error if the reader is gone, where what it did not get is not done; by default, that is no failure. */
+  readonly readerGone?: PartnerctlError | undefined;
 }
 
 /** An object: labeled lines for people, the object for scripts. */

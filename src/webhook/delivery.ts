@@ -6,11 +6,9 @@ export interface SentWebhook {
   readonly body: Buffer;
 }
 
-/** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
-type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
-
 export interface Verdict {
-  readonly verification: Verification;
+  /** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
+  readonly verification: 'verified' | 'failed' | 'unsigned' | 'not-checked';
   /** Why it is `failed` or `unsigned`, as a clause without a period; otherwise null. */
   readonly reason: string | null;
 }

@@ -42,12 +42,10 @@ export type ListenOptions = ReturnType<typeof parseListen>;
 
 export interface HandledDelivery {
   readonly delivery: Delivery;
-  /** The status that the sender got. */
+  /** The status that the sender gets. */
   readonly status: number;
-  /** Whether the target accepted it; null if it was not forwarded. */
-  readonly forwarded: boolean | null;
-  /** The HTTP status of the target's response; null without one. */
-  readonly forwardStatus: number | null;
+  /** What became of it at the target; undefined if it was not forwarded. */
+  readonly forwarding?: Awaited<ReturnType<Target['send']>> | undefined;
   /** The path of the file with its bytes; null if it is not saved. */
   readonly saved: string | null;
 }
@@ -66,75 +64,68 @@ export function parseListen({ port = 0, path, forwardTo, save, exitAfter, ...opt
     throw new UsageError(`--path must begin with a slash, without a query: ${JSON.stringify(path)}.`);
   }
   const target = forwardTo === undefined ? undefined : parseTarget(forwardTo);
-  const { secretFile } = options;
-  return { port, path, target, directory: save, exitAfter, secretFile, scheme: parseScheme(options) };
+  const scheme = parseScheme(options);
+  return { port, path, target, directory: save, exitAfter, secretFile: options.secretFile, scheme };
 }
 
 /** @throws UsageError if the scheme needs a secret and none is given, or it does not fit the scheme */
 async function openVerifier(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<Verifier> {
-  const { env, abortSignal, addSecret } = context;
   if (!scheme) return createVerifier(scheme, []);
-  const secrets = await readWebhookSecrets(secretFile, env, abortSignal);
+  const secrets = await readWebhookSecrets(secretFile, context.env, context.abortSignal);
   const hint = 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.';
   if (!secrets) throw new UsageError('--verify needs the secret of the webhook.', { hint });
-  secrets.forEach(addSecret);
+  secrets.forEach(context.addSecret);
   return createVerifier(scheme, secrets);
-}
-
-async function contractOf(context: ListenContext): Promise<Contract> {
-  if ((await context.baseUrl()) === undefined) return new Contract();
-  return new Contract(await readContract(context, await context.contractKey()));
 }
 
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
 function checkEnd({ reason }: AbortSignal, accepted: number, exitAfter = 0): void {
   const isMissing = accepted < exitAfter;
   if (reason instanceof InterruptedError && (isMissing || !isCtrlC(reason))) throw reason;
-  if (!isMissing) return;
-  throw new NoReplyError(`${accepted} of ${exitAfter} deliveries came within --timeout.`, { details: { accepted } });
+  const message = `${accepted} of ${exitAfter} deliveries came within --timeout.`;
+  if (isMissing) throw new NoReplyError(message, { details: { accepted } });
 }
 
-/** Returns the id that a delivery shares with its repeats: that of a header, if it is signed, else a hash of the body. */
-function deliveryIdOf({ headers, body }: SentWebhook, { signedContent } = { signedContent: '{id}' }): string {
+/** Returns the id that a sender gave a delivery, if the signature covers one; undefined without it. */
+function ownIdOf({ headers }: SentWebhook, { signedContent } = { signedContent: '{id}' }): string | undefined {
   const [placeholder, header = 'webhook-id'] = /\{id(?::([^{}]+))?\}/.exec(signedContent) ?? [];
-  return (placeholder && headerValue(headers, header)) || `sha256:${hash('sha256', body, 'hex')}`;
+  return placeholder && headerValue(headers, header);
+}
+
+interface KnownDelivery {
+  /** The file of the first attempt that was saved. */
+  saved: string | null;
+  /** The answer to its sender; undefined once it was not accepted. */
+  answer?: Promise<number> | undefined;
 }
 
 /**
  * Creates the function that handles each request: it verifies a delivery, drops repeats, takes it, and returns the
  * status for the sender, whose repeats are the queue: what was not accepted comes again.
- * @param onDelivery called for each delivery, but not for repeats of an accepted one
+ * @param show called for each delivery, but not for repeats of an accepted one; resolves with whether it is shown
  */
 function createHandler(
   context: ListenContext,
   { scheme, directory }: ListenOptions,
   { verifier, target }: { readonly verifier: Verifier; readonly target: Target | undefined },
-  onDelivery: (handled: HandledDelivery) => void,
+  show: (handled: HandledDelivery) => Promise<boolean>,
 ): (sent: SentWebhook) => Promise<number> {
   const { clock, abortSignal, redact, notice, warn } = context;
-  /** The answers to deliveries that are being handled, or were accepted, by id. */
-  const answers = new Map<string, Promise<number>>();
-  /** The files of saved deliveries that the target has not accepted yet, by id. */
-  const files = new Map<string, string>();
+  /** The deliveries in progress, those accepted, and those whose senders will repeat them, by id. */
+  const known = new Map<string, KnownDelivery>();
 
-  /** Saves a delivery, unless an earlier attempt was, and forwards it once. @returns the status for the sender */
-  async function accept(delivery: Delivery): Promise<number> {
-    const { delivery_id } = delivery;
+  /** Saves a delivery, unless an earlier attempt was, forwards it once, and shows it. @returns the status for the sender */
+  async function take(delivery: Delivery, entry: KnownDelivery): Promise<number> {
     try {
-      let saved = files.get(delivery_id) ?? null;
-      if (directory !== undefined) saved ??= await saveDelivery(directory, delivery);
-      if (saved !== null) files.set(delivery_id, saved);
-      const sent = await target?.send(delivery, abortSignal);
-      const status = sent ? (sent.status ?? 502) : 200;
-      if (sent?.isAccepted === false) {
-        await warn(`Delivery ${delivery_id} was not forwarded: ${sent.outcome}. The sender repeats it.`);
+      if (directory !== undefined) entry.saved ??= await saveDelivery(directory, delivery);
+      const forwarding = await target?.send(delivery, abortSignal);
+      if (forwarding?.isAccepted === false) {
+        await warn(`Delivery ${delivery.delivery_id} was not forwarded: ${forwarding.outcome}. The sender repeats it.`);
       }
-      onDelivery({ delivery, forwarded: sent?.isAccepted ?? null, forwardStatus: sent?.status ?? null, status, saved });
-      if (status < 300) files.delete(delivery_id);
-      return status;
+      const status = forwarding ? (forwarding.status ?? 502) : 200;
+      return (await show({ delivery, status, forwarding, saved: entry.saved })) ? status : 503;
     } catch (error) {
-      const why = errorMessage(error);
-      await warn(`Delivery ${delivery_id} could not be taken, so the sender got a 500: ${why}`);
+      await warn(`Delivery ${delivery.delivery_id} was not taken; the sender gets a 500: ${errorMessage(error)}`);
       return 500;
     }
   }
@@ -142,31 +133,34 @@ function createHandler(
   return async function handle(sent) {
     const now = clock.now();
     const verdict = verifier(sent, now);
-    const delivery_id = deliveryIdOf(sent, scheme);
+    const ownId = ownIdOf(sent, scheme);
+    const delivery_id = ownId ?? `sha256:${hash('sha256', sent.body, 'hex')}`;
     const headers = sent.headers.filter(([, value]) => redact(value) === value);
-    const received_at = new Date(now).toISOString();
-    const delivery = { delivery_id, received_at, ...verdict, headers, body: sent.body };
+    const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body: sent.body };
     if (verdict.verification === 'failed' || verdict.verification === 'unsigned') {
-      onDelivery({ delivery, status: 401, forwarded: null, forwardStatus: null, saved: null });
+      await show({ delivery, status: 401, saved: null });
       return 401;
     }
-    const earlier = answers.get(delivery_id);
-    if (earlier) {
+    const entry: KnownDelivery = known.get(delivery_id) ?? { saved: null };
+    if (entry.answer) {
       await notice(`Dropped a repeat of delivery ${delivery_id}.`);
-      return await earlier;
+      return await entry.answer;
     }
-    const answer = accept(delivery);
-    answers.set(delivery_id, answer);
-    const [oldest] = answers.keys();
-    if (answers.size > MAX_REMEMBERED && oldest !== undefined) answers.delete(oldest);
-    const status = await answer;
-    if (status >= 300) answers.delete(delivery_id);
+    entry.answer = take(delivery, entry);
+    known.set(delivery_id, entry);
+    const [oldest] = known.keys();
+    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
+    const status = await entry.answer;
+    if (status >= 300) entry.answer = undefined;
+    // Without an id, an equal body that follows may be another delivery.
+    else if (ownId === undefined) known.delete(delivery_id);
     return status;
   };
 }
 
 /**
- * Receives webhooks. Yields where it listens, then each delivery; ends on the signal, and after `exitAfter` deliveries.
+ * Receives webhooks. Yields where it listens, then each delivery, whose sender gets a 2xx once the next event is asked
+ * for; ends on the signal, and after `exitAfter` deliveries.
  * @throws UsageError for a secret that is missing or does not fit the scheme; LocalError for a port or a directory that
  *   cannot be used; NoReplyError if too few deliveries came in time; InterruptedError
  */
@@ -174,28 +168,32 @@ export async function* listen(
   context: ListenContext,
   listening: ListenOptions,
 ): AsyncGenerator<ListenEvent, void, void> {
-  const { abortSignal } = context;
   const { port, path, directory, target: url, exitAfter = Number.POSITIVE_INFINITY } = listening;
   const verifier = await openVerifier(context, listening);
-  const contract = await contractOf(context);
+  const hasService = (await context.baseUrl()) !== undefined;
+  const contract = new Contract(hasService ? await readContract(context, await context.contractKey()) : undefined);
   if (directory !== undefined) await createDirectory(directory);
   const target = url && (await openTarget(url, context.env));
+  let hasReader = true;
   const full = new AbortController();
-  const signal = AbortSignal.any([abortSignal, full.signal]);
-  const receiveAll = async (emit: (event: ListenEvent) => unknown): Promise<void> => {
+  const signal = AbortSignal.any([context.abortSignal, full.signal]);
+  const receiveAll = async (emit: (event: ListenEvent) => Promise<void>): Promise<void> => {
     let accepted = 0;
-    const onDelivery = createHandler(context, listening, { verifier, target }, (handled) => {
-      emit({ kind: 'delivery', ...handled, payload: readPayload(handled.delivery.body, contract) });
-      if (handled.status < 300) accepted += 1;
+    const onDelivery = createHandler(context, listening, { verifier, target }, async (handled) => {
+      const payload = readPayload(handled.delivery.body, contract);
+      await emit({ kind: 'delivery', ...handled, payload });
+      if (hasReader && handled.status < 300) accepted += 1;
       if (accepted >= exitAfter) full.abort();
+      return hasReader;
     });
     const receiver = await startReceiver({ port, path, onDelivery });
-    emit({ kind: 'listening', url: receiver.url });
+    void emit({ kind: 'listening', url: receiver.url });
     if (!signal.aborted) await once(signal, 'abort');
     await receiver.close();
-    checkEnd(abortSignal, accepted, listening.exitAfter);
+    checkEnd(context.abortSignal, accepted, listening.exitAfter);
   };
   yield* emitted(receiveAll, () => {
+    hasReader = false;
     full.abort();
     return target?.close();
   });

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -8,24 +8,23 @@ import type { Delivery, SentWebhook } from './delivery.ts';
 
 /*
  * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json is written
- * last: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it.
+ * last: a .body without one was never accepted. Names begin with the time of arrival, so that they sort by it, and are
+ * unique: two listeners may save in one directory.
  */
 
 const savedSchema = v.object({ delivery_id: v.string(), headers: v.array(v.tuple([v.string(), v.string()])) });
 
 /** Creates the directory of saved deliveries. @throws LocalError if that fails */
 export async function createDirectory(directory: string): Promise<void> {
-  try {
-    await makeDirectories(directory);
-  } catch (error) {
+  await makeDirectories(directory).catch((error: unknown) => {
     throw new LocalError(`Cannot save deliveries in ${directory}.`, { why: describeFileError(error), cause: error });
-  }
+  });
 }
 
 /** Saves a delivery. A failure leaves no files: the sender repeats it. @returns the path of the `.body` file */
 export async function saveDelivery(directory: string, { body, ...rest }: Delivery): Promise<string> {
   const time = rest.received_at.replaceAll(/[-:.]/g, '');
-  const path = join(directory, `${time}-${hash('sha256', rest.delivery_id, 'hex').slice(0, 24)}`);
+  const path = join(directory, `${time}-${randomUUID()}`);
   try {
     const options = { flag: 'wx', mode: 0o600, flush: true };
     await writeFile(`${path}.body`, body, options);

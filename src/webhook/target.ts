@@ -45,9 +45,12 @@ export async function openTarget(url: URL, env: Environment) {
         body,
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
       });
+      const isAccepted = status >= 200 && status < 300;
       // Only the status matters.
-      await response.dump().catch(() => undefined);
-      return { isAccepted: status >= 200 && status < 300, status, outcome: `it responded with ${status}` };
+      const text = await (isAccepted ? response.dump() : response.text()).catch(() => undefined);
+      const [firstLine] = /\S.{0,199}/.exec(text ?? '') ?? [];
+      const reason = firstLine ? `: ${JSON.stringify(firstLine)}` : '';
+      return { isAccepted, status, outcome: `it responded with ${status}${reason}` };
     } catch (error) {
       // The error of a host with several addresses has no message.
       return { isAccepted: false, status: null, outcome: errorMessage(error) || String(errorCode(error)) };

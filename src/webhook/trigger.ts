@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
-import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
+import { readWebhookSecrets } from '../config/webhook-secret.ts';
+import { CredentialsError, NotFoundError, ServiceError, UsageError } from '../errors.ts';
 import { errorMessage } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 
@@ -14,13 +15,12 @@ const deliverySchema = v.looseObject({
 
 const errorSchema = v.object({ error: v.object({ message: v.string() }) });
 
-export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
-
 export interface TriggerContext {
   readonly env: Environment;
   readonly abortSignal: AbortSignal;
   readonly progress: { start(text: string): void };
   addSecret(text: string): void;
+  notice(text: string): Promise<void>;
 }
 
 /** Without a source, the message is made up. `to`: delivers only there. */
@@ -42,21 +42,34 @@ function findSandbox(env: Environment): { readonly url: URL; readonly key: strin
   });
 }
 
+function outcomeOf(delivery: v.InferOutput<typeof deliverySchema>) {
+  const latest = delivery.attempts.at(-1);
+  const outcome = latest ? (latest.error ?? `responded with ${latest.status}`) : 'not attempted yet';
+  if (delivery.status === 'delivered') return { delivery, outcome };
+  const failure = new ServiceError('The receiver did not accept the delivery.', {
+    why: `${delivery.delivery_id} to ${delivery.url}: ${outcome}`,
+    hint: `Check the receiver. The next attempt of the sandbox is at: ${delivery.next_attempt_at ?? 'never'}`,
+  });
+  return { delivery, outcome, failure };
+}
+
 /**
  * Makes the sandbox deliver a message, and waits for the first attempt, ten seconds at most. A delivery to `to` is signed
- * with PARTNER_WEBHOOK_SECRET, if it is set.
+ * with the first secret of PARTNER_WEBHOOK_SECRET; without one, a notice says that it is not.
+ * @returns the delivery, the outcome of its latest attempt, and the error unless its receiver accepted it
  * @throws UsageError if the environment names no sandbox, CredentialsError for 401, NotFoundError for 404, UsageError for
  *   any other status; ServiceError if it does not respond; the signal's reason
  */
-export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
-  const { env, abortSignal: signal, progress, addSecret } = context;
+export async function trigger(context: TriggerContext, options: TriggerOptions) {
+  const { env, abortSignal: signal, progress, addSecret, notice } = context;
   const { source: source_id, session: session_id, text, to } = options;
-  const secret = to === undefined ? undefined : env.PARTNER_WEBHOOK_SECRET?.trim().split('\n')[0];
-  for (const each of [env.PARTNER_SANDBOX_KEY, secret]) if (each) addSecret(each);
+  const secrets = to === undefined ? undefined : await readWebhookSecrets(undefined, env, signal);
+  for (const each of [env.PARTNER_SANDBOX_KEY, ...(secrets ?? [])]) if (each) addSecret(each);
   const { url, key } = findSandbox(env);
+  if (to !== undefined && !secrets) await notice('The delivery is unsigned: PARTNER_WEBHOOK_SECRET is not set.');
   progress.start('Waiting for the receiver');
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const body = JSON.stringify({ source_id, session_id, text, url: to, secret });
+  const body = JSON.stringify({ source_id, session_id, text, url: to, secret: secrets?.[0] });
   const response = await fetch(`${url.href}/deliveries`, { method: 'POST', headers, body, signal }).catch((error) => {
     signal.throwIfAborted();
     throw new ServiceError(`The sandbox at ${url.origin} did not respond.`, {
@@ -65,28 +78,13 @@ export async function trigger(context: TriggerContext, options: TriggerOptions):
       cause: error,
     });
   });
-  const { ok, status } = response;
   const answer: unknown = await response.json().catch(() => undefined);
-  if (ok) return v.parse(deliverySchema, answer);
+  const { ok, status } = response;
+  if (ok) return outcomeOf(v.parse(deliverySchema, answer));
   const Kind = status === 404 ? NotFoundError : status === 401 ? CredentialsError : UsageError;
   throw new Kind(`The sandbox did not send a webhook (${status}).`, {
     why: v.is(errorSchema, answer) ? answer.error.message : undefined,
     hint: 'Check PARTNER_SANDBOX_KEY, --source, --session, and --to. Without --to, it needs a webhook: partnerctl sandbox start --webhook <url>',
     status,
-  });
-}
-
-/** Describes the outcome of the latest attempt. */
-export function describeLatestAttempt({ attempts }: SandboxDelivery): string {
-  const latest = attempts.at(-1);
-  return latest ? (latest.error ?? `responded with ${latest.status}`) : 'not attempted yet';
-}
-
-/** Returns the error for a delivery that its receiver did not accept; undefined if it was accepted. */
-export function deliveryFailure(delivery: SandboxDelivery): PartnerctlError | undefined {
-  if (delivery.status === 'delivered') return undefined;
-  return new ServiceError('The receiver did not accept the delivery.', {
-    why: `${delivery.delivery_id} to ${delivery.url}: ${describeLatestAttempt(delivery)}`,
-    hint: `Check the receiver. The next attempt of the sandbox is at: ${delivery.next_attempt_at ?? 'never'}`,
   });
 }

@@ -80,11 +80,6 @@ function isEqual(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** @param timestamp in seconds since the epoch */
-function isRecent(timestamp: string, now: number): boolean {
-  return /^\d+$/.test(timestamp) && Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE_MS;
-}
-
 /** `t=1767225600` in the signature header. */
 const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 
@@ -100,7 +95,8 @@ function signedContentOf(scheme: Scheme, { headers, body }: SentWebhook, now: nu
       const beside = isTime ? TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1] : undefined;
       const found = headerValue(headers, header) ?? beside;
       if (found === undefined) return `it has no ${header} header`;
-      if (isTime && !isRecent(found, now))
+      const isRecent = /^\d+$/.test(found) && Math.abs(now - Number(found) * 1000) <= TOLERANCE_MS;
+      if (isTime && !isRecent)
         return 'its timestamp is not within five minutes of the clock of this machine, in seconds';
       content.push(Buffer.from(found, 'latin1'));
     }

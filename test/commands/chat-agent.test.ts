@@ -23,6 +23,18 @@ describe('a chat selected by --agent', () => {
     expect(paths).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, `/v1${MESSAGE}`]);
   });
 
+  test('may be named by its agent_id alone, and must be in the space if one is given', async () => {
+    const { it, chat, send, space } = await startChat();
+    expect(await send('--agent', chat.agent_id)).toMatchObject({ code: 0, stderr: '' });
+    expect(await send('--agent', chat.agent_id, '--space', space)).toMatchObject({ code: 0, stderr: '' });
+    await it.admin('POST', '/spaces', { count: 1, prefix: 'other' });
+    for (const to of [
+      ['--agent', 'agt_none'],
+      ['--agent', chat.agent_id, '--space', 'ext:other-1'],
+    ])
+      expect(await send(...to)).toMatchObject({ code: 4, stderr: expect.stringContaining('has') });
+  });
+
   test('exits with 4 for an agent without a chat, and for an unknown one: it creates none, and says what to run', async () => {
     const { it, chat, send, space } = await startChat({ auto_create_api_chat: false });
     for (const [agent, message] of [
@@ -37,7 +49,12 @@ describe('a chat selected by --agent', () => {
 
   test('is refused if it is named twice, incompletely, or not at all; nothing is sent', async () => {
     const { it, send } = await startChat();
-    const mistakes = [['--source', 'src_1', '--agent', 'agt_1'], ['--agent', 'agt_1'], ['--agent', 'ext:acme'], []];
+    const mistakes = [
+      ['--source', 'src_1', '--agent', 'agt_1'],
+      ['--agent', 'name:Support'],
+      ['--agent', 'ext:acme'],
+      [],
+    ];
     for (const to of mistakes) expect((await send(...to)).code, `${to}`).toBe(2);
     expect(await it.received()).toEqual([]);
   });

@@ -36,7 +36,11 @@ describe('cron adopt', () => {
       [[id, '--agent', service.agent, '--name', 'stranger'], 2, '--yes'],
       [[id], 2, '--yes'],
       [[id, '--key', 'abc', ...named, '--yes'], 2, 'but not by both'],
-      [[id, '--space', 'ext:acme', ...named, '--yes'], 2, '--space can only be used with'],
+      [
+        [id, '--space', 'ext:acme', '--agent', 'agt_of_another', '--name', 'x', '--yes'],
+        4,
+        'No agent has the agent_id',
+      ],
       [[id, '--agent', service.agent], 2, '--name is missing.'],
       [[id, '--agent', 'name:Support', '--name', 'x'], 2, '--agent name:<name> needs --space'],
     ];

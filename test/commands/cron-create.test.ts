@@ -142,7 +142,6 @@ test('cron create sends nothing, and exits with 2, for flags that are missing or
     ],
     [changed('--name', 'a\nb'), '--name must not start or end with white space, or contain a line break.'],
     [jobFlags('name:Support'), '--agent name:<name> needs --space.'],
-    [changed('--space', 'ext:acme'), '--space can only be used with --agent name:<name>.'],
     [changed('--schedule', '0 9 1 * *'), '--schedule: day of month must be *'],
     [changed('--schedule', '0 24 * * *'), '--schedule: hour 24 is out of range (0-23).\nhint: Write 0 to 23.'],
     [

@@ -93,7 +93,7 @@ test('A command line that means something else is answered with the one to type'
   expect(dry.code).toBe(2);
   expect(dry.error()).toMatchObject({
     message: 'Unknown option --dry-run.',
-    hint: 'To see what would be done, run: partnerctl plan <file...>',
+    hint: 'Use `partnerctl plan <file>`.',
   });
 });
 

@@ -52,3 +52,20 @@ test('spaces show says that jobs are not known where the token may not list them
   expect(ran.stdout).toContain('jobs: not known');
   expect((await run(['spaces', 'show', 's1', '-o', 'json'], { env })).json<Shown>().cron).toBeNull();
 });
+
+test('A space that is not found is proposed by its external id and its name, and no other one is', async () => {
+  const sandbox = await service();
+  await sandbox.admin('POST', '/spaces', { count: 30, prefix: 'cust' });
+  const spaces = await sandbox.spaces();
+  const name = String(spaces.find(({ external_space_id }) => external_space_id === 'cust-25')?.name);
+  for (const [typed, meant] of [
+    ['cust-25', 'Did you mean ext:cust-25? '],
+    ['name:CUST-25', 'Did you mean ext:cust-25? '],
+    [`ext:${name}`, `Did you mean 'name:${name}'? `],
+    ['ext:acme', ''],
+  ]) {
+    const ran = await run(['spaces', 'show', String(typed), '-o', 'json'], { env: sandbox.env });
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.error().hint).toBe(`${meant}List all spaces with: partnerctl spaces list`);
+  }
+});

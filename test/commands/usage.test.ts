@@ -6,8 +6,8 @@ import { service } from '../support/service.ts';
 const SECRET = 'pat_typed-on-the-command-line-0123456789';
 
 const WRONG: readonly (readonly [line: string, says: string])[] = [
-  ['spaces', 'A command is missing.\nhint: Run `partnerctl spaces --help` for the list of commands.'],
-  ['spaces lst', 'Unknown command "lst".\nhint: Did you mean list? Run `partnerctl spaces --help`'],
+  ['spaces', 'A command is missing after spaces.\nhint: Use one of:\n  partnerctl spaces list: '],
+  ['spaces lst', 'Unknown command "spaces lst".\nhint: Did you mean list? Run `partnerctl spaces --help`'],
   ['spaces list --outptu json', 'Did you mean --output?'],
   ['chat send --session s -x', 'Put -- before an argument that begins with a hyphen.'],
   ['cron create --ensure=true', '--ensure takes no value.\nhint: Run `partnerctl cron create --help`'],
@@ -58,7 +58,7 @@ test('A token in a flag is rejected with the flag for its file, and not repeated
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).not.toContain(SECRET);
   }
-  expect((await run(['--token', SECRET, 'spaces', 'list'])).stderr).toContain('Did you mean --token-file?');
+  expect((await run(['--token', SECRET, 'spaces', 'list'])).stderr).toContain('use --token-file <path>');
   const wrapped = ['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET];
   expect((await run(wrapped, { env: { PATH: process.env.PATH } })).code).toBe(7);
 });

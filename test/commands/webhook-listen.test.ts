@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { deliver, SECRET, sign, startListening, startReceiver } from '../support/webhooks.ts';
 
@@ -121,14 +122,13 @@ describe('the verification of webhook listen', () => {
       expect((await post(listening.url, 'x', { ...headers, [name]: 'v0=1' })).status).toBe(401);
   });
 
-  test('tells repeats by the body if the signature does not cover an id', async () => {
+  test('takes no id that the signature does not cover, so equal bodies are two deliveries', async () => {
     const env = { PARTNER_WEBHOOK_SECRET: 'key' };
     const listening = await startListening(['--verify', 'hmac', '--header', 'X-Signature'], { env });
-    const headers = { 'x-signature': createHmac('sha256', 'key').update('x').digest('hex') };
-    for (const id of ['1', '2'])
-      expect((await post(listening.url, 'x', { ...headers, 'webhook-id': id })).status).toBe(200);
+    const headers = { 'x-signature': createHmac('sha256', 'key').update('x').digest('hex'), 'webhook-id': '1' };
+    for (const _ of [1, 2]) expect((await post(listening.url, 'x', headers)).status).toBe(200);
     expect(await listening.stop()).toBe(0);
-    expect(listening.events).toHaveLength(1);
+    expect(listening.events).toHaveLength(2);
   });
 
   test('exits with 2 before it listens for an unusable secret, and for flags that are invalid or contradict each other', async () => {
@@ -163,7 +163,7 @@ describe('webhook listen --save', () => {
     for (const name of names) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
-  test('drops a duplicate by its id, or by its bytes without an id', async () => {
+  test('drops a repeat by its id, and takes equal bodies without an id as two deliveries', async () => {
     const directory = tempDirectory();
     const listening = await startListening(['--save', directory]);
     for (const [body, headers] of [
@@ -174,8 +174,22 @@ describe('webhook listen --save', () => {
     ] as const)
       expect((await post(listening.url, body, { ...headers })).status).toBe(200);
     expect(await listening.stop()).toBe(0);
-    expect(listening.events.map(({ body }) => body)).toEqual(['x', 'y']);
-    expect(listening.stderr().match(/Dropped a repeat of delivery/g)).toHaveLength(2);
+    expect(listening.events.map(({ body }) => body)).toEqual(['x', 'y', 'y']);
+    expect(listening.stderr().match(/Dropped a repeat of delivery/g)).toHaveLength(1);
+    expect(savedIn(directory)).toHaveLength(6);
+  });
+
+  test('keeps what another listener saves in the same directory at the same time', async () => {
+    const directory = tempDirectory();
+    const clock = { ...systemClock, now: () => 0 };
+    const both = [
+      await startListening(['--save', directory], { clock }),
+      await startListening(['--save', directory], { clock }),
+    ];
+    const sent = both.map(({ url }) => post(url, 'x', { 'webhook-id': 'a' }));
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200]);
+    const saved = await Promise.all(both.map(async ({ event }) => String((await event(0)).saved)));
+    for (const path of saved) expect(readFileSync(path, 'utf8')).toBe('x');
     expect(savedIn(directory)).toHaveLength(4);
   });
 
@@ -186,7 +200,7 @@ describe('webhook listen --save', () => {
     renameSync(directory, `${directory}.away`);
     expect(await send()).toBe(500);
     renameSync(`${directory}.away`, directory);
-    expect(listening.stderr()).toContain('Delivery a could not be taken, so the sender got a 500');
+    expect(listening.stderr()).toContain('Delivery a was not taken; the sender gets a 500');
     expect(await send()).toBe(200);
   });
 });
@@ -211,7 +225,12 @@ describe('webhook listen --forward-to', () => {
   });
 
   test('answers the sender with the status of the target, so that the sender repeats what failed', async () => {
-    const target = await startReceiver([{ status: 418, body: 'teapot' }, 'cut', { status: 201, body: 'made' }, 200]);
+    const target = await startReceiver([
+      { status: 418, body: '\n I am a teapot.\r\nNot a pot.' },
+      'cut',
+      { status: 201, body: 'made' },
+      200,
+    ]);
     const directory = tempDirectory();
     const listening = await startListening(['--forward-to', target.url, '--save', directory]);
     const send = async () => (await post(listening.url, 'x', { 'webhook-id': 'a' })).status;
@@ -221,7 +240,9 @@ describe('webhook listen --forward-to', () => {
     expect(listening.events.map(({ forward_status }) => forward_status)).toEqual([418, null, 201]);
     expect(listening.events.map(({ forwarded }) => forwarded)).toEqual([false, false, true]);
     expect(savedIn(directory)).toHaveLength(2);
-    expect(listening.stderr()).toContain('Delivery a was not forwarded: it responded with 418.');
+    expect(listening.stderr()).toContain(
+      'Delivery a was not forwarded: it responded with 418: "I am a teapot.". The sender',
+    );
     rmSync(directory, { recursive: true });
     expect((await post(listening.url, 'z', { 'webhook-id': 'z' })).status).toBe(500);
     expect(target.received).toHaveLength(3);
@@ -231,9 +252,9 @@ describe('webhook listen --forward-to', () => {
     const gate = new EventEmitter();
     const target = await startReceiver((_, count) => (count === 1 ? once(gate, 'open').then(() => 204) : 'stall'));
     const listening = await startListening(['--forward-to', target.url]);
-    const send = () => post(listening.url, 'x', { 'webhook-id': 'a' }).then(({ status }) => status);
+    const send = () => post(listening.url, 'x').then(({ status }) => status);
     const both = [send(), send()];
-    await expect.poll(() => listening.stderr()).toContain('Dropped a repeat of delivery a.');
+    await expect.poll(() => listening.stderr()).toContain('Dropped a repeat of delivery sha256:');
     await target.arrived(1);
     gate.emit('open');
     expect(await Promise.all(both)).toEqual([204, 204]);

@@ -42,11 +42,13 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
   expect(await chat.history({ session_id: 's7' })).toEqual([JSON.parse(receiver.received[1]?.body ?? '').data]);
 });
 
-test('webhook trigger --to delivers only there, signed with PARTNER_WEBHOOK_SECRET, or unsigned', async () => {
+test('webhook trigger --to delivers only there, signed with PARTNER_WEBHOOK_SECRET, or says that it is unsigned', async () => {
   const [general, own] = [await startReceiver(), await startReceiver()];
   const { trigger } = await startWith({ webhook: { url: general.url } });
-  expect(await trigger(['--to', own.url], { PARTNER_WEBHOOK_SECRET: SECRET })).toMatchObject({ code: 0, stderr: '' });
-  expect((await trigger(['--to', own.url])).code).toBe(0);
+  const env = { PARTNER_WEBHOOK_SECRET: `\n${SECRET}\nan older one\n` };
+  expect(await trigger(['--to', own.url], env)).toMatchObject({ code: 0, stderr: '' });
+  const unsigned = 'The delivery is unsigned: PARTNER_WEBHOOK_SECRET is not set.\n';
+  expect(await trigger(['--to', own.url])).toMatchObject({ code: 0, stderr: unsigned });
   const [first, second] = own.received;
   expect(first && verify(first, SECRET)).toEqual(JSON.parse(first?.body ?? ''));
   expect(second?.headers['webhook-signature']).toBeUndefined();

@@ -1,5 +1,5 @@
 import { leaf, run } from '../../cli/leaf.ts';
-import { duration, SPACE_HELP } from '../../cli/options.ts';
+import { AGENT_HELP, duration, SPACE_HELP } from '../../cli/options.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 
 export const watch = () =>
@@ -13,7 +13,7 @@ export const watch = () =>
     ],
   })
     .option('--space <space>', `only conversations in a space: ${SPACE_HELP}`)
-    .option('--agent <agent>', 'only conversations with an agent, with --space: an agent_id, or name:<name>')
+    .option('--agent <agent>', `only conversations with an agent: ${AGENT_HELP}`)
     .option('--source <source_id>', 'only conversations of an API chat source')
     .option('--no-follow', 'exit once the conversations are shown')
     .option('--interval <duration>', 'poll each session at this fixed interval (default: adaptive)', duration)

@@ -1,6 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { leaf, run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
+import { OutputError } from '../../errors.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import type { ListenContext, ListenOptions } from '../../webhook/listen.ts';
 
@@ -48,6 +49,9 @@ export const listen = () =>
     .action(
       run(async (context, options) => {
         const { parseListen } = await import('../../webhook/listen.ts');
-        return { kind: 'stream', events: eventsOf(context, parseListen(options)) };
+        const readerGone = new OutputError('The program that reads the output has ended.', {
+          hint: 'What it did not get was not accepted, so its senders repeat it: start `webhook listen` again.',
+        });
+        return { kind: 'stream', events: eventsOf(context, parseListen(options)), readerGone };
       }),
     );

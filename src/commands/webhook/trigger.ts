@@ -18,10 +18,9 @@ export const trigger = () =>
     .option('--to <url>', 'deliver to this URL of this machine instead, signed with PARTNER_WEBHOOK_SECRET')
     .action(
       run(async (context, options) => {
-        const { deliveryFailure, describeLatestAttempt, trigger } = await import('../../webhook/trigger.ts');
-        const delivery = await trigger(context, options);
+        const { trigger } = await import('../../webhook/trigger.ts');
+        const { delivery, outcome, failure } = await trigger(context, options);
         const { delivery_id, url, status } = delivery;
-        const shown = { delivery_id, url, status, outcome: describeLatestAttempt(delivery) };
-        return { ...recordResult(shown, delivery), failure: deliveryFailure(delivery) };
+        return { ...recordResult({ delivery_id, url, status, outcome }, delivery), failure };
       }),
     );

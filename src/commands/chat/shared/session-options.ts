@@ -1,5 +1,5 @@
 import { leaf, type Meta } from '../../../cli/leaf.ts';
-import { duration, integer, SPACE_HELP } from '../../../cli/options.ts';
+import { AGENT_HELP, duration, integer, SPACE_HELP } from '../../../cli/options.ts';
 import { OPERATIONS } from '../../../contract/operations.ts';
 
 export const SESSION_HELP = 'the conversation: an id of your choice';
@@ -20,6 +20,6 @@ export const REQUIRED_SESSION = [{ oneOf: ['--source', '--agent'], hint: SOURCE_
 export function sessionLeaf(name: string, summary: string, meta: Meta) {
   return leaf(name, summary, { required: REQUIRED_SESSION, scopes: [OPERATIONS.registerMessage.scope], ...meta })
     .option('--source <source_id>', "the agent's API chat source; get it with `chat setup`")
-    .option('--agent <agent>', 'in place of --source, with --space: an agent_id, or name:<name>')
+    .option('--agent <agent>', `in place of --source: ${AGENT_HELP}`)
     .option('--space <space>', SPACE_HELP);
 }

@@ -7,11 +7,11 @@ import { formatMessageLines, hangingText } from '../../chat/shared/messages.ts';
 
 const TONES = { verified: 'good', failed: 'bad', unsigned: 'bad', 'not-checked': 'warn' } as const;
 
-function describeOutcome({ delivery: { verification, reason }, forwarded, forwardStatus }: HandledDelivery): string {
+function describeOutcome({ delivery: { verification, reason }, forwarding }: HandledDelivery): string {
   const verdict = reason === null ? verification : `${verification} (${reason})`;
-  const status = forwardStatus === null ? '' : ` (${forwardStatus})`;
-  const forwarding = forwarded === null ? '' : forwarded ? `, forwarded${status}` : `, not forwarded${status}`;
-  return sanitizeLine(`${verdict}${forwarding}`);
+  if (!forwarding) return sanitizeLine(verdict);
+  const status = forwarding.status === null ? '' : ` (${forwarding.status})`;
+  return sanitizeLine(`${verdict}, ${forwarding.isAccepted ? 'forwarded' : 'not forwarded'}${status}`);
 }
 
 const NO_MESSAGE = { message_id: null, session_id: null, source_id: null, role: null, text: null, created_at: null };
@@ -19,7 +19,7 @@ const NO_MESSAGE = { message_id: null, session_id: null, source_id: null, role: 
 /** Converts an event to what `webhook listen` writes about it. */
 export function toStreamEvent(event: ListenEvent): StreamEvent {
   if (event.kind === 'listening') return { json: { url: event.url }, text: event.url };
-  const { delivery, payload, forwarded, forwardStatus: forward_status, saved } = event;
+  const { delivery, payload, forwarding, saved } = event;
   const { delivery_id, received_at, verification, reason } = delivery;
   const { body, message } = payload;
   const { message_id, session_id, source_id, role, text, created_at } = message ?? NO_MESSAGE;
@@ -27,7 +27,8 @@ export function toStreamEvent(event: ListenEvent): StreamEvent {
   const headers = Object.fromEntries(delivery.headers.map(([name, value]) => [name.toLowerCase(), value]));
   return {
     json: {
-      ...{ delivery_id, received_at, verification, reason, forwarded, forward_status },
+      ...{ delivery_id, received_at, verification, reason },
+      ...{ forwarded: forwarding?.isAccepted ?? null, forward_status: forwarding?.status ?? null },
       ...{ message_id, session_id, source_id, role, text, created_at },
       ...{ saved, headers: redactHeaders(headers), body },
     },

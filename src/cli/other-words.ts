@@ -1,0 +1,63 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { leavesOf, lineageOf, metaOf, pathOf, programOf } from './leaf.ts';
+
+/** Words of other tools; the command lines that do it, of which a group proposes its own; and what the API cannot do. */
+const COMMANDS: readonly (readonly [words: string, lines: readonly string[], cannot?: string])[] = [
+  ['get ls', ['spaces list', 'agents list <space>', 'cron list', 'profile list', 'state show']],
+  ['describe info inspect', ['spaces show <space>', 'profile show', 'contract show', 'state show']],
+  ['diff preview', ['plan <file>']],
+  ['validate lint', ['provision <file> --check']],
+  ['up deploy sync', ['provision <file>']],
+  ['create new add', ['provision <file>', 'cron create', 'chat setup <space> <agent>']],
+  ['import', ['export', 'cron adopt <cron_job_id>', 'contract import <file|url>']],
+  ['config configure', ['login', 'profile list', 'whoami']],
+  ['auth', ['login', 'logout', 'whoami']],
+  ['status health ping', ['doctor', 'spaces show <space>', 'state show']],
+  ['logs log follow', ['chat tail', 'chat watch']],
+  ['jobs job schedule', ['cron list', 'cron create']],
+  ['delete rm remove destroy down', ['profile remove <profile>', 'cron forget'], 'The API cannot delete anything.'],
+  ['update edit patch rename', [], 'The API cannot change what exists: it only creates and lists.'],
+  ['pause disable stop cancel', [], 'The API cannot pause or stop a job or an agent.'],
+];
+
+/** Options of other tools; the argument, the option, or the name of the commands that they are for; what to type. */
+const OPTIONS: readonly (readonly [flags: string, of: string | undefined, says: string])[] = [
+  ['-f --file --filename', '<file>', 'The file is an argument, without a flag.'],
+  ['--space --space-id -n --namespace', '<space>', 'The space is an argument, without a flag.'],
+  ['--text --message -m', '<text>', 'The text is an argument, without a flag.'],
+  ['--space-id -n --namespace', '--space', 'Use --space <space>.'],
+  ['--agent-id', '--agent', 'Use --agent <agent_id>.'],
+  ['--parallel --parallelism --jobs -j', '--concurrency', 'Use --concurrency <n>.'],
+  ['--dry-run --diff', 'provision', 'Use `partnerctl plan <file>`.'],
+  ['--follow -f', 'tail', 'It follows, unless --no-follow is given.'],
+  ['--token --api-key -t', undefined, 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
+  ['--json', undefined, 'Use -o json.'],
+  ['--format', undefined, 'Use -o <format>.'],
+  ['--jq --jsonpath --filter', undefined, "Use --query '<JMESPath>'."],
+  ['--url --host --server --endpoint', undefined, 'Use --base-url <url>.'],
+  ['--insecure -k', undefined, 'Certificates are always checked: name that of your CA in NODE_EXTRA_CA_CERTS.'],
+];
+
+function has(words: string, word: string): boolean {
+  return words.split(' ').includes(word);
+}
+
+/** What to do in place of a word that is no command of a group or the program; undefined if that is not known. */
+export function answerToWord(word: string, parent: CommandUnknownOpts): string | undefined {
+  const [, lines, cannot] = COMMANDS.find(([words]) => has(words, word)) ?? [];
+  const deeper = leavesOf(programOf(parent)).filter((leaf) => leaf.name() === word);
+  const all = lines ?? deeper.map(pathOf);
+  const own = parent.parent && lines ? all.filter((line) => line.startsWith(`${pathOf(parent)} `)) : all;
+  const quoted = own.map((line) => `\`partnerctl ${line}\``);
+  // Profiles, states, and contracts are of this machine.
+  const isOfApi = leavesOf(parent).some((leaf) => metaOf(leaf)?.scopes);
+  const use = quoted.length > 0 && `Use ${new Intl.ListFormat('en-US', { type: 'disjunction' }).format(quoted)}.`;
+  return [isOfApi && cannot, use].filter(Boolean).join(' ') || undefined;
+}
+
+/** What to type in place of an option that a command does not have; undefined if that is not known. */
+export function answerToOption(flag: string, command: CommandUnknownOpts): string | undefined {
+  const options = lineageOf(command).flatMap((each) => each.options.map(({ long }) => long));
+  const of = [command.name(), ...options, ...command.registeredArguments.map((each) => `<${each.name()}>`), undefined];
+  return OPTIONS.find(([flags, where]) => has(flags, flag) && of.includes(where))?.[2];
+}

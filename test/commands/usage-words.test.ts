@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { run } from '../support/run.ts';
+
+const CANNOT_DELETE =
+  'The API cannot delete anything. Use `partnerctl profile remove <profile>` or `partnerctl cron forget`.';
+const CANNOT_CHANGE = 'The API cannot change what exists: it only creates and lists.';
+
+/** What people type who know other tools, and the hint that they get. */
+const WORDS: readonly (readonly [line: string, hint: string])[] = [
+  [
+    'get spaces',
+    'Use `partnerctl spaces list`, `partnerctl agents list <space>`, `partnerctl cron list`, `partnerctl profile list`, or `partnerctl state show`.',
+  ],
+  ['spaces ls', 'Use `partnerctl spaces list`.'],
+  [
+    'describe acme',
+    'Use `partnerctl spaces show <space>`, `partnerctl profile show`, `partnerctl contract show`, or `partnerctl state show`.',
+  ],
+  ['spaces describe acme', 'Use `partnerctl spaces show <space>`.'],
+  ['diff acme.yaml', 'Use `partnerctl plan <file>`.'],
+  ['validate acme.yaml', 'Use `partnerctl provision <file> --check`.'],
+  ['config list', 'Use `partnerctl login`, `partnerctl profile list`, or `partnerctl whoami`.'],
+  ['auth login', 'Use `partnerctl login`, `partnerctl logout`, or `partnerctl whoami`.'],
+  ['logs -f', 'Use `partnerctl chat tail` or `partnerctl chat watch`.'],
+  ['tail anna', 'Use `partnerctl chat tail`.'],
+  ['agents tail', 'Use `partnerctl chat tail`.'],
+  ['send hello', 'Use `partnerctl chat send`.'],
+  ['listen', 'Use `partnerctl webhook listen`.'],
+  ['trigger', 'Use `partnerctl webhook trigger`.'],
+  [
+    'import acme',
+    'Use `partnerctl export`, `partnerctl cron adopt <cron_job_id>`, or `partnerctl contract import <file|url>`.',
+  ],
+  ['status', 'Use `partnerctl doctor`, `partnerctl spaces show <space>`, or `partnerctl state show`.'],
+  ['up', 'Use `partnerctl provision <file>`.'],
+  ['destroy acme', CANNOT_DELETE],
+  ['delete acme', CANNOT_DELETE],
+  ['spaces delete acme', 'The API cannot delete anything.'],
+  ['cron delete job_1', 'The API cannot delete anything. Use `partnerctl cron forget`.'],
+  ['profile delete old', 'Use `partnerctl profile remove <profile>`.'],
+  ['agents update a1', CANNOT_CHANGE],
+  ['cron pause job_1', 'The API cannot pause or stop a job or an agent.'],
+];
+
+test('A word of another tool is answered with the command to use, or with what the API cannot do', async () => {
+  for (const [line, hint] of WORDS) {
+    const ran = await run([...line.split(' '), '-o', 'json']);
+    expect(ran, line).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error(), line).toMatchObject({ message: expect.stringMatching(/^Unknown command "/), hint });
+    for (const [, command = ''] of hint.matchAll(/`partnerctl ([a-z ]+)/g))
+      expect((await run([...command.trim().split(' '), '--help'])).code, command).toBe(0);
+  }
+  expect(await run(['version'])).toMatchObject({ code: 0, stdout: '0.0.0-test\n', stderr: '' });
+});
+
+test('An unknown option is answered with the right one, and with -- only where the word may be an argument', async () => {
+  const file = 'The file is an argument, without a flag.';
+  for (const [line, hint] of [
+    ['provision -f acme.yaml', file],
+    ['plan --file=acme.yaml', file],
+    ['spaces list --token pat_1', 'Set PARTNER_TOKEN, or use --token-file <path>: a flag is no place for a token.'],
+    ['spaces list --json', 'Use -o json.'],
+    ['provision acme.yaml --dry-run', 'Use `partnerctl plan <file>`.'],
+    ['agents list --space acme', 'The space is an argument, without a flag.'],
+    ['chat tail -f', 'It follows, unless --no-follow is given.'],
+    ['upload a.txt --parallel 4', 'Use --concurrency <n>.'],
+    ['--url http://127.0.0.1/v1 spaces list', 'Use --base-url <url>.'],
+    ['spaces list --bogus', 'Run `partnerctl spaces list --help` for its arguments and flags.'],
+    ['agents list acme --bogus', 'Run `partnerctl agents list --help` for its arguments and flags.'],
+    ['cron create --namee', 'Did you mean --name? Run `partnerctl cron create --help` for its arguments and flags.'],
+    [
+      'chat send --session s -hello',
+      'Put -- before an argument that begins with a hyphen. Run `partnerctl chat send --help` for its arguments and flags.',
+    ],
+  ] as const) {
+    const ran = await run([...line.split(' '), '-o', 'json']);
+    expect(ran, line).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error(), line).toMatchObject({ message: expect.stringMatching(/^Unknown option -/), hint });
+    expect(ran.stderr).not.toContain('pat_1');
+  }
+});
+
+test('An empty word and an empty argument are called empty, and an option is given once, whatever its value', async () => {
+  for (const [args, message] of [
+    [[''], 'The command is empty. Check the shell variable it comes from.'],
+    [['spaces', 'show', ''], 'The argument <space> is empty. Check the shell variable it comes from.'],
+    [['plan', 'acme.yaml', ''], 'The argument <file> is empty. Check the shell variable it comes from.'],
+    [['spaces', 'list', '--color', 'auto', '--color', 'never'], '--color is given twice.'],
+    [['spaces', 'list', '--color', 'auto', '--color', 'auto'], '--color is given twice.'],
+  ] as const) {
+    const ran = await run([...args, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error()).toMatchObject({ message });
+  }
+});
