@@ -1,16 +1,26 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
+import { ATTEMPT_TIMEOUT_MS } from '../api/attempt.ts';
 import { type HistoryPage, MissingMessage, missingIn404, readHistory } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
 import { SessionCheck } from '../api/session-check.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
-import { NotFoundError, PartnerctlError } from '../errors.ts';
+import {
+  InterruptedError,
+  isCtrlC,
+  NotFoundError,
+  PartnerctlError,
+  RateLimitError,
+  ServiceError,
+  withHint,
+} from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
-import { Health, isFatal, noHistoryError } from './health.ts';
+import { Health, isFatal, isPassing, noHistoryError } from './health.ts';
 import { Pace } from './pace.ts';
 import { type ChatContext, type FollowStart, sessionKey } from './session.ts';
-import { Shown } from './shown.ts';
+import { type Cursor, Shown } from './shown.ts';
+import { Unfinished } from './unfinished.ts';
 
 export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it existed at the start. */ & (
   | { readonly kind: 'message'; readonly message: Message; readonly isBacklog: boolean }
@@ -22,8 +32,8 @@ export type SessionEvent = { readonly ref: SessionRef } /** `isBacklog`: it exis
   | { readonly kind: 'unknown-session' }
   /** Messages may be missing. `isCertain`: the service says that it has more than it sent. */
   | { readonly kind: 'gap'; readonly evidence: string; readonly isCertain: boolean }
-  /** The service cannot be reached; polling goes on. */
-  | { readonly kind: 'outage'; readonly error: PartnerctlError }
+  /** The service cannot be reached, or asks for a pause; the next request is after `pauseMs`. */
+  | { readonly kind: 'outage'; readonly error: PartnerctlError; readonly pauseMs: number }
   | { readonly kind: 'recovered'; readonly outageMs: number; readonly missed: number }
 );
 
@@ -41,13 +51,16 @@ export interface FollowOptions {
 /** Resolves when the consumer of the events wants more. */
 export type Emit<Event> = (event: Event) => Promise<void>;
 
-interface Poll {
-  readonly startedAt: number;
-  readonly cursor: string | undefined;
-}
+/** Whether a session was read to its end, or following ended before. One that is followed without end is cut short. */
+export type FollowEnd = 'complete' | 'cut short';
 
 const MAX_CONCURRENT_POLLS = 6;
-const POLL_TIMEOUT_MS = 15_000;
+/** A page may be slow, but not silent for so long. */
+const IDLE_MS = 15_000;
+/** A request that took so much longer than it may was interrupted by the machine's sleep. */
+const SLEEP_MS = 5_000;
+/** A page is asked for so often before the session is read on from its newest message: the link to it may have expired. */
+const MAX_PAGE_FAILURES = 5;
 /** How long the history may lack the message to start after, which may have been registered just now. */
 const REGISTRATION_LAG_MS = 10_000;
 /** Reading what exists may not wait for ever. */
@@ -84,18 +97,33 @@ export class Follower {
   }
 
   /**
-   * Follows one more session: emits each message once, oldest first, until the signal aborts or the time is up or,
-   * with `once`, until everything was read. Failures of the network and the service are outages, not the end.
+   * Follows one more session: emits each message once, oldest first, page by page, until the signal aborts or the time is
+   * up or, with `once`, until everything was read. Failures of the network and the service are outages, not the end.
    * @throws PartnerctlError that polling again cannot resolve: 401, 402, 403 and, before a first page was read, most
    *   others; ServiceError or RateLimitError after an outage of `maxOutageMs`
    */
-  follow(ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>): Promise<void> {
+  follow(ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>): Promise<FollowEnd> {
     return new FollowedSession(this, ref, start, emit).run();
   }
 
   /** Yields what `act` emits while it follows sessions. They end when the consumer stops. @throws as `act` */
   events<Event>(act: (emit: Emit<Event>) => Promise<unknown>): AsyncGenerator<Event, void, void> {
     return emitted(act, () => this.stop());
+  }
+
+  /**
+   * Checks how following ended. @param isWhole whether what had to be read was read
+   * @throws InterruptedError, except for Ctrl-C, which is the normal end of following without end; the last failure, or
+   * ServiceError, if the time was up before
+   */
+  checkEnd(isWhole: boolean): void {
+    const { once } = this.options;
+    const { reason } = this.context.signals.interrupt;
+    if (once && isWhole) return;
+    if (reason instanceof InterruptedError && (once || !isCtrlC(reason))) throw reason;
+    if (isWhole || reason !== undefined) return;
+    const { lastError = new ServiceError('The time limit was reached before all messages were read.') } = this.health;
+    throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
   }
 
   remainingMs(): number {
@@ -129,13 +157,14 @@ class FollowedSession {
   private readonly emit: Emit<SessionEvent>;
   private readonly key: string;
   private readonly shown: Shown;
+  private readonly unfinished = new Unfinished();
   private readonly wanted: number;
   /** Messages of the backlog, until it is known which are the last; undefined to hold none. */
   private held: readonly Message[] | undefined;
   private isCaughtUp = false;
-  /** Whether more may follow the last response, so that the next poll starts at the newest message, and at once. */
-  private isDraining = false;
   private wasRead = false;
+  /** The last request. */
+  private asked: { readonly elapsed: () => number; readonly limitMs: number };
   private readonly reported = new Set<SessionEvent['kind']>();
 
   constructor(follower: Follower, ref: SessionRef, start: FollowStart, emit: Emit<SessionEvent>) {
@@ -151,50 +180,95 @@ class FollowedSession {
     this.shown = new Shown(start, clock.now());
     this.wanted = start.from === 'last' ? start.count : Number.POSITIVE_INFINITY;
     this.held = start.from === 'last' ? [] : undefined;
+    this.asked = this.startRequest();
   }
 
-  async run(): Promise<void> {
-    const { follower } = this;
+  /** Every other poll starts at the newest message, because some services send no more than a page. */
+  async run(): Promise<FollowEnd> {
+    const { follower, clock, shown, unfinished } = this;
+    let isLagging = false;
+    let lagReadAt = clock.now();
     while (!follower.isOver()) {
-      const startedAt = this.clock.now();
-      const poll = { startedAt, cursor: this.shown.nextCursor(startedAt, this.isDraining) };
+      const startedAt = clock.now();
+      const lagging = unfinished.passed(startedAt) ?? { after: shown.lagging(lagReadAt) };
+      const cursor = isLagging ? lagging.after : shown.newest;
       try {
-        await this.complete(poll, await this.readPages(poll));
+        const { fresh, isEnd } = await this.read(cursor);
+        if (fresh > 0) this.pace.touch();
+        const isBehind = fresh > 0 && !isEnd && (!this.isCaughtUp || fresh >= MIN_FULL_PAGE);
+        if (!isBehind) {
+          await this.complete(startedAt, fresh);
+          if (follower.options.once) return 'complete';
+          await this.pace.wait(this.pauseMs());
+          if (isLagging) lagReadAt = startedAt;
+        }
+        isLagging = !isBehind && !isLagging;
       } catch (error) {
         // The end may have cut the poll short.
-        if (follower.isOver()) return;
-        await this.handleFailure(poll, error);
+        if (follower.isOver()) break;
+        await this.handleFailure(cursor, error);
+        isLagging = false;
       }
-      if (follower.options.once && this.isCaughtUp) return;
-      if (!this.isDraining) await this.pause();
+    }
+    return 'cut short';
+  }
+
+  /** Reads what follows the cursor. A session that the service does not know yet is empty. */
+  private async read(cursor: Cursor): ReturnType<FollowedSession['readPages']> {
+    try {
+      return await this.readPages(cursor);
+    } catch (error) {
+      const isUnknown = error instanceof NotFoundError && !error.info.fromGateway;
+      if (!isUnknown || cursor !== undefined || this.wasRead || this.follower.isOver()) throw error;
+      await this.reportUnknown(error);
+      return { fresh: 0, isEnd: true };
     }
   }
 
-  /** @returns how many messages are new */
-  private async readPages({ cursor }: Poll): Promise<number> {
-    const { http, limit, health, signal, options, sessionCheck } = this.follower;
-    const { ref, clock, wanted } = this;
-    const isBacklog = !this.isCaughtUp;
+  /** @returns how many messages are new, and whether nothing else can be read now */
+  private async readPages(cursor: Cursor): Promise<{ readonly fresh: number; readonly isEnd: boolean }> {
+    const { http, limit, sessionCheck, options } = this.follower;
+    const { ref, clock, wanted, shown, unfinished } = this;
     const position = { ...ref, after_message_id: cursor, ...(this.held && { newest: wanted }) };
-    const timeoutMs = () => Math.max(1, Math.min(POLL_TIMEOUT_MS, this.leftMs()));
-    const limits = () => ({ retries: 0, timeoutMs: timeoutMs(), signal });
-    const pages = readHistory(http, position, limits);
+    const limits = () => {
+      this.asked = this.startRequest();
+      const { limitMs: timeoutMs } = this.asked;
+      return { retries: 0, timeoutMs, idleMs: IDLE_MS, signal: this.follower.signal };
+    };
+    const pages = readHistory(http, position, limits, (error) => this.recover(error));
     let fresh = 0;
-    for (let hasMore = true; hasMore; ) {
+    let before = cursor;
+    for (;;) {
       const { value: page } = await limit(() => pages.next());
-      if (!page) break;
-      hasMore = page.hasMore;
+      if (!page) return { fresh, isEnd: false };
       await sessionCheck.check(ref, page.messages, limits);
       this.wasRead = true;
-      const holdsUnfinished = !options.once && !hasMore;
-      const added = this.shown.add(page.messages, clock.now(), { isBacklog, holdsUnfinished });
-      if (added.length > 0) health.arrive(this.key, added.length);
-      await this.reportGap(page, added.length, isBacklog && cursor === undefined);
-      if (this.held) this.held = lastOf([...this.held, ...added], wanted);
-      else for (const message of added) await this.emit({ kind: 'message', ref, message, isBacklog });
-      fresh += added.length;
+      const unseen = shown.without(page.messages);
+      const released = options.once ? unseen : unfinished.release(unseen, before, clock.now());
+      shown.add(released, clock.now());
+      this.follower.health.arrive(this.key, released.length);
+      await this.reportGap(page, unseen.length, !this.isCaughtUp && cursor === undefined);
+      await this.show(released);
+      fresh += released.length;
+      before = page.messages.at(-1)?.message_id ?? before;
+      if (unfinished.isHolding || !page.hasMore) return { fresh, isEnd: unfinished.isHolding || page.isStatedEnd };
     }
-    return fresh;
+  }
+
+  private async show(messages: readonly Message[]): Promise<void> {
+    const { ref, isCaughtUp } = this;
+    if (this.held) this.held = lastOf([...this.held, ...messages], this.wanted);
+    else for (const message of messages) await this.emit({ kind: 'message', ref, message, isBacklog: !isCaughtUp });
+  }
+
+  private startRequest() {
+    const { clock } = this;
+    const [now, monotonic] = [clock.now(), clock.monotonic()];
+    return {
+      // Either clock may stand still, or run on, while the machine sleeps.
+      elapsed: () => Math.min(clock.now() - now, clock.monotonic() - monotonic),
+      limitMs: Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, this.leftMs())),
+    };
   }
 
   /** Reports a page that may not be all, once. @param isFromStart whether it should reach back to the first message */
@@ -211,57 +285,73 @@ class FollowedSession {
     await this.emit({ kind: 'gap', ref: this.ref, evidence, isCertain });
   }
 
-  /** @throws what polling again cannot resolve, or has not resolved for `maxOutageMs` */
-  private async handleFailure(poll: Poll, error: unknown): Promise<void> {
-    if (!(error instanceof PartnerctlError)) throw error;
-    const { follower, ref, clock } = this;
-    this.isDraining = true;
-    const isNotFound = error instanceof NotFoundError && !error.info.fromGateway;
-    if ((isNotFound || error instanceof MissingMessage) && !this.wasRead) {
-      if (isNotFound && poll.cursor === undefined) return await this.treatAsEmpty(poll, error);
-      if (clock.now() < follower.startedAt + REGISTRATION_LAG_MS) return await this.pause();
-    }
-    // A service may refuse a cursor that is not the newest message.
-    if (isFatal(error, this.wasRead || poll.cursor !== this.shown.newest)) throw error;
-    if (follower.health.fail(this.key, error, poll.startedAt)) await this.emit({ kind: 'outage', ref, error });
-    const retryAt = Date.parse(error.info.retryAt ?? '');
-    await this.pause(Number.isNaN(retryAt) ? 0 : retryAt - clock.now());
-    follower.health.check(error);
+  /** Waits to ask for a further page again, which keeps those before it. @throws what asking again does not resolve */
+  private async recover(error: unknown): Promise<void> {
+    const { follower, key } = this;
+    const isLimited = error instanceof RateLimitError;
+    const mayPass = error instanceof PartnerctlError && isPassing(error) && !follower.isOver();
+    if (!mayPass || (!isLimited && follower.health.failuresOf(key) >= MAX_PAGE_FAILURES)) throw error;
+    await this.waitOut(error);
+    if (follower.isOver()) throw error;
   }
 
-  /** The service may know a session only from its first message on. @throws NotFoundError if the 404 is about more */
-  private async treatAsEmpty(poll: Poll, error: NotFoundError): Promise<void> {
+  /** @throws what polling again cannot resolve, or has not resolved for `maxOutageMs` */
+  private async handleFailure(cursor: Cursor, error: unknown): Promise<void> {
+    if (!(error instanceof PartnerctlError)) throw error;
+    const { follower, clock, pace } = this;
+    const isMissing = error instanceof MissingMessage || (error instanceof NotFoundError && !error.info.fromGateway);
+    const isYoung = clock.now() < follower.startedAt + REGISTRATION_LAG_MS;
+    if (isMissing && isYoung && cursor !== undefined && !this.wasRead) return await pace.wait(this.pauseMs());
+    // A service may refuse a cursor that is not the newest message.
+    if (isFatal(error, this.wasRead || cursor !== this.shown.newest)) throw error;
+    await this.waitOut(error);
+  }
+
+  /** @throws PartnerctlError once the outage has lasted for `maxOutageMs` */
+  private async waitOut(error: PartnerctlError): Promise<void> {
+    const { follower, ref, clock, pace, key, asked } = this;
+    const { health } = follower;
+    const elapsedMs = asked.elapsed();
+    const failingMs = elapsedMs > asked.limitMs + SLEEP_MS ? 0 : Math.max(0, elapsedMs);
+    const retryMs = Math.max(
+      pace.retryMs(health.failuresOf(key)),
+      Date.parse(error.info.retryAt ?? '') - clock.now() || 0,
+    );
+    const pauseMs = Math.max(0, Math.min(retryMs, health.leftMs() - failingMs, follower.remainingMs()));
+    if (health.fail(key, error, failingMs + pauseMs)) await this.emit({ kind: 'outage', ref, error, pauseMs });
+    await pace.wait(pauseMs);
+    health.check(error);
+  }
+
+  /** @throws NotFoundError if the 404 is about more than the session */
+  private async reportUnknown(error: NotFoundError): Promise<void> {
     const { options, http } = this.follower;
     const missing = missingIn404(error);
     // A service that takes the source under another name may say that the source was not found.
     if (missing === 'source' || (options.once && missing === undefined)) throw noHistoryError(error, http.baseUrl);
     if (!this.reported.has('unknown-session')) await this.emit({ kind: 'unknown-session', ref: this.ref });
     this.reported.add('unknown-session');
-    await this.complete(poll, 0);
   }
 
-  private async complete({ cursor, startedAt }: Poll, fresh: number): Promise<void> {
-    const { ref } = this;
-    if (fresh > 0) this.pace.touch();
-    // After an older cursor, an empty response may be a page that was cut short.
-    else if (!this.isCaughtUp && cursor === this.shown.newest) {
-      this.isCaughtUp = true;
+  /** Everything that is there was read. */
+  private async complete(at: number, fresh: number): Promise<void> {
+    const { ref, unfinished } = this;
+    if (!this.isCaughtUp) {
       for (const message of this.held ?? []) await this.emit({ kind: 'message', ref, message, isBacklog: true });
       this.held = undefined;
+      this.isCaughtUp = true;
       await this.emit({ kind: 'caught-up', ref });
     }
-    this.isDraining = !this.isCaughtUp || fresh >= MIN_FULL_PAGE;
-    if (this.isDraining) return;
     const ended = this.follower.health.succeed(this.key);
     if (ended) await this.emit({ kind: 'recovered', ref, ...ended });
-    await this.emit({ kind: 'polled', ref, at: startedAt, isQuiet: fresh === 0 && !this.shown.isHolding });
+    await this.emit({ kind: 'polled', ref, at, isQuiet: fresh === 0 && !unfinished.isHolding });
   }
 
   private leftMs(): number {
     return Math.min(this.follower.health.leftMs(), this.follower.remainingMs());
   }
 
-  private async pause(atLeastMs = 0): Promise<void> {
-    await this.pace.wait(this.follower.health.failuresOf(this.key), atLeastMs, this.leftMs());
+  private pauseMs(): number {
+    return Math.min(this.pace.pauseMs(), this.leftMs());
   }
 }
