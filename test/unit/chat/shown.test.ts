@@ -39,7 +39,7 @@ describe('the cursor of a lagging reading', () => {
     const shown = new Shown({ from: 'start' }, 0);
     show(shown, range(0, 400));
     expect(shown.lagging(0)).toBeUndefined();
-    show(shown, [created('old', 0), created('m1', 100), created('m2', 159)]);
+    show(shown, [created('old', 0), created('later', 100), created('newest', 159)]);
     expect(shown.lagging(0)).toBe('old');
   });
 });

@@ -2,6 +2,7 @@ import ms from 'ms';
 import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message, SessionRef } from '../../../contract/messages.ts';
+import { RateLimitError } from '../../../errors.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
@@ -53,8 +54,11 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
 export function formatNotice(event: WatchEvent): string | undefined {
   switch (event.kind) {
-    case 'outage':
-      return `connection lost: ${describeError(event.error).replace(/\.?$/, '.')} Retrying.`;
+    case 'outage': {
+      const text = describeError(event.error).replace(/\.?$/, '.');
+      if (event.error instanceof RateLimitError) return `${text} Continuing in ${ms(event.pauseMs)}.`;
+      return `connection lost: ${text} Retrying${event.pauseMs < 10_000 ? '' : ` in ${ms(event.pauseMs)}`}.`;
+    }
     case 'recovered':
       return `connection restored after ${ms(event.outageMs)}; ${event.missed} message${event.missed === 1 ? '' : 's'} arrived meanwhile.`;
     case 'unknown-session':
