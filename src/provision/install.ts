@@ -1,6 +1,6 @@
 import { provisionSpace, setUpChatSource } from '../api/calls.ts';
 import { backoffMs } from '../api/retry.ts';
-import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
+import { CHAT_DEFAULTS } from '../contract/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, RateLimitError, ServiceError } from '../errors.ts';
 import { pairAgents } from './agents.ts';
