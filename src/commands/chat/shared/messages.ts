@@ -23,9 +23,16 @@ export function hangingText(text: string): string {
   return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
 }
 
+/** A time of the service in the time zone of this machine: `2026-01-31 09:30:00`; unchanged if it is no time. */
+function toLocalTime(text: string): string {
+  const time = new Date(text);
+  // Sweden writes dates as ISO 8601 does.
+  return Number.isNaN(time.getTime()) ? sanitizeLine(text) : time.toLocaleString('sv-SE');
+}
+
 /** Formats a message for people. */
 export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
-  const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
+  const timestamp = showTimestamp ? `${toLocalTime(message.created_at ?? '-')} ` : '';
   const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
