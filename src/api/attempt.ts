@@ -29,7 +29,7 @@ export interface AttemptDeps {
 /** The time limit of one attempt. Each chunk of a streamed body that the connection accepts restarts it. */
 export const ATTEMPT_TIMEOUT_MS = 120_000;
 
-const READ_HEADERS_TIMEOUT_MS = 30_000;
+const IDLE_MS = 30_000;
 
 /** How long a `once` call in flight may continue after Ctrl-C. */
 const INTERRUPT_GRACE_MS = 5_000;
@@ -102,7 +102,7 @@ function toHttpRequest(
 ): HttpRequest {
   const { stream, requestId, signal } = attempt;
   const { method, path, text } = wire;
-  const { body, maySend } = options;
+  const { body, maySend, idleMs = IDLE_MS } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
     // Without it, a proxy may take any encoding for welcome.
@@ -118,7 +118,8 @@ function toHttpRequest(
     body: stream ?? text,
     // A kept-alive connection may close while a request is sent. A space can be looked up then; jobs and files would be unknown.
     freshConnection: safety === 'once' && leaf !== 'spaces.provision',
-    headersTimeoutMs: safety === 'safe' ? READ_HEADERS_TIMEOUT_MS : ATTEMPT_TIMEOUT_MS,
+    headersTimeoutMs: safety === 'safe' ? idleMs : ATTEMPT_TIMEOUT_MS,
+    bodyTimeoutMs: idleMs,
     headers: Object.assign(headers, wire.headers),
   };
 }

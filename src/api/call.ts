@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly retries?: number;
   /** The time limit of this call with its waits and retries. The command's deadline still applies. */
   readonly timeoutMs?: number;
+  /** How long the service may send nothing before and within the response to a `safe` call. 30 s by default. */
+  readonly idleMs?: number;
   /** Asked in the tick that writes a request, after its connection stands. False: the call throws a LocalError. */
   readonly maySend?: () => boolean;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */

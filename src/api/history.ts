@@ -4,7 +4,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type NotFoundError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { type Page, readPages } from './pages.ts';
+import { type Page, type PagedList, readPages } from './pages.ts';
 
 export interface HistoryPosition extends SessionRef {
   /** Undefined to read from the first message. */
@@ -13,12 +13,14 @@ export interface HistoryPosition extends SessionRef {
   readonly newest?: number;
 }
 
-export type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
+export type PageLimits = Pick<CallOptions, 'retries' | 'timeoutMs' | 'idleMs' | 'signal'>;
 
 export interface HistoryPage {
   /** Oldest first, as far as their times or ids tell. */
   readonly messages: readonly Message[];
   readonly hasMore: boolean;
+  /** Whether the service says that nothing follows. */
+  readonly isStatedEnd: boolean;
   /** What announces more messages, whose page cannot be requested; undefined if nothing does. */
   readonly unexplained: string | undefined;
   /** Whether reading after the newest of these messages may bring what is announced. */
@@ -48,6 +50,7 @@ export function readMessagePages(
   http: Http,
   { source_id, session_id, after_message_id }: HistoryPosition,
   limits: () => PageLimits,
+  recover?: PagedList<Message>['recover'],
 ): AsyncGenerator<Page<Message>, void, void> {
   const { contract } = http;
   const session = { source_id, session_id };
@@ -58,25 +61,29 @@ export function readMessagePages(
     options: () => ({ ...limits(), values: { ...session, after_message_id } }),
     read: (entries) => readSession(entries, session, contract),
     idOf: ({ message_id }) => message_id,
+    recover,
   });
 }
 
 /**
- * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages
- * that lead from the newest message back are held, and become one. So do those after a message, which the service may
- * ignore.
+ * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead
+ * from the newest message back are held, and become one: an empty page stands for each of them before. So do those after
+ * a message where the service ignores it.
  * @param limits called before each page is requested
+ * @param recover called when a further page fails: resolves to request it again, or throws
  * @throws as `readMessagePages`; MissingMessage
  */
 export async function* readHistory(
   http: Http,
   position: HistoryPosition,
   limits: () => PageLimits = () => ({}),
+  recover?: PagedList<Message>['recover'],
 ): AsyncGenerator<HistoryPage, void, void> {
   const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
   const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined };
   let isFound = false;
-  for await (const { items, ...last } of readMessagePages(http, position, limits)) {
+  let isAfterCursor = after === undefined ? true : undefined;
+  for await (const { items, ...last } of readMessagePages(http, position, limits, recover)) {
     for (const item of items) read.messages.push(item);
     isFound ||= items.some(({ message_id }) => message_id === after);
     read.pages += 1;
@@ -84,11 +91,37 @@ export async function* readHistory(
     read.last = last;
     const isEnough = after === undefined ? read.messages.length >= newest : isFound;
     if (read.direction === 'newest first' && isEnough) break;
-    const isHeld = after !== undefined || read.direction !== 'oldest first';
-    if (last.end === undefined && !isHeld) yield takePage(http, read, position);
+    if (last.end !== undefined) continue;
+    if (read.direction === 'oldest first')
+      isAfterCursor ??= await heedsCursor(http, position, read.messages[0], limits);
+    const isReady = read.direction === 'oldest first' && isAfterCursor;
+    yield isReady ? takePage(http, read, position) : HELD_PAGE;
   }
   yield { ...takePage(http, read, position), hasMore: false };
 }
+
+/** Whether the first message after the cursor is another one than that of the whole session, so that all follow the cursor. */
+async function heedsCursor(
+  http: Http,
+  position: HistoryPosition,
+  first: Message | undefined,
+  limits: () => PageLimits,
+): Promise<boolean> {
+  if (http.contract.parameter(CURSOR) === undefined) return false;
+  for await (const { items } of readMessagePages(http, { ...position, after_message_id: undefined }, limits)) {
+    if (items[0]) return items[0].message_id !== first?.message_id;
+  }
+  return false;
+}
+
+const HELD_PAGE: HistoryPage = {
+  messages: [],
+  hasMore: true,
+  isStatedEnd: false,
+  unexplained: undefined,
+  leadsOn: false,
+  mayHideOlder: false,
+};
 
 function takePage(http: Http, read: ReadPages, { after_message_id: after }: HistoryPosition): HistoryPage {
   const { messages, pages, direction, last } = read;
@@ -97,13 +130,14 @@ function takePage(http: Http, read: ReadPages, { after_message_id: after }: Hist
   if (direction === undefined && messages.length > 1) http.warn(UNKNOWN_ORDER);
   const isNewestFirst = direction === 'newest first';
   const wanted = after === undefined ? messages : following(http, messages, after, isNewestFirst);
-  const isDeclaredEnd = end === 'stated' || end === 'added up';
+  const isStatedEnd = end === 'stated' || end === 'added up';
   return {
     messages: sortOldestFirst(wanted, direction),
     hasMore: true,
+    isStatedEnd,
     unexplained: [...earlier, ...more].join(', ') || undefined,
     leadsOn: earlier.length === 0 && !isNewestFirst && http.contract.parameter(CURSOR) !== undefined,
-    mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
+    mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isStatedEnd,
   };
 }
 

@@ -52,6 +52,8 @@ export interface PagedList<Item> {
   readonly idOf: (item: Item) => string;
   /** Whether to ask a short list for more, too, to learn whether the service allows the question. */
   readonly asksShort?: boolean;
+  /** Called when a request for a further page fails: resolves to send it again, or throws. Without it, the failure is thrown. */
+  readonly recover?: ((error: unknown) => Promise<void>) | undefined;
 }
 
 /** Why reading ended, and what announces more of a history than can be requested: after the last page, before the first. */
@@ -200,13 +202,16 @@ class PageReader<Item> {
   }
 
   private async attempt(step: PageStep, page: SentPage<Item>, request: CallOptions): Promise<SentPage<Item> | Behind> {
-    try {
-      return await this.fetch(page, request, step);
-    } catch (error) {
-      const isKnown = error instanceof PartnerctlError && isNumberStep(step) && isRejected(error);
-      if (isKnown && MISSING.has(error.info.status)) return 'nothing';
-      if (isKnown && this.isTrial(page)) return 'repeated';
-      throw error;
+    for (;;) {
+      try {
+        return await this.fetch(page, request, step);
+      } catch (error) {
+        const isKnown = error instanceof PartnerctlError && isNumberStep(step) && isRejected(error);
+        if (isKnown && MISSING.has(error.info.status)) return 'nothing';
+        if (isKnown && this.isTrial(page)) return 'repeated';
+        if (!this.list.recover) throw error;
+        await this.list.recover(error);
+      }
     }
   }
 

@@ -17,6 +17,8 @@ export interface HttpRequest {
   /** Asked in the tick that writes the request, after the connection stands. If it returns false, nothing is sent. */
   readonly maySend?: (() => boolean) | undefined;
   readonly headersTimeoutMs: number;
+  /** How long the service may pause within its response. */
+  readonly bodyTimeoutMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -46,8 +48,6 @@ export interface TransportFailure {
 }
 
 export type TransportResult = HttpResponse | TransportFailure;
-
-const BODY_TIMEOUT_MS = 30_000;
 
 /** Sends requests to one origin, tracks whether each may have left this machine, and never follows redirects. */
 export class Transport {
@@ -85,7 +85,7 @@ export class Transport {
   }
 
   private async exchange(request: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {
-    const { method, path, headers, body, headersTimeoutMs, signal } = request;
+    const { method, path, headers, body, headersTimeoutMs, bodyTimeoutMs, signal } = request;
     const stream = body instanceof BodyInFlight ? body : undefined;
     const reader = new ResponseReader(request, stream);
     const cancel = (): void => reader.cancel(signal.reason);
@@ -93,7 +93,7 @@ export class Transport {
     signal.addEventListener('abort', cancel, { once: true });
     const options: Dispatcher.DispatchOptions = {
       ...{ origin: this.origin, path, method, headers },
-      ...{ headersTimeout: headersTimeoutMs, bodyTimeout: BODY_TIMEOUT_MS },
+      ...{ headersTimeout: headersTimeoutMs, bodyTimeout: bodyTimeoutMs },
       // @ts-expect-error undici accepts any async iterable, but its types do not say so.
       body: stream?.chunks() ?? body ?? null,
     };

@@ -1,3 +1,4 @@
+import { pagingFixes } from '../api/page-errors.ts';
 import { isForeign } from '../api/session-check.ts';
 import {
   BalanceError,
@@ -7,6 +8,7 @@ import {
   type PartnerctlError,
   RateLimitError,
   ServiceError,
+  ShapeError,
 } from '../errors.ts';
 import { type Clock, formatDuration } from '../platform/clock.ts';
 import { shellQuote } from '../platform/text.ts';
@@ -15,12 +17,20 @@ import { shellQuote } from '../platform/text.ts';
 const MIN_FAILURES = 3;
 const MIN_FAILING_MS = 10_000;
 
+interface Failing {
+  /** How many requests have failed in a row. */
+  readonly count: number;
+  /** How long they took, with the pauses after them. The machine's sleep does not count. */
+  readonly ms: number;
+}
+
 /** The failing sessions of a command, as one outage with one start and one end. */
 export class Health {
   private readonly clock: Pick<Clock, 'now'>;
   private readonly maxOutageMs: number;
-  private readonly failing = new Map<string, { readonly since: number; readonly count: number }>();
+  private readonly failing = new Map<string, Failing>();
   private reportedSince: number | undefined;
+  private isReported = false;
   private missed = 0;
   /** The last failure, while a session fails. */
   lastError: PartnerctlError | undefined;
@@ -30,19 +40,18 @@ export class Health {
     this.maxOutageMs = maxOutageMs;
   }
 
-  /** Returns how many polls of the session have failed in a row. */
   failuresOf(session: string): number {
     return this.failing.get(session)?.count ?? 0;
   }
 
   /** Returns how long an outage that lasts may still take, in milliseconds. */
   leftMs(): number {
-    return this.since() + this.maxOutageMs - this.clock.now();
+    return this.maxOutageMs - Math.max(0, ...[...this.failing.values()].map(({ ms }) => ms));
   }
 
-  /** @param last the failure of the last poll @throws RateLimitError or ServiceError if the outage took too long */
+  /** @param last the failure of the last request @throws RateLimitError or ServiceError if the outage took too long */
   check(last: PartnerctlError): void {
-    if (this.leftMs() > 0) return;
+    if (this.leftMs() >= 1) return;
     const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;
     throw new Kind(`The service has been out of reach for ${formatDuration(this.maxOutageMs)}.`, {
       ...last.info,
@@ -52,21 +61,25 @@ export class Health {
     });
   }
 
-  /** Records a failed poll that began at `startedAt`. @returns whether to report an outage now */
-  fail(session: string, error: PartnerctlError, startedAt: number): boolean {
+  /** Records a failed request. @param ms how long it took, with the pause after it @returns whether to report an outage now */
+  fail(session: string, error: PartnerctlError, ms: number): boolean {
     this.lastError = error;
-    const { since, count } = this.failing.get(session) ?? { since: startedAt, count: 0 };
-    this.failing.set(session, { since, count: count + 1 });
-    const isOutage = count + 1 >= MIN_FAILURES || this.clock.now() - since >= MIN_FAILING_MS;
-    if (!isOutage || this.reportedSince !== undefined) return false;
-    this.reportedSince = this.since();
+    const before = this.failing.get(session) ?? { count: 0, ms: 0 };
+    const now = { count: before.count + 1, ms: before.ms + ms };
+    this.failing.set(session, now);
+    if (this.isReported || (now.count < MIN_FAILURES && now.ms < MIN_FAILING_MS)) return false;
+    this.reportedSince ??= this.clock.now();
+    this.isReported = true;
     return true;
   }
 
-  /** Records new messages of a response that may not be complete: the failures before them do not count. */
-  arrive(session: string, count: number): void {
-    if (this.failing.size > 0) this.missed += count;
-    if (this.failing.has(session)) this.failing.set(session, { since: this.clock.now(), count: 0 });
+  /** Records a page, which may not be the last: the failures before it do not count, and a further pause is reported. */
+  arrive(session: string, fresh: number): void {
+    if (this.failing.size === 0) return;
+    this.missed += fresh;
+    if (!this.failing.has(session)) return;
+    this.failing.set(session, { count: 0, ms: 0 });
+    this.isReported = false;
   }
 
   /** Records a complete response, or that a session is not followed anymore. @returns the end of an outage */
@@ -76,14 +89,16 @@ export class Health {
     const { reportedSince, missed } = this;
     this.lastError = undefined;
     this.reportedSince = undefined;
+    this.isReported = false;
     this.missed = 0;
     return reportedSince === undefined ? undefined : { outageMs: this.clock.now() - reportedSince, missed };
   }
+}
 
-  /** When the session that fails longest began to fail; now if none fails. */
-  private since(): number {
-    return Math.min(this.clock.now(), ...[...this.failing.values()].map(({ since }) => since));
-  }
+/** Whether asking again may help: after failures of the network, a gateway, and the service, and under a rate limit. */
+export function isPassing(error: PartnerctlError): boolean {
+  if (error instanceof RateLimitError || error instanceof NotJsonError || error.info.fromGateway) return true;
+  return error instanceof ServiceError && error.info.permanent !== true;
 }
 
 /**
@@ -92,9 +107,7 @@ export class Health {
  */
 export function isFatal(error: PartnerctlError, wasRead: boolean): boolean {
   if (error instanceof CredentialsError || error instanceof BalanceError || isForeign(error)) return true;
-  const isPassing = error instanceof RateLimitError || error instanceof NotJsonError || error.info.fromGateway;
-  if (wasRead || isPassing) return false;
-  return !(error instanceof ServiceError) || error.info.permanent === true;
+  return !wasRead && !isPassing(error);
 }
 
 /** The error for a 404 that does not say that the session was not found. */
@@ -102,4 +115,13 @@ export function noHistoryError(error: NotFoundError, baseUrl: string): NotFoundE
   const hint = `If the session has messages, say how a history is read: partnerctl contract import ${shellQuote(baseUrl)}
 Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /sessions/{session_id}/messages/`;
   return new NotFoundError(error.message, { ...error.info, hint, cause: error });
+}
+
+/** The error for a history that is not whole. @param seen what tells */
+export function incompleteHistory(session_id: string, seen: string): ShapeError {
+  return new ShapeError(`The history of ${session_id} could not be read completely.`, {
+    why: seen,
+    hint: `The messages shown may not be all. ${pagingFixes('messages.history')}`,
+    details: { session_id, leaf: 'messages.history.next', seen },
+  });
 }

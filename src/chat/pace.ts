@@ -41,20 +41,27 @@ export class Pace {
     this.waking.abort();
   }
 
-  /** Waits for the next poll. @param failures failed polls in a row @param atLeastMs what the service asks for */
-  async wait(failures: number, atLeastMs: number, atMostMs: number): Promise<void> {
-    const { clock, random } = this.deps;
-    const usual = failures === 0 ? this.pauseMs() : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (failures - 1));
-    const ms = Math.min(Math.max(atLeastMs, usual * (1 + JITTER * random())), atMostMs);
-    await clock.sleep(ms, this.waking.signal).catch(() => undefined);
+  /** Waits before the next request, or until something is about to be said. */
+  async wait(ms: number): Promise<void> {
+    await this.deps.clock.sleep(ms, this.waking.signal).catch(() => undefined);
     if (this.waking.signal.aborted) this.waking = new AbortController();
   }
 
-  private pauseMs(): number {
+  /** Returns the pause after a failed request. @param failures those in a row before it */
+  retryMs(failures: number): number {
+    return this.jittered(Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures));
+  }
+
+  /** Returns the pause after a poll. */
+  pauseMs(): number {
     const { clock, intervalMs, sessions } = this.deps;
-    if (intervalMs !== undefined) return intervalMs;
     const least = Math.max(ACTIVE_MS, sessions() * ACTIVE_SHARE_MS);
     const most = Math.max(IDLE_MS, sessions() * IDLE_SHARE_MS);
-    return Math.max(least, Math.min(most, (clock.now() - this.activeAt) * IDLE_FRACTION));
+    const adaptive = Math.max(least, Math.min(most, (clock.now() - this.activeAt) * IDLE_FRACTION));
+    return this.jittered(intervalMs ?? adaptive);
+  }
+
+  private jittered(ms: number): number {
+    return ms * (1 + JITTER * this.deps.random());
   }
 }

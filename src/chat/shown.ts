@@ -1,99 +1,73 @@
-import { normalizeName } from '../contract/field-names.ts';
 import type { Message } from '../contract/messages.ts';
 import type { FollowStart } from './session.ts';
 
-/** A message may become visible so much after a later one, so every other poll, the lagging one, starts earlier. */
+/** A message may become visible so much after a later one. */
 const LAG_MS = 10_000;
-/** So many messages may be read again for that, in a busy session, and of those that existed at the start. */
+/** So many messages may be read again for that, in a busy session. */
 const MAX_LAG = 500;
-const MAX_BACKLOG_LAG = 8;
+/** What was created so much before the newest message of its page is not followed by late ones: an agent answers sooner. */
+const MAX_LATE_MS = 60_000;
 /** Memory does not grow with the chat. */
 const MAX_IDS = 10_000;
-/** A service may mean something else by a status, so a text that stays as it is for this long is shown. */
-const MAX_UNCHANGED_MS = 30_000;
 
-const STATUS = /^(status|state)$/;
-const UNFINISHED = /^(inprogress|streaming|generating|pending|queued|processing|running|thinking|incomplete|partial)$/;
+/** The id of the message to read after; undefined is the start of the session. */
+export type Cursor = string | undefined;
 
-/** Whether a message is a reply that the agent still writes, by its status. */
-export function isUnfinished({ role, raw }: Message): boolean {
-  if (role !== 'assistant') return false;
-  return Object.entries(raw).some(
-    ([key, value]) =>
-      STATUS.test(normalizeName(key)) && typeof value === 'string' && UNFINISHED.test(normalizeName(value)),
-  );
-}
+/** When a message was created; NaN if the service does not say. */
+export const createdAt = ({ created_at }: Message): number => Date.parse(created_at ?? '');
 
-/** What was shown of a session, and after which message to read on. Times in milliseconds since the epoch. */
+/** What was shown of a session. Times in milliseconds since the epoch. */
 export class Shown {
   private readonly ids: Set<string>;
-  /** Where the next lagging poll starts, and what was shown since, oldest first. Undefined is the start of the session. */
-  private recent: readonly { readonly id: string | undefined; readonly at: number }[];
+  /** What was shown last, oldest first, and when. */
+  private recent: readonly { readonly id: Cursor; readonly at: number }[];
   /** What precedes this message was shown by an earlier run, or its id is forgotten. */
-  private oldest: string | undefined;
-  private isLagging = false;
-  private lagBeganAt: number;
-  /** When the last lagging poll began that was complete: what was shown `LAG_MS` before it has been read again. */
-  private lagReadAt: number;
-  /** Whether the last page ended with a reply that the agent still writes. */
-  isHolding = false;
-  private unfinished = { key: '', since: 0 };
+  private oldest: Cursor;
 
   constructor(start: FollowStart, now: number) {
     const known = start.from === 'after' ? [...(start.recent ?? []), start.message_id] : [];
     this.ids = new Set(known);
-    this.lagBeganAt = now;
-    this.lagReadAt = now;
     this.oldest = known[0];
     this.recent = (start.from === 'after' ? known : [undefined]).map((id) => ({ id, at: now }));
   }
 
-  get newest(): string | undefined {
+  get newest(): Cursor {
     return this.recent.at(-1)?.id;
   }
 
   /**
-   * Returns the message to read after; undefined to read from the first one. Every other poll starts at the newest
-   * message, because some services send no more than a page.
-   * @param isDraining whether the response before may have been cut short
+   * Returns the message after which others may still become visible before the newest one.
+   * @param readAt when the last complete reading after such a message began, never earlier than the one before
    */
-  nextCursor(now: number, isDraining: boolean): string | undefined {
-    if (this.isLagging && !isDraining) this.lagReadAt = this.lagBeganAt;
-    this.isLagging = !isDraining && !this.isLagging;
-    if (!this.isLagging) return this.newest;
-    this.lagBeganAt = now;
-    return this.recent[Math.max(this.lagIndex(this.recent), 0)]?.id;
+  lagging(readAt: number): Cursor {
+    this.recent = this.recent.slice(
+      Math.max(
+        this.recent.findLastIndex(({ at }) => at <= readAt - LAG_MS),
+        0,
+      ),
+    );
+    return this.recent[0]?.id;
   }
 
-  /**
-   * Adds the messages of a page. @returns those that are new
-   * @param isBacklog whether they existed at the start
-   * @param holdsUnfinished whether to leave out a reply at the end that the agent still writes, and what its tools say
-   */
-  add(
-    messages: readonly Message[],
-    now: number,
-    { isBacklog, holdsUnfinished }: { readonly isBacklog: boolean; readonly holdsUnfinished: boolean },
-  ): readonly Message[] {
-    const start = this.oldest === undefined ? -1 : messages.findIndex(({ message_id }) => message_id === this.oldest);
-    const last = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'user');
-    this.isHolding = holdsUnfinished && this.isBeingWritten(messages[last], now);
-    const fresh: Message[] = [];
-    // A service may repeat a message within a page.
-    for (const message of messages.slice(start + 1, this.isHolding ? last : undefined)) {
-      if (this.ids.has(message.message_id)) continue;
-      this.ids.add(message.message_id);
-      fresh.push(message);
-    }
-    if (fresh.length === 0) return fresh;
-    const all = [...this.recent, ...fresh.map(({ message_id: id }) => ({ id, at: now }))];
-    this.recent = all.slice(Math.max(this.lagIndex(all), 0)).slice(isBacklog ? -MAX_BACKLOG_LAG : -MAX_LAG);
+  /** Returns the messages of a page, oldest first, that were not shown. A service may repeat one within a page. */
+  without(page: readonly Message[]): readonly Message[] {
+    const start = this.oldest === undefined ? -1 : page.findIndex(({ message_id }) => message_id === this.oldest);
+    const fresh = page.slice(start + 1).filter(({ message_id }) => !this.ids.has(message_id));
+    return [...new Map(fresh.map((message) => [message.message_id, message])).values()];
+  }
+
+  /** Adds messages that are shown now, oldest first. */
+  add(messages: readonly Message[], now: number): void {
+    const newest = messages.at(-1);
+    if (!newest) return;
+    const isSettled = (message: Message): boolean => createdAt(message) < createdAt(newest) - MAX_LATE_MS;
+    const added = messages.map((message) => ({
+      id: message.message_id,
+      at: isSettled(message) ? Number.NEGATIVE_INFINITY : now,
+    }));
+    this.recent = [...this.recent, ...added].slice(-MAX_LAG);
+    for (const { id } of added) this.ids.add(id);
     this.forgetOldest();
-    return fresh;
-  }
-
-  private lagIndex(recent: Shown['recent']): number {
-    return recent.findLastIndex(({ at }) => at <= this.lagReadAt - LAG_MS);
   }
 
   private forgetOldest(): void {
@@ -103,13 +77,5 @@ export class Shown {
       this.ids.delete(id);
     }
     [this.oldest] = this.ids;
-  }
-
-  private isBeingWritten(message: Message | undefined, now: number): boolean {
-    if (!message || !isUnfinished(message) || this.ids.has(message.message_id)) return false;
-    const key = `${message.message_id} ${message.text}`;
-    if (this.unfinished.key !== key) this.unfinished = { key, since: now };
-    const isBlank = (message.text ?? '').trim() === '';
-    return isBlank || now - this.unfinished.since < MAX_UNCHANGED_MS;
   }
 }

@@ -1,11 +1,11 @@
 import type { Http } from '../api/http.ts';
-import { pagingFixes } from '../api/page-errors.ts';
 import type { SessionRef } from '../contract/messages.ts';
-import { InterruptedError, isCtrlC, ServiceError, ShapeError, UsageError, withHint } from '../errors.ts';
-import { Follower, type FollowOptions, type SessionEvent } from './follow.ts';
+import { UsageError } from '../errors.ts';
+import { type FollowEnd, Follower, type FollowOptions, type SessionEvent } from './follow.ts';
+import { incompleteHistory } from './health.ts';
 import { openPlaces, type Places } from './places.ts';
 import type { ChatContext, FollowStart } from './session.ts';
-import { isUnfinished } from './shown.ts';
+import { isUnfinished } from './unfinished.ts';
 
 export interface TailOptions extends FollowOptions {
   readonly once: boolean;
@@ -42,11 +42,6 @@ function startAt(places: Places, ref: SessionRef): FollowStart {
   return message_id === undefined ? { from: 'start' } : { from: 'after', message_id, recent: recent.slice(0, -1) };
 }
 
-/** @throws InterruptedError if a signal other than Ctrl-C ended the following, which is its normal end */
-export function checkInterrupt({ interrupt: { reason } }: ChatContext['signals']): void {
-  if (reason instanceof InterruptedError && !isCtrlC(reason)) throw reason;
-}
-
 /**
  * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message
  * is recorded when the next event is requested: the consumer has written it by then.
@@ -62,10 +57,11 @@ export async function* tail(
   const places = await openPlaces(context, http);
   const follower = new Follower(context, http, options);
   const startOf = (ref: SessionRef): FollowStart => (start.from === 'place' ? startAt(places, ref) : start);
-  const events = follower.events<SessionEvent>((emit) =>
-    Promise.all(sessions.map((ref) => follower.follow(ref, startOf(ref), emit))),
-  );
-  let caughtUp = 0;
+  let ends: readonly FollowEnd[] = [];
+  const events = follower.events<SessionEvent>(async (emit) => {
+    ends = await Promise.all(sessions.map((ref) => follower.follow(ref, startOf(ref), emit)));
+  });
+  let hasCaughtUp = false;
   let gap: Extract<SessionEvent, { kind: 'gap' }> | undefined;
   for await (const event of events) {
     if (once && event.kind === 'gap' && event.isCertain) gap ??= event;
@@ -73,18 +69,9 @@ export async function* tail(
     // The next tail shows the whole text of a reply that is still being written.
     const isWhole = event.kind === 'message' && !(once && isUnfinished(event.message));
     if (isWhole) await places.add(event.ref, [event.message.message_id]);
-    if (event.kind === 'caught-up') caughtUp += 1;
+    hasCaughtUp ||= event.kind === 'caught-up';
   }
-  checkInterrupt(context.signals);
-  if (context.signals.interrupt.aborted) return;
   // Following ends well at the time limit if it read what existed in a session; a complete read does not.
-  const { lastError = new ServiceError('The time limit was reached before all messages were read.') } = follower.health;
-  if (caughtUp < (once ? sessions.length : 1)) throw withHint(lastError, { hint: 'Allow more time with --timeout.' });
-  if (!gap) return;
-  const leaf = 'messages.history.next';
-  throw new ShapeError(`The history of ${gap.ref.session_id} could not be read completely.`, {
-    why: gap.evidence,
-    hint: `The messages shown may not be all. ${pagingFixes('messages.history')}`,
-    details: { session_id: gap.ref.session_id, leaf, seen: gap.evidence },
-  });
+  follower.checkEnd(once ? !ends.includes('cut short') : hasCaughtUp);
+  if (gap) throw incompleteHistory(gap.ref.session_id, gap.evidence);
 }

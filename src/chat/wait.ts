@@ -4,6 +4,7 @@ import type { Message, SessionRef } from '../contract/messages.ts';
 import { isUnexpectedShape, NoReplyError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import { formatDuration } from '../platform/clock.ts';
 import { Follower, type SessionEvent } from './follow.ts';
+import { incompleteHistory } from './health.ts';
 import type { ChatContext } from './session.ts';
 import type { FormatCommand } from './source.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
@@ -70,6 +71,8 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
   const { replies } = received;
   const { settle, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
   if (event.kind === 'outage' && isUnexpectedShape(event.error)) throw event.error;
+  // The first reply may be among the messages that the service has not sent.
+  if (event.kind === 'gap') throw incompleteHistory(event.ref.session_id, event.evidence);
   if (event.kind === 'message') {
     received.changedAt = now;
     received.isEmpty = false;

@@ -3,11 +3,10 @@ import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
 import type { Message, SessionRef } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
-import { type Emit, Follower, type SessionEvent } from './follow.ts';
+import { type Emit, type FollowEnd, Follower, type SessionEvent } from './follow.ts';
 import { openPlaces } from './places.ts';
 import { type ChatContext, sessionKey } from './session.ts';
 import { findSource, parseSource, type SourceInput, type SourceOptions } from './source.ts';
-import { checkInterrupt } from './tail.ts';
 
 export interface Conversation extends SessionRef {
   readonly status: (typeof STATUSES)[number];
@@ -72,15 +71,16 @@ async function findNames(http: Http, missing: Set<string>, names: Map<string, So
 }
 
 /** Follows a session; one that cannot be read does not end the watch of the others. */
-async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<WatchEvent>): Promise<void> {
+async function watchSession(follower: Follower, ref: SessionRef, emit: Emit<WatchEvent>): Promise<FollowEnd> {
   try {
-    await follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES }, emit);
+    return await follower.follow(ref, { from: 'last', count: EARLIER_MESSAGES }, emit);
   } catch (error) {
     const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
     if (!isOwn) throw error;
     const ended = follower.health.succeed(sessionKey(ref));
     if (ended) await emit({ kind: 'recovered', ref, ...ended });
     await emit({ kind: 'unreadable', ref, error });
+    return 'complete';
   }
 }
 
@@ -134,32 +134,40 @@ export class Watch {
     return this.names.get(source_id) ?? {};
   }
 
-  /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and after an outage with `once` */
+  /** @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403, and if not all was read without `follow` */
   async *events(): AsyncGenerator<WatchEvent, void, void> {
     const { context, options, names } = this;
-    const { clock, signals } = context;
+    const { clock } = context;
     const http = await context.http();
     const places = await openPlaces(context, http);
     const wanted = await this.wantedSources(http);
     const follower = new Follower(context, http, { once: !options.follow, intervalMs: options.interval });
     const watched = new Set<string>();
     const failures: unknown[] = [];
+    let isWhole = true;
 
-    /** Watches the sessions that are not watched yet. The first one that fails ends all. */
+    /** The first one that fails ends all. */
+    const endWith = (work: Promise<unknown>) =>
+      work.then(
+        (end) => {
+          if (end === 'cut short') isWhole = false;
+        },
+        (error: unknown) => {
+          failures.push(error);
+          follower.stop();
+        },
+      );
+
+    /** Watches the sessions that are not watched yet. */
     function watchNew(emit: Emit<WatchEvent>): readonly Promise<void>[] {
       const isNew = (ref: SessionRef) => !watched.has(sessionKey(ref)) && (wanted?.has(ref.source_id) ?? true);
       const found = places.list().filter(isNew);
-      if (found.length === 0) return [];
       for (const ref of found) watched.add(sessionKey(ref));
-      const unnamed = found.map(({ source_id }) => source_id).filter((source_id) => !names.has(source_id));
-      const naming = unnamed.length === 0 ? [] : [findNames(http, new Set(unnamed), names)];
-      const all = [...naming, ...found.map((ref) => watchSession(follower, ref, emit))];
-      return all.map((each) =>
-        each.catch((error: unknown) => {
-          failures.push(error);
-          follower.stop();
-        }),
-      );
+      const unnamed = new Set(found.map(({ source_id }) => source_id).filter((source_id) => !names.has(source_id)));
+      // A source that no list has is not looked for again.
+      for (const source_id of unnamed) names.set(source_id, {});
+      const naming = unnamed.size === 0 ? [] : [endWith(findNames(http, unnamed, names))];
+      return [...naming, ...found.map((ref) => endWith(watchSession(follower, ref, emit)))];
     }
 
     const events = follower.events<WatchEvent>(async (emit) => {
@@ -177,7 +185,7 @@ export class Watch {
       this.apply(event);
       yield event;
     }
-    checkInterrupt(signals);
+    follower.checkEnd(options.follow || isWhole);
   }
 
   private async wantedSources(http: Http): Promise<ReadonlySet<string> | undefined> {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { provisionSpace, setUpChatSource } from '../api/calls.ts';
 import { backoffMs } from '../api/retry.ts';
-import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
+import { CHAT_DEFAULTS } from '../contract/chat-fields.ts';
 import { isJsonObject } from '../contract/json.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import { OutcomeUnknownError, PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';

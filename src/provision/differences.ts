@@ -1,4 +1,4 @@
-import type { ChatSetup } from '../chat/chat-fields.ts';
+import type { ChatSetup } from '../contract/chat-fields.ts';
 import type { ChatSource, ListedAgent } from '../contract/resources.ts';
 import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ROUTING_MODES } from '../chat/chat-fields.ts';
+import { ROUTING_MODES } from '../contract/chat-fields.ts';
 import type { ListedAgent, ListedCronJob, ListedSpace } from '../contract/resources.ts';
 import { REDACTED } from '../contract/values.ts';
 import { NOT_SHOWN, toNfc } from '../cron/job.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/chat-fields.ts';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../contract/chat-fields.ts';
 import { NOT_SHOWN } from '../cron/job.ts';
 import { agentJobSchema, knownText } from '../cron/job-file.ts';
 import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';

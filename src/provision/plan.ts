@@ -1,4 +1,4 @@
-import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
+import { CHAT_DEFAULTS } from '../contract/chat-fields.ts';
 import type { ListedAgent } from '../contract/resources.ts';
 import type { CronResult } from '../cron/ensure-jobs.ts';
 import { type CronJob, NOT_SHOWN } from '../cron/job.ts';

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import * as v from 'valibot';
 import type { Http } from '../api/http.ts';
-import { CHAT_DEFAULTS } from '../chat/chat-fields.ts';
+import { CHAT_DEFAULTS } from '../contract/chat-fields.ts';
 import type { ListedAgent, ListedCronJob, WireSchedule } from '../contract/resources.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { toNfc } from '../cron/job.ts';

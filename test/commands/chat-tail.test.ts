@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Chat, createChat, HISTORY, parseLines } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, manualSignals, run, tinyRandom } from '../support/run.ts';
@@ -77,14 +77,18 @@ describe('what a tail shows', () => {
     expect(ran.stdout).not.toMatch(/[\u001b\u202e]/);
   });
 
-  test('on a terminal: author and text, sanitized; in a pipe, with the time and the ids', async () => {
+  test('on a terminal: author and text, sanitized, and the local time with --timestamps; in a pipe, with the time and the ids', async () => {
     const { service, env, of, chat } = await startChat();
     await inject(service, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
     const show = (args: readonly string[], columns?: number) =>
       run([...of, ...args, '--no-follow', '--color', 'never'], { env, ...(columns && { columns }) });
     const [said] = await chat.history();
     expect((await show([], 80)).stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
-    expect((await show(['--timestamps', '-o', 'table'])).stdout).toContain(`${said?.created_at} assistant: one\n`);
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const local = new Date(Date.parse(said?.created_at ?? '') + 9 * 3_600_000).toISOString().slice(0, 19);
+    const timed = await show(['--timestamps', '-o', 'table']);
+    expect(timed.stdout).toContain(`${local.replace('T', ' ')} assistant: one\n`);
     expect((await show([])).stdout.split('\t')).toEqual([
       said?.created_at,
       's1',

@@ -164,6 +164,7 @@ describe('chat watch', () => {
       onStdout,
       act: async () => {
         await seen(/anna[\s\S]*zoe[\s\S]*ben/);
+        await seen(/To follow the first: .*chat tail --source \S+ --session anna[\s\S]*The API lists no others/);
         await say(it, support, 'anna', 'assistant', 'It is on its way.');
         await seen(/zoe[\s\S]*unanswered[\s\S]*anna[\s\S]*It is on its way/);
         await run(['chat', 'send', '--source', support.source_id, '--session', 'new', 'Hi!'], { env });

@@ -11,6 +11,7 @@ export default defineConfig({
       'test/promises/cron-crowd.test.ts',
       'test/promises/cron-never-twice-damage.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
+      'test/promises/whole-session.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',

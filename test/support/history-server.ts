@@ -89,6 +89,11 @@ export function stallingClock() {
   onTestFinished(() => void vi.useRealTimers());
   const { now, sleep } = fastClock();
   let ahead = 0;
+  const passSecond = async (): Promise<void> => {
+    ahead += 1_000;
+    vi.advanceTimersByTime(1_000);
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
   return {
     now: () => now() + ahead,
     monotonic: () => now() + ahead,
@@ -96,12 +101,21 @@ export function stallingClock() {
     /** Leaves a request without a response. @returns the milliseconds until the client gave up */
     async stall({ response }: HistoryRequest): Promise<number> {
       const before = ahead;
-      while (!response.destroyed) {
-        ahead += 1_000;
-        vi.advanceTimersByTime(1_000);
-        for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      }
+      while (!response.destroyed) await passSecond();
       return ahead - before;
+    },
+    /** The machine sleeps. */
+    leap(ms: number): void {
+      ahead += ms;
+    },
+    /** Responds with JSON, one character in each second. */
+    async dribble(response: ServerResponse, body: string): Promise<void> {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      for (const character of body) {
+        response.write(character);
+        await passSecond();
+      }
+      response.end();
     },
   };
 }

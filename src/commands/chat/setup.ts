@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
-import { CHAT_DEFAULTS, ROUTING_MODES } from '../../chat/chat-fields.ts';
 import { leaf, run } from '../../cli/leaf.ts';
 import { CONFIRM, SPACE_HELP } from '../../cli/options.ts';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../../contract/chat-fields.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { UsageError } from '../../errors.ts';
 import { recordResult } from '../../output/command-result.ts';

@@ -7,7 +7,7 @@ async function pausesOf(totalMs: number, sessions: number): Promise<readonly num
   const clock = fastClock();
   const pace = new Pace({ clock, random: () => 0, intervalMs: undefined, sessions: () => sessions });
   const end = clock.now() + totalMs;
-  while (clock.now() < end) await pace.wait(0, 0, Number.POSITIVE_INFINITY);
+  while (clock.now() < end) await pace.wait(pace.pauseMs());
   return clock.slept;
 }
 

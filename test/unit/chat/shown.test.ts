@@ -2,9 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { Shown } from '../../../src/chat/shown.ts';
 import type { Message } from '../../../src/contract/messages.ts';
 
-const LIVE = { isBacklog: false, holdsUnfinished: true };
-const BACKLOG = { ...LIVE, isBacklog: true };
-
 function message(id: string, more: Partial<Message> = {}): Message {
   const common = {
     role: 'assistant',
@@ -22,60 +19,42 @@ const range = (from: number, to: number): Message[] =>
   Array.from({ length: to - from }, (_, index) => message(`m${from + index}`));
 const idsOf = (messages: readonly Message[]): string[] => messages.map(({ message_id }) => message_id);
 
-describe('the cursor', () => {
-  it('alternates between the newest message and one that was shown ten seconds before the last such poll', () => {
-    const shown = new Shown({ from: 'start' }, 0);
-    const cursors = Array.from({ length: 22 }, (_, second) => {
-      const cursor = shown.nextCursor(second * 1_000, false);
-      shown.add([message(`m${second}`)], second * 1_000, LIVE);
-      return cursor;
-    });
-    expect(cursors.slice(-3)).toEqual(['m18', 'm8', 'm20']);
-    expect(shown.nextCursor(22_000, true)).toBe('m21');
+/** Shows the new messages of a page. @returns their ids */
+function show(shown: Shown, page: readonly Message[], now = 0): string[] {
+  const fresh = shown.without(page);
+  shown.add(fresh, now);
+  return idsOf(fresh);
+}
+
+describe('the cursor of a lagging reading', () => {
+  it('is the newest message that was shown ten seconds before the last such reading, however long ago that was', () => {
+    const shown = new Shown({ from: 'after', message_id: 'm0' }, 0);
+    for (let second = 1; second <= 30; second += 1) show(shown, [message(`m${second}`)], second * 1_000);
+    expect([9_999, 10_000, 25_999, 36_000].map((readAt) => shown.lagging(readAt))).toEqual(['m0', 'm0', 'm15', 'm26']);
+    expect(shown.newest).toBe('m30');
   });
 
-  it('starts before a message until it was read again ten seconds later, however long the pauses are', () => {
-    const shown = new Shown({ from: 'after', message_id: 'm1' }, 0);
-    const poll = (second: number, isDraining = false) => shown.nextCursor(second * 1_000, isDraining);
-    expect([poll(0), poll(11)]).toEqual(['m1', 'm1']);
-    shown.add([message('m3')], 11_000, LIVE);
-    // The second poll failed.
-    expect([poll(22), poll(33, true), poll(44)]).toEqual(['m1', 'm3', 'm1']);
-    expect([poll(55), poll(66)]).toEqual(['m3', 'm3']);
+  it('is before what existed at the start, but for messages that were created long before', () => {
+    const created = (id: string, second: number) => message(id, { created_at: new Date(second * 1_000).toISOString() });
+    const shown = new Shown({ from: 'start' }, 0);
+    show(shown, range(0, 400));
+    expect(shown.lagging(0)).toBeUndefined();
+    show(shown, [created('old', 0), created('later', 100), created('newest', 159)]);
+    expect(shown.lagging(0)).toBe('old');
   });
 });
 
-describe('the messages that a page adds', () => {
+describe('the messages of a page that are new', () => {
   it('are those after the place of an earlier run, none that it showed, and each once', () => {
     const shown = new Shown({ from: 'after', message_id: 'm5', recent: ['m3', 'm4'] }, 0);
-    expect(idsOf(shown.add(range(0, 8), 0, LIVE))).toEqual(['m6', 'm7']);
-    expect(idsOf(shown.add([...range(8, 10), ...range(8, 11)], 0, LIVE))).toEqual(['m8', 'm9', 'm10']);
+    expect(show(shown, range(0, 8))).toEqual(['m6', 'm7']);
+    expect(show(shown, [...range(8, 10), ...range(8, 11)])).toEqual(['m8', 'm9', 'm10']);
   });
 
   it('do not include those whose ids are forgotten, in a service that repeats its whole history', () => {
     const shown = new Shown({ from: 'start' }, 0);
     const all = range(0, 25_000);
-    expect(shown.add(all, 0, BACKLOG)).toHaveLength(25_000);
-    expect(idsOf(shown.add([...all, message('new')], 0, LIVE))).toEqual(['new']);
-  });
-});
-
-describe('a reply that the agent still writes', () => {
-  const writing = (text: string | null, status = 'in_progress') => message('m1', { text, raw: { status } });
-
-  it('is left out at the end of a response, with what its tools say, until a message of the user or the agent follows it', () => {
-    const shown = new Shown({ from: 'start' }, 0);
-    const tool = message('m0', { role: 'tool', isReply: false });
-    expect(shown.add([writing('Let'), tool], 0, LIVE)).toEqual([]);
-    expect(shown.isHolding).toBe(true);
-    expect(idsOf(shown.add([writing('Let'), message('m2')], 0, LIVE))).toEqual(['m1', 'm2']);
-  });
-
-  it('is shown as it is if its text did not change for half a minute, and never without a text', () => {
-    const shown = new Shown({ from: 'start' }, 0);
-    const isShown = (text: string | null, now: number) => shown.add([writing(text)], now, LIVE).length > 0;
-    expect([isShown('', 0), isShown('', 9_999_999), isShown('Let', 10_000_000)]).toEqual([false, false, false]);
-    expect([isShown('Let me', 10_029_999), isShown('Let me', 10_059_998)]).toEqual([false, false]);
-    expect(isShown('Let me', 10_059_999)).toBe(true);
+    expect(show(shown, all)).toHaveLength(25_000);
+    expect(show(shown, [...all, message('new')])).toEqual(['new']);
   });
 });

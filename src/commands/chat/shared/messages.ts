@@ -2,6 +2,7 @@ import ms from 'ms';
 import type { WatchEvent } from '../../../chat/watch.ts';
 import type { Context } from '../../../cli/context.ts';
 import type { Message, SessionRef } from '../../../contract/messages.ts';
+import { RateLimitError } from '../../../errors.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { describeError } from '../../../output/error-text.ts';
 import { stringifyJson } from '../../../output/json.ts';
@@ -22,9 +23,16 @@ export function hangingText(text: string): string {
   return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
 }
 
+/** A time of the service in the time zone of this machine: `2026-01-31 09:30:00`; unchanged if it is no time. */
+function toLocalTime(text: string): string {
+  const time = new Date(text);
+  // Sweden writes dates as ISO 8601 does.
+  return Number.isNaN(time.getTime()) ? sanitizeLine(text) : time.toLocaleString('sv-SE');
+}
+
 /** Formats a message for people. */
 export function formatMessageLines(message: Message, { label, showTimestamp }: Label): Exclude<TonedText, string> {
-  const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
+  const timestamp = showTimestamp ? `${toLocalTime(message.created_at ?? '-')} ` : '';
   const name = label === undefined ? '' : `[${sanitizeLine(label)}] `;
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
@@ -53,8 +61,11 @@ export function toStreamEvent(ref: SessionRef, message: Message, options: Label)
 /** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
 export function formatNotice(event: WatchEvent): string | undefined {
   switch (event.kind) {
-    case 'outage':
-      return `connection lost: ${describeError(event.error).replace(/\.?$/, '.')} Retrying.`;
+    case 'outage': {
+      const text = describeError(event.error).replace(/\.?$/, '.');
+      if (event.error instanceof RateLimitError) return `${text} Continuing in ${ms(event.pauseMs)}.`;
+      return `connection lost: ${text} Retrying${event.pauseMs < 10_000 ? '' : ` in ${ms(event.pauseMs)}`}.`;
+    }
     case 'recovered':
       return `connection restored after ${ms(event.outageMs)}; ${event.missed} message${event.missed === 1 ? '' : 's'} arrived meanwhile.`;
     case 'unknown-session':

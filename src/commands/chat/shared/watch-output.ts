@@ -51,15 +51,23 @@ export async function* toStreamEvents(context: Context, watch: Watch): AsyncGene
   }
 }
 
+/** Says how to follow the first row, and which conversations are listed. */
+function guide({ command }: Context, watch: Watch): string {
+  const [first] = watch.conversations();
+  if (!first) return NONE;
+  const follow = command(['chat', 'tail', '--source', first.source_id, '--session', first.session_id]);
+  return `To follow the first: ${follow}\nListed are the sessions that this machine sent messages to, or followed. The API lists no others.`;
+}
+
 /** The table, once a second. What a notice says is below it until the next one. */
-export async function* toScreens({ clock, progress }: Context, watch: Watch): AsyncGenerator<Screen, void, void> {
+export async function* toScreens(context: Context, watch: Watch): AsyncGenerator<Screen, void, void> {
+  const { clock, progress } = context;
   let note: string | undefined;
   for await (const event of watch.events()) {
     note = formatNotice(event) ?? note;
     if (event.kind !== 'tick') continue;
     progress.stop();
-    const isEmpty = watch.conversations().length === 0;
-    yield { list: toList(watch, note ?? (isEmpty ? NONE : '')), now: clock.now() };
+    yield { list: toList(watch, note ?? guide(context, watch)), now: clock.now() };
   }
 }
 

@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../src/platform/clock.ts';
+import {
+  type Entry,
+  type HistoryRequest,
+  historyServer,
+  idsFrom,
+  idsOf,
+  nextPath,
+  readAll,
+  stallingClock,
+} from '../support/history-server.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { fastClock, leapingClock, manualSignals, partnerctl, run, tempDirectory, tinyRandom } from '../support/run.ts';
+
+const TAIL = ['chat', 'tail', '--source', 'src', '--session', 's', '-o', 'json'];
+
+/** Sends a page of a list, and the link to the next one. */
+function sendPage({ json, url }: HistoryRequest, entries: readonly Entry[], size: number): void {
+  const at = Number(url.searchParams.get('at') ?? 0);
+  const next = at + size < entries.length ? nextPath(url, 'at', at + size) : null;
+  json(200, { results: entries.slice(at, at + size), next });
+}
+
+/** Allows 50 requests in each 5 s of the clock. @returns whether it has answered with 429 */
+function rateLimit(clock: Clock) {
+  let window = { since: clock.now(), count: 0 };
+  return ({ json }: HistoryRequest): boolean => {
+    const now = clock.now();
+    if (now >= window.since + 5_000) window = { since: now, count: 0 };
+    window.count += 1;
+    if (window.count <= 50) return false;
+    const seconds = String(Math.ceil((window.since + 5_000 - now) / 1_000));
+    json(429, {}, { 'retry-after': seconds });
+    return true;
+  };
+}
+
+const MANY = propertyRuns(10_000, 500);
+
+test.each([
+  ['oldest first', ['--from-start']],
+  ['oldest first, after a message', ['--after', 's-0']],
+  ['newest first', ['--from-start']],
+])(
+  'Thousands of messages, %s, are shown once and in order in the time that a rate limit allows',
+  async (order, start) => {
+    const server = await historyServer();
+    const clock = fastClock();
+    const isLimited = rateLimit(clock);
+    server.add('s', MANY);
+    server.behave((request, wellBehaved) => {
+      if (isLimited(request)) return;
+      const entries = wellBehaved();
+      sendPage(request, order.startsWith('newest') ? entries.toReversed() : entries, 5);
+    });
+    const began = clock.now();
+    const ran = await partnerctl(server.baseUrl, [...TAIL, ...start, '--no-follow'], { clock, random: tinyRandom });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(idsOf(ran.stdout)).toEqual(idsFrom(start.length - 1, MANY - 1));
+    // Pages of five messages, fifty of them in five seconds.
+    expect(clock.now() - began).toBeLessThan((MANY / 5 / 50) * 5_000 * 1.1);
+  },
+);
+
+test('A session is read to its end although one request in twenty fails', async () => {
+  for (const isReversed of [false, true]) {
+    const server = await historyServer();
+    server.add('s', 1_000);
+    server.behave((request, wellBehaved) => {
+      if (server.requests.length % 20 === 7) return request.json(503, {});
+      sendPage(request, isReversed ? wellBehaved().toReversed() : wellBehaved(), 20);
+    });
+    const { code, ids, stderr } = await readAll(server, '--from-start');
+    expect({ code, stderr, ids }).toEqual({ code: 0, stderr: '', ids: idsFrom(0, 999) });
+    // 50 pages, and one more for each that failed.
+    expect(server.requests.length).toBeLessThan(55);
+  }
+});
+
+test('Each message is shown before the page behind it is requested', async () => {
+  const server = await historyServer();
+  server.add('s', 40);
+  const shownBefore: number[] = [];
+  let shown = 0;
+  server.behave((request, wellBehaved) => {
+    shownBefore.push(shown);
+    sendPage(request, wellBehaved(), 10);
+  });
+  const onStdout = (text: string): void => {
+    shown = idsOf(text).length;
+  };
+  await partnerctl(server.baseUrl, [...TAIL, '--from-start', '--no-follow'], { onStdout });
+  expect(shownBefore.slice(0, 4)).toEqual([0, 10, 20, 30]);
+});
+
+test('A service that ignores the message to read after shows nothing from before it, although the history has pages', async () => {
+  const server = await historyServer();
+  server.add('s', 60);
+  server.behave((request) => sendPage(request, server.sessions.get('s') ?? [], 10));
+  expect((await readAll(server, '--after', 's-44')).ids).toEqual(idsFrom(45, 59));
+});
+
+/** Runs a command against a history that does not respond any more after `answers` responses, and acts then. */
+async function stalled(
+  args: readonly string[],
+  answers: number,
+  act: (signals: ReturnType<typeof manualSignals>) => void,
+) {
+  const server = await historyServer();
+  const signals = manualSignals();
+  server.add('s', 30);
+  const home = tempDirectory();
+  const env = { HOME: home, PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-of-the-test' };
+  await run([...TAIL, '--no-follow', '--tail', '1'], { env, clock: fastClock() });
+  const before = server.requests.length;
+  server.behave((request, wellBehaved) => {
+    if (server.requests.length - before <= answers) sendPage(request, wellBehaved(), 10);
+    else act(signals);
+  });
+  return await run(args, { env, signals });
+}
+
+test.each([
+  [[...TAIL, '--from-start', '--no-follow']],
+  [['chat', 'watch', '--no-follow', '-o', 'json']],
+  [['chat', 'wait', '--source', 'src', '--session', 's', '--after', 's-2', '--replies', '99']],
+])('Ctrl-C while a session is read to its end exits with 130: %j', async (args) => {
+  for (const answers of [0, 2]) {
+    const ran = await stalled(args, answers, ({ ctrlC }) => ctrlC());
+    expect(ran.code).toBe(130);
+  }
+});
+
+test.each([[[...TAIL, '--from-start', '--no-follow']], [['chat', 'watch', '--no-follow', '-o', 'json']]])(
+  'A session that does not respond within --timeout is not taken for an empty one: %j',
+  async (args) => {
+    const ran = await stalled([...args, '--timeout', '500ms'], 0, () => undefined);
+    expect(ran.code).toBe(8);
+    expect(ran.stdout).toBe('');
+    expect(ran.error().hint).toMatch(/Allow more time with --timeout/);
+  },
+);
+
+/** Follows a session that gets a message after this answer. */
+async function followAfter(respond: (request: HistoryRequest) => unknown, flags: readonly string[], clock: Clock) {
+  const server = await historyServer();
+  const signals = manualSignals();
+  server.add('s', 1);
+  server.behave((request, wellBehaved) => {
+    if (server.requests.length === 4) server.add('s', 1);
+    if (server.requests.length === 2) respond(request);
+    else sendPage(request, wellBehaved(), 10);
+  });
+  const onStdout = (text: string): void => {
+    if (idsOf(text).length === 2) signals.ctrlC();
+  };
+  const options = { clock, signals, onStdout, random: tinyRandom };
+  const ran = await partnerctl(server.baseUrl, [...TAIL, '--timeout', '9h', ...flags], options);
+  return { code: ran.code, shown: idsOf(ran.stdout), stderr: ran.stderr };
+}
+
+const WHOLE = { code: 0, shown: ['s-0', 's-1'] };
+
+test('A pause of ten seconds or more that the service asks for is told before it begins, and its end', async () => {
+  const wait =
+    (seconds: string) =>
+    ({ json }: HistoryRequest) =>
+      json(429, {}, { 'retry-after': seconds });
+  const told = await followAfter(wait('40'), [], fastClock());
+  expect(told).toMatchObject(WHOLE);
+  expect(told.stderr).toMatch(/^warning: .*rate limit.* Continuing in 40s\.\nwarning: connection restored after 40s/);
+  expect(await followAfter(wait('9'), [], fastClock())).toEqual({ ...WHOLE, stderr: '' });
+});
+
+test('A request that fails after the machine slept is no outage', async () => {
+  const clock = leapingClock();
+  const sleep = ({ request }: HistoryRequest): void => {
+    clock.leap(3_600_000);
+    request.socket.resetAndDestroy();
+  };
+  expect(await followAfter(sleep, ['--max-outage', '5m'], clock)).toEqual({ ...WHOLE, stderr: '' });
+});
+
+test('A page may be slow, as long as something comes', async () => {
+  const clock = stallingClock();
+  const dribble = ({ response }: HistoryRequest) => clock.dribble(response, '{"results":[],"next":null}');
+  expect(await followAfter(dribble, [], clock)).toEqual({ ...WHOLE, stderr: '' });
+});
+
+test('A wait whose first reply may be on a page that the service does not name is refused with the command that settles it', async () => {
+  const server = await historyServer();
+  server.add('s', 30);
+  server.behave(({ json }, wellBehaved) => json(200, { results: wellBehaved().slice(-10).reverse() }));
+  const wait = ['chat', 'wait', '--source', 'src', '--session', 's', '--after', 's-3', '-o', 'json'];
+  const ran = await partnerctl(server.baseUrl, wait);
+  expect({ code: ran.code, reply: ran.json<{ reply: unknown }>().reply }).toEqual({ code: 8, reply: null });
+  expect(ran.error().hint).toContain('partnerctl contract set messages.history.next none');
+});
