@@ -11,8 +11,8 @@ import { hasName } from '../provision/differences.ts';
 import type { ManifestDocument } from '../provision/manifest.ts';
 import { Observer, type PresentSpace } from '../provision/observe.ts';
 import { jobsByAgent } from '../provision/snapshot.ts';
-import { type CronJob, scheduleSchema } from '../sandbox/cron.ts';
-import type { Agent, ChatSource, Space } from '../sandbox/spaces.ts';
+import { scheduleSchema } from '../sandbox/cron.ts';
+import type { Agent, ChatSource, CronJob, Space } from '../sandbox/rows.ts';
 
 /** What exists at the service, as a sandbox stores it, with the ids of the service. */
 export interface Mirror {

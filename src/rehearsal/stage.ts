@@ -9,8 +9,9 @@ import type { Environment } from '../platform/io.ts';
 import { scheduleJob } from '../sandbox/cron.ts';
 import { createInjector, type FaultPlan } from '../sandbox/faults.ts';
 import { startSandbox } from '../sandbox/index.ts';
+import type { Settings } from '../sandbox/rows.ts';
 import type { LoggedRequest, Observe, Service } from '../sandbox/service.ts';
-import type { Settings } from '../sandbox/store.ts';
+
 import type { Log } from '../state/log.ts';
 import type { Mirror } from './mirror.ts';
 

@@ -9,7 +9,7 @@ import { readManifests } from '../../../provision/read-manifests.ts';
 import { emptyMirror, type Mirror, readMirror } from '../../../rehearsal/mirror.ts';
 import type { RehearsalDeps } from '../../../rehearsal/rehearse.ts';
 import { checkOption } from '../../../sandbox/input.ts';
-import { settingsSchema } from '../../../sandbox/store.ts';
+import { settingsSchema } from '../../../sandbox/rows.ts';
 import { makeLauncherDirectory } from './child.ts';
 import { readFaults } from './start-sandbox.ts';
 
