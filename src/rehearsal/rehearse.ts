@@ -65,7 +65,7 @@ export interface Rehearsal {
 export function killPoint(seed: number, seeds: number, requests: number): Kill {
   const points = 2 * requests;
   const point = Math.floor(((seed - 1) * Math.max(points, seeds)) / seeds) % points;
-  return { at: Math.floor(point / 2) + 1, when: point % 2 === 0 ? 'before' : 'after' };
+  return { at: (point % requests) + 1, when: point < requests ? 'before' : 'after' };
 }
 
 async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Promise<Problem[]> {
