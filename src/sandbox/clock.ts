@@ -6,8 +6,8 @@ import type { Store } from './store.ts';
 /** The end of the year 9999: ISO 8601 has no later year of four digits. */
 const LAST_TIME = Date.UTC(10_000) - 1;
 
-/** How many tasks `change` runs between two writes to the disk. */
-const TASKS_PER_WRITE = 1_000;
+/** How long `change` runs tasks before other requests have their turn, and before a write to the disk. */
+const [TURN_MS, WRITE_MS] = [10, 1_000];
 
 interface Task {
   /** Milliseconds since the epoch. */
@@ -86,15 +86,21 @@ export class Clock {
   }
 
   async #runUntil(end: number): Promise<void> {
-    for (let count = 1; ; count += 1) {
+    let [turn, write] = [performance.now(), performance.now()];
+    for (;;) {
       // Work may schedule another task on the way.
       await Promise.all(this.#work);
       const task = this.#closing.aborted ? undefined : this.#take(end);
       if (!task) return;
       this.#hold(Math.max(this.now(), task.at));
       task.run();
-      if (count % TASKS_PER_WRITE === 0) await this.#store.durable();
+      const now = performance.now();
+      if (now - turn < TURN_MS) continue;
+      turn = now;
       await setImmediate();
+      if (now - write < WRITE_MS) continue;
+      write = now;
+      await this.#store.durable();
     }
   }
 
