@@ -10,7 +10,6 @@ import { scheduleReply } from './chat.ts';
 import { Clock } from './clock.ts';
 import { scheduleJob } from './cron.ts';
 import { createInjector, type FaultPlan } from './faults.ts';
-import type { Secrets } from './rows.ts';
 import type { Script } from './script.ts';
 import type { Observe, Service } from './service.ts';
 import { openStore, type Store } from './store.ts';
@@ -60,7 +59,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-function createSecrets(store: Store): Secrets {
+function createSecrets(store: Store) {
   const adminKey = `sbadm_${randomBytes(24).toString('base64url')}`;
   const { token } = issueToken(store, v.parse(newTokenSchema, {}));
   const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { integer, isoTime, nonBlank, oneOf } from './input.ts';
-import type { Script } from './script.ts';
 
 /* What the service stores. The spec leaves most fields of responses open (§4.7): they are this service's own. */
 
@@ -160,21 +159,3 @@ export const settingsSchema = v.strictObject({
 });
 
 export type Settings = v.InferOutput<typeof settingsSchema>;
-
-/** The service's clock: frozen at a time, or ahead of the machine's by an offset; in milliseconds. */
-export interface ClockState {
-  readonly frozen_at: number | null;
-  readonly offset_ms: number;
-}
-
-/** How agents reply. */
-export interface StoredScript {
-  readonly rules: Script;
-}
-
-/** The key of the admin API, a token with every scope, and what signs webhooks. The next start has them, too. */
-export interface Secrets {
-  readonly adminKey: string;
-  readonly token: string;
-  readonly webhookSecret: string;
-}

@@ -7,25 +7,20 @@ import * as v from 'valibot';
 import {
   type Agent,
   type ChatSource,
-  type ClockState,
   type CronJob,
   type Delivery,
   type Message,
   type PlannedReply,
-  type Secrets,
   type Settings,
   type Space,
-  type StoredScript,
   settingsSchema,
   type Token,
   type Upload,
 } from './rows.ts';
+import type { Script } from './script.ts';
 
 /** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
 type Change = readonly [table: string, id: string, row?: unknown];
-
-/** Some of the fields of a row. */
-type Where<Row> = { readonly [Field in keyof Row]?: Row[Field] };
 
 /** Rows in the order of creation. */
 class Table<Row extends object> {
@@ -60,7 +55,7 @@ class Table<Row extends object> {
   }
 
   /** The rows of a group, such as the agents of a space; not copied. @param where the fields in their declared order */
-  in(where: Where<Row>): readonly Row[] {
+  in(where: Partial<Row>): readonly Row[] {
     return this.#groups.get(JSON.stringify(where)) ?? [];
   }
 
@@ -119,9 +114,11 @@ function createTables(record: (change: Change) => void) {
     uploads: table<Upload>('uploads', 'upload_id', ['as']),
     deliveries: table<Delivery>('deliveries', 'delivery_id'),
     settings: table<Settings>('settings'),
-    clock: table<ClockState>('clock'),
-    script: table<StoredScript>('script'),
-    secrets: table<Secrets>('secrets'),
+    /** Frozen at a time, or ahead of the machine's clock by an offset; in milliseconds. */
+    clock: table<{ readonly frozen_at: number | null; readonly offset_ms: number }>('clock'),
+    script: table<{ readonly rules: Script }>('script'),
+    /** The key of the admin API, a token with every scope, and what signs webhooks. The next start has them, too. */
+    secrets: table<{ readonly adminKey: string; readonly token: string; readonly webhookSecret: string }>('secrets'),
   };
 }
 
