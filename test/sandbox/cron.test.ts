@@ -56,6 +56,13 @@ test('A run of a job whose agent has no API chat source sets up none', async () 
   expect(listed.json.results).toMatchObject([{ integrations: { api_chat: null } }]);
 });
 
+test('The same job again is another one', async () => {
+  const { create, jobs } = await startAt('2026-01-01T00:00:00Z');
+  const made = [await create('0 9 *'), await create('0 9 *')];
+  expect(await jobs()).toEqual(made);
+  expect(new Set(made.map(({ cron_job_id }) => cron_job_id)).size).toBe(2);
+});
+
 describe('a run', () => {
   test("is a message with the instructions in the job's session, and the agent replies", async () => {
     const { create, history, chat, clock, jobs } = await startAt('2026-01-01T08:59:00Z');

@@ -65,3 +65,15 @@ test('A token that is limited to some spaces sees only what is in them, and in t
   const created = (await provision('new')).json.space.space_id;
   expect(await spaces()).toEqual([mine.space_id, created]);
 });
+
+test('An agent has one API chat source: setting it up again reuses it, whatever the request says', async () => {
+  const { partner } = await service();
+  const agents = [{ ...SALES, auto_create_api_chat: false }];
+  const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
+  expect(json.agents[0].integrations.api_chat).toBeNull();
+  const path = `${SPACES}${json.space.space_id}/agents/${json.agents[0].agent_id}/api-chat/`;
+  const first = await partner('POST', path, { body: { name: 'Chat', routing_mode: 'session_workflow' } });
+  const again = await partner('POST', path, { body: { name: 'Other', reply_capable: false } });
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.json).toEqual({ ...first.json, created: false });
+});
