@@ -1,8 +1,20 @@
 import type { ListLeaf } from '../contract/leaves.ts';
+import type { ListOperation } from '../contract/operations.ts';
 import { ErrorInSuccessBody, NotFoundError, type PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import type { ApiResponse } from './api-response.ts';
 
 /** A list changed between two of its pages, so that an item may have slipped through. */
 export class ListChanged extends ShapeError {}
+
+/** The error for a list whose second reading changed, too. */
+export function listChanged({ resource, name }: ListOperation, { status, requestId }: ApiResponse): ListChanged {
+  return new ListChanged(`The list of ${resource}s changed while it was read, twice.`, {
+    why: 'An item may have slipped from one page to another between two requests.',
+    hint: 'Run the command again when less is created.',
+    ...{ status, requestId },
+    details: { operation: name },
+  });
+}
 
 /** Whether the service itself says that it does not know a parameter, or does not have a page. A 5xx never says so. */
 export function isRejected(error: PartnerctlError): boolean {

@@ -19,7 +19,7 @@ import { CredentialsError, PartnerctlError, ShapeError, withHint } from '../erro
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import { isRejected, ListChanged, pagingFixes } from './page-errors.ts';
+import { isRejected, ListChanged, listChanged, pagingFixes } from './page-errors.ts';
 import { pathOfLink, readNextLink } from './page-request.ts';
 
 /** A list with more pages is endless. */
@@ -235,7 +235,7 @@ class PageReader<Item> {
     const isSetWhole = kind === 'none' && this.http.contract.leaf(`${operation.leaf}.next`).source === 'override';
     const [more, earlier] = [moreSigns(page, extent, isSetWhole), earlierSigns(page, extent)];
     const { hasShifted, hasShrunk } = page.progress;
-    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw this.changed(page);
+    if (isList && (hasShrunk || (hasShifted && more.length > 0))) throw listChanged(operation, page.response);
     if (isList && more.length > 0) throw this.incomplete(page, NO_WAY, more);
     if (more.length > 0 || earlier.length > 0) return { end: 'not proved', more, earlier };
     const stated = statedEnd(page, extent);
@@ -300,15 +300,6 @@ class PageReader<Item> {
       hint: `What was read is not the whole list. If it changed meanwhile, run the command again.\n${pagingFixes(leaf, next)}`,
       ...{ status, requestId },
       details: { operation: call.operation.name, leaf: `${leaf}.next`, seen },
-    });
-  }
-
-  private changed({ response: { call, status, requestId } }: SentPage<Item>): ListChanged {
-    return new ListChanged(`The list of ${this.list.operation.resource}s changed while it was read, twice.`, {
-      why: 'An item may have slipped from one page to another between two requests.',
-      hint: 'Run the command again when less is created.',
-      ...{ status, requestId },
-      details: { operation: call.operation.name },
     });
   }
 }

@@ -36,7 +36,7 @@ interface ObserverDeps {
   readonly documents: readonly ManifestDocument[];
   readonly facts: ReadonlyMap<string, SpaceFact>;
   /** Called with a list that cannot be read, and why. */
-  readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
+  readonly onUnavailable: (list: 'spaces' | 'agents', reason: Error) => Promise<void>;
 }
 
 /**

@@ -25,7 +25,11 @@ export function findMissing(rows: string): Problem[] {
   return spaces.map((row) => ({ kind: 'missing', message: `still to do in ${row.replace('\t', ': ')}` }));
 }
 
-function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): ReadonlyMap<string, readonly string[]> {
+function groupThings({
+  spaces,
+  agents,
+  cronJobs,
+}: Pick<Mirror, 'spaces' | 'agents' | 'cronJobs'>): ReadonlyMap<string, readonly string[]> {
   const external = new Map(spaces.map(({ space_id, external_space_id }) => [space_id, external_space_id]));
   const groups = new Map<string, string[]>();
   const add = (what: string, id: string): void => {
@@ -34,7 +38,7 @@ function groupThings({ spaces, agents, cronJobs }: Omit<Mirror, 'sources'>): Rea
   const described = new Map<string, string>();
   for (const { space_id, external_space_id } of spaces) add(`spaces ${external_space_id}`, space_id);
   for (const { agent_id, space_id, name, template_id } of agents) {
-    described.set(agent_id, `${JSON.stringify(name)} (${template_id}) in ${external.get(space_id)}`);
+    described.set(agent_id, `${JSON.stringify(toNfc(name))} (${template_id}) in ${external.get(space_id)}`);
     add(`agents ${described.get(agent_id)}`, agent_id);
   }
   for (const { cron_job_id, agent_id, name } of cronJobs)

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import { EXIT, PartialFailure } from '../errors.ts';
+import { EXIT, PartialFailure, PartnerctlError } from '../errors.ts';
 import { type FaultPlan, faultPlanSchema } from '../sandbox/faults.ts';
 import { checkOption } from '../sandbox/input.ts';
 import { describeFailure, findDuplicates, findMissing, type Problem, STEPS_QUERY } from './check.ts';
-import { openStage, type Stage, type StageDeps } from './stage.ts';
+import { type Kill, openStage, type Stage, type StageDeps } from './stage.ts';
 
 /** How many seeds are rehearsed at a time. */
 const CONCURRENCY = 4;
@@ -11,6 +11,7 @@ const CONCURRENCY = 4;
 const MAX_REPEATS = 5;
 
 const RATE = 0.02;
+/** Late requests are carried out within a lease: those beyond it are the stated limit of `--assume-not-created`. */
 const SEEDED_FAULTS = [
   { kind: 'status', status: 503, rate: RATE },
   { kind: 'status', status: 503, stage: 'after', rate: RATE },
@@ -18,7 +19,15 @@ const SEEDED_FAULTS = [
   { kind: 'reset', rate: RATE },
   { kind: 'reset', stage: 'after', rate: RATE },
   { kind: 'cut', rate: RATE },
+  { kind: 'late', ms: 5_000, rate: RATE },
+  { kind: 'dribble', ms: 1, bytes: 100, rate: RATE },
+  { kind: 'spend', usd: 1_000_000, rate: RATE, times: 1 },
 ];
+
+/** A service shows its lists in one order. */
+function seededFaults(seed: number) {
+  return seed % 2 === 0 ? [...SEEDED_FAULTS, { kind: 'newest_first' }] : SEEDED_FAULTS;
+}
 
 export interface RehearsalDeps extends StageDeps {
   /** How many. They are numbered from 1. */
@@ -39,6 +48,8 @@ export interface SeedResult {
   readonly runs: number;
   /** The number of the request at which the first run was killed; null if it ended before. */
   readonly killed_at: number | null;
+  /** Whether the sandbox had handled that request. */
+  readonly killed: Kill['when'] | null;
   readonly problems: readonly Problem[];
 }
 
@@ -46,15 +57,19 @@ export interface Rehearsal {
   readonly seeds: readonly SeedResult[];
   /** How many requests a run without faults sends. */
   readonly requests: number;
+  /** Why seeds are missing. */
+  readonly interruption: PartnerctlError | undefined;
 }
 
-/** The request at which the run of a seed is killed: spread over the run, and each one if there are enough seeds. */
-export function killPoint(seed: number, seeds: number, requests: number): number {
-  return (Math.floor(((seed - 1) * Math.max(requests, seeds)) / seeds) % requests) + 1;
+/** Where the run of a seed is killed: spread over the run, and at each point if there are enough seeds. */
+export function killPoint(seed: number, seeds: number, requests: number): Kill {
+  const points = 2 * requests;
+  const point = Math.floor(((seed - 1) * Math.max(points, seeds)) / seeds) % points;
+  return { at: (point % requests) + 1, when: point < requests ? 'before' : 'after' };
 }
 
 async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Promise<Problem[]> {
-  stage.endFaults();
+  await stage.endFaults();
   const planned = await stage.run(['plan', '--detailed-exitcode', '-o', 'tsv', '--query', STEPS_QUERY, ...inputs]);
   const duplicates = findDuplicates(stage.service.store, mirror);
   if (planned.exitCode === EXIT.changesPending) return [...findMissing(planned.stdout), ...duplicates];
@@ -66,14 +81,14 @@ async function checkStage(stage: Stage, { inputs, mirror }: RehearsalDeps): Prom
 async function rehearseSeed(deps: RehearsalDeps, seed: number, requests: number): Promise<SeedResult> {
   const { faults, inputs, loseState, runOptions, seeds, signal } = deps;
   signal.throwIfAborted();
-  const plan = checkOption('fault plan', faultPlanSchema, { rules: [...faults, ...SEEDED_FAULTS], seed });
+  const plan = checkOption('fault plan', faultPlanSchema, { rules: [...faults, ...seededFaults(seed)], seed });
   const stage = await openStage(deps, `seed-${seed}`, plan);
   try {
     // One document at a time, so that a seed does the same again.
     const provision = ['provision', '--concurrency', '1', ...runOptions, ...inputs];
-    const killAt = killPoint(seed, seeds, requests);
-    let ended = await stage.run(provision, killAt);
-    const killed_at = ended.exitCode === null ? killAt : null;
+    const kill = killPoint(seed, seeds, requests);
+    let ended = await stage.run(provision, kill);
+    const { at: killed_at = null, when: killed = null } = ended.exitCode === null ? kill : {};
     if (loseState) await stage.loseState();
     let runs = 1;
     while (ended.exitCode !== EXIT.ok && runs <= MAX_REPEATS) {
@@ -83,7 +98,7 @@ async function rehearseSeed(deps: RehearsalDeps, seed: number, requests: number)
     }
     const failure = { kind: 'failed', message: describeFailure('provision', ended) } as const;
     const problems = [...(ended.exitCode === EXIT.ok ? [] : [failure]), ...(await checkStage(stage, deps))];
-    return { seed, runs, killed_at, problems };
+    return { seed, runs, killed_at, killed, problems };
   } finally {
     await stage.close();
   }
@@ -107,7 +122,8 @@ async function countRequests(deps: RehearsalDeps): Promise<number> {
 /**
  * Rehearses a roll-out once for each seed: under faults, with a kill at one request, and repeated until it succeeds.
  * @param onSeed called after each seed, with their number so far
- * @throws PartialFailure if provision fails even without faults; the signal's reason
+ * An interruption ends it with the seeds that have ended.
+ * @throws PartialFailure if provision fails even without faults; the signal's reason before the first seed
  */
 export async function rehearse(deps: RehearsalDeps, onSeed: (done: number) => void): Promise<Rehearsal> {
   const requests = await countRequests(deps);
@@ -122,6 +138,11 @@ export async function rehearse(deps: RehearsalDeps, onSeed: (done: number) => vo
     }),
   );
   // The directory is removed next: no run may be left.
-  await Promise.allSettled(running);
-  return { seeds: await Promise.all(running), requests };
+  const settled = await Promise.allSettled(running);
+  const { aborted, reason } = deps.signal;
+  const interruption = aborted && reason instanceof PartnerctlError ? reason : undefined;
+  const seeds = interruption
+    ? settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    : await Promise.all(running);
+  return { seeds, requests, interruption };
 }

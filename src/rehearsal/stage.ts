@@ -9,10 +9,12 @@ import type { Environment } from '../platform/io.ts';
 import { scheduleJob } from '../sandbox/cron.ts';
 import { createInjector, type FaultPlan } from '../sandbox/faults.ts';
 import { startSandbox } from '../sandbox/index.ts';
+import { found } from '../sandbox/input.ts';
+import type { Settings } from '../sandbox/rows.ts';
 import type { LoggedRequest, Observe, Service } from '../sandbox/service.ts';
-import type { Settings } from '../sandbox/store.ts';
+
 import type { Log } from '../state/log.ts';
-import type { Mirror } from './mirror.ts';
+import { type Mirror, moveRecords } from './mirror.ts';
 
 /** What the stages of a rehearsal have in common. */
 export interface StageDeps {
@@ -34,9 +36,19 @@ export interface Ended {
   readonly stderr: string;
 }
 
-function fill(service: Service, { spaces, agents, sources, cronJobs }: Mirror, settings: Settings): void {
+/** Where to kill a run: before or after the request with this number, from 1, is handled. */
+export interface Kill {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+/** No request is later than this: the most that a fault can delay it. */
+const LATEST_MS = 600_000;
+
+function fill(service: Service, token: string, { spaces, agents, sources, cronJobs, missingScopes }: Mirror): void {
   const { store } = service;
-  store.settings.put(settings);
+  const every = found(store.tokens.get(token), 'token', token);
+  store.tokens.put({ ...every, scopes: every.scopes.filter((scope) => !missingScopes.includes(scope)) });
   for (const row of spaces) store.spaces.put(row);
   for (const row of agents) store.agents.put(row);
   for (const row of sources) store.sources.put(row);
@@ -52,17 +64,21 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
   const [file = '', ...script] = program;
   const state = join(directory, name, 'state.jsonl');
   const requests: LoggedRequest[] = [];
-  const handled: Promise<void>[] = [];
-  let running: { readonly child: ChildProcess; readonly killAt: number | undefined } | undefined;
+  const handling = new Map<LoggedRequest, Promise<void>>();
+  let running: { readonly child: ChildProcess; readonly kill: Kill | undefined } | undefined;
   const observe: Observe = async (request, handle) => {
-    const isPoint = requests.push(request) === running?.killAt;
-    const handling = handle();
-    handled.push(handling);
-    await handling;
+    const { at, when } = running?.kill ?? {};
+    const isPoint = requests.push(request) === at;
+    if (isPoint && when === 'before') return void running?.child.kill('SIGKILL');
+    const handled = handle();
+    handling.set(request, handled);
+    await handled;
     if (isPoint) running?.child.kill('SIGKILL');
   };
   const { baseUrl, token, service, close } = await startSandbox({ faults, observe });
-  fill(service, mirror, settings);
+  let current = settings;
+  fill(service, token, mirror);
+  await (await openLog(state)).append(moveRecords(mirror, baseUrl));
   const childEnv = {
     ...env,
     ...{ PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: token, PARTNER_PROFILE: undefined },
@@ -76,8 +92,9 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
     close,
     loseState: () => rm(state, { force: true }),
 
-    /** Runs the program, and kills it once the sandbox has handled the request with this number, from 1. */
-    run(args: readonly string[], killAt?: number): Promise<Ended> {
+    /** Runs the program with a balance that is topped up. */
+    run(args: readonly string[], kill?: Kill): Promise<Ended> {
+      service.store.settings.put(current);
       const options = { env: childEnv, signal, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const;
       return new Promise((resolve, reject) => {
         let [stdout, stderr] = ['', ''];
@@ -89,18 +106,21 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
           if (signal.aborted) reject(signal.reason);
           else resolve({ exitCode: child.exitCode, stdout, stderr });
         });
-        running = { child, killAt };
+        running = { child, kill };
       });
     },
 
     /**
      * Settles open reservations by what the sandbox has, as `cron reconcile --assume-not-created` does after a lease. The
-     * lease passes on a clock of its own: no run is left, and the sandbox is handling none of its requests.
+     * lease passes on the clock of the sandbox, where late requests are carried out when they are due.
      */
     async reconcile(): Promise<void> {
       let passedMs = 0;
       const sleep = async (ms: number): Promise<void> => {
-        await Promise.all(handled);
+        // No run is left: what is not late is handled at once.
+        const isLate = ({ fault }: LoggedRequest) => fault?.split(' ').includes('late');
+        await Promise.all([...handling].flatMap(([request, handled]) => (isLate(request) ? [] : [handled])));
+        await service.clock.change(undefined, ms);
         passedMs += ms;
       };
       const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs, sleep };
@@ -113,10 +133,11 @@ export async function openStage(deps: StageDeps, name: string, faults: FaultPlan
       await reconcileJobs({ origin: baseUrl, log: await openLog(state), clock, signal, lists, ...decisions });
     },
 
-    /** From now on, every request succeeds. */
-    endFaults(): void {
+    /** Carries out what is late. From now on, every request succeeds. */
+    async endFaults(): Promise<void> {
       service.faults = createInjector({ rules: [] });
-      service.store.settings.put({ ...settings, rate_limit: null });
+      current = { ...settings, rate_limit: null };
+      await service.clock.change(undefined, LATEST_MS);
     },
   };
 }

@@ -3,7 +3,9 @@ import { BlockList, isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
 import { oneOf, Problem, usableBy } from './input.ts';
-import { OPERATIONS, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
+import { ROUTES } from './routes.ts';
+import type { Token } from './rows.ts';
+import type { Service, ServiceContext, ServiceEnv } from './service.ts';
 import { type Store, settingsOf } from './store.ts';
 
 /*
@@ -16,12 +18,12 @@ import { type Store, settingsOf } from './store.ts';
  *   5. 404  the path and the method
  *   6. 403  missing_scope: the token's scopes                 (spec §5.3)
  *   7. 415, 400, 422  the body or the query
+ *   8. 404  what it names, or a space that the token cannot reach
  *
  * Faults come after 4, so that only authenticated requests use up their rules.
  */
 
-/** Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are this service's own. */
-const SCOPES = [...new Set(OPERATIONS.map(({ scope }) => scope))];
+const SCOPES = [...new Set(Object.values(ROUTES).map(({ scope }) => scope))];
 
 /** Below this balance no partner request is processed (spec §8). */
 const MINIMUM_BALANCE_USD = 1;
@@ -43,16 +45,12 @@ const addressRange = v.pipe(
   usableBy((entry) => includesAddress([entry], '127.0.0.1'), 'must be an IP address or a CIDR range'),
 );
 
-/** The body that issues a token: by default with every scope, for every address. */
+/** The body that issues a token: by default with every scope, for every address, and for every space. */
 export const newTokenSchema = v.strictObject({
   scopes: v.optional(v.array(oneOf(...SCOPES)), SCOPES),
   allowed_ip_cidrs: v.optional(v.array(addressRange), []),
+  space_ids: v.optional(v.array(v.string())),
 });
-
-/** A partner token, and what it may be used for. */
-export interface Token extends v.InferOutput<typeof newTokenSchema> {
-  readonly token: string;
-}
 
 /** Issues a partner token. */
 export function issueToken(store: Store, access: v.InferOutput<typeof newTokenSchema>): Token {
@@ -117,6 +115,12 @@ export function requireScope(scope: string): MiddlewareHandler<ServiceEnv> {
     if (c.get('token').scopes.includes(scope)) return next();
     throw new Problem(403, 'missing_scope', `The token lacks the scope ${scope}.`);
   };
+}
+
+/** Whether the token of a request can reach a space. To others, what is in it does not exist. */
+export function canReach(c: ServiceContext, space_id: string | undefined): boolean {
+  const { space_ids } = c.get('token');
+  return space_ids === undefined || (space_id !== undefined && space_ids.includes(space_id));
 }
 
 /** Rejects a request without the admin key. */

@@ -1,15 +1,16 @@
 import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { issueToken, newTokenSchema } from './access.ts';
-import { addMessage, type Message, roleSchema } from './chat.ts';
+import { addMessage } from './chat.ts';
 import { createInjector, faultPlanSchema } from './faults.ts';
-import { found, integer, messageText, nonBlank, Problem, readBody } from './input.ts';
+import { found, integer, messageText, nonBlank, Problem } from './input.ts';
+import { roleSchema, settingsSchema } from './rows.ts';
 import { scriptSchema } from './script.ts';
-import type { Service, ServiceApp } from './service.ts';
+import { readBody, type Service, type ServiceApp } from './service.ts';
 import { ensureSpace } from './spaces.ts';
-import { settingsOf, settingsSchema } from './store.ts';
+import { settingsOf } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
-import { deliverMessage, deliverTo, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
+import { deliverMessage, deliverTo, setWebhook, toPublicDelivery, webhookOf, webhookSchema } from './webhooks.ts';
 
 function isDuration(text: string): text is StringValue {
   return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
@@ -48,6 +49,9 @@ const deliverySchema = v.strictObject({
   url: v.optional(webhookSchema.entries.url),
   secret: webhookSchema.entries.secret,
 });
+
+/** Without a source, for every source that has none of its own. */
+const sourceWebhookSchema = v.strictObject({ ...webhookSchema.entries, source_id: v.optional(v.string()) });
 
 /** Adds what changes how the service behaves, its clock, which never goes back, and the log of requests. */
 export function addControlRoutes(app: ServiceApp, service: Service): void {
@@ -100,10 +104,8 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
   app.post('/messages', async (c) => {
     const { count, text, ...place } = await readBody(c, messagesSchema);
     found(store.sources.get(place.source_id), 'source', place.source_id);
-    let newest: Message | undefined;
     for (let number = 1; number <= count; number += 1) {
-      newest = addMessage(service, { ...place, text: text.replaceAll('{n}', String(number)) }, newest);
-      deliverMessage(service, newest);
+      deliverMessage(service, addMessage(service, { ...place, text: text.replaceAll('{n}', String(number)) }));
     }
     return c.json({ created: count }, 201);
   });
@@ -115,12 +117,16 @@ export function addDataRoutes(app: ServiceApp, service: Service): void {
     return c.body(null, 204);
   });
   app.get('/uploads', (c) => c.json({ uploads: store.uploads.all().map(toPublicUpload) }));
-  app.post('/webhooks', async (c) => c.json(setWebhook(service, await readBody(c, webhookSchema)), 201));
+  app.post('/webhooks', async (c) => {
+    const { source_id, ...webhook } = await readBody(c, sourceWebhookSchema);
+    if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
+    return c.json(setWebhook(service, webhook, source_id), 201);
+  });
   app.get('/deliveries', (c) => c.json({ deliveries: store.deliveries.all().map(toPublicDelivery) }));
   app.post('/deliveries', async (c) => {
     const { source_id, session_id, text, url, secret = null } = await readBody(c, deliverySchema);
     if (source_id !== undefined) found(store.sources.get(source_id), 'source', source_id);
-    const receiver = url === undefined ? store.webhook.get() : { url, secret };
+    const receiver = url === undefined ? webhookOf(service, source_id) : { url, secret };
     if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
     const message = addMessage(service, { source_id: source_id ?? 'src_test', session_id, role: 'assistant', text });
     return c.json(toPublicDelivery(await deliverTo(service, receiver, message)), 201);

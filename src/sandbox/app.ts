@@ -5,8 +5,9 @@ import { addControlRoutes, addDataRoutes } from './admin.ts';
 import { injectFaults, sentStatus } from './inject-fault.ts';
 import { LOOPBACK_NAMES, Problem } from './input.ts';
 import { addDocumentRoutes } from './openapi.ts';
-import { type LoggedRequest, OPERATIONS, type Service, type ServiceApp, type ServiceEnv } from './service.ts';
-import { createId } from './store.ts';
+import { OPERATIONS } from './operations.ts';
+import { createId } from './rows.ts';
+import type { LoggedRequest, Service, ServiceApp, ServiceEnv } from './service.ts';
 
 const MAX_LOGGED_REQUESTS = 10_000;
 

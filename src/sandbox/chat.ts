@@ -1,32 +1,13 @@
 import * as v from 'valibot';
-import { check, found, invalidInput, isoTime, messageText, nonBlank, oneOf, readBody } from './input.ts';
-import { pageSchema, pageSize, visibleRows } from './pages.ts';
+import { canReach } from './access.ts';
+import { check, found, invalidInput, messageText, nonBlank, oneOf } from './input.ts';
+import { isYounger, pageSchema, pageSize, visibleRows } from './pages.ts';
+import { ROUTES } from './routes.ts';
+import { type ChatSource, createId, type Message, messageSchema, type PlannedReply } from './rows.ts';
 import { planReplies } from './script.ts';
-import type { Operation, Service, ServiceContext } from './service.ts';
-import type { ChatSource } from './spaces.ts';
-import { createId, settingsOf } from './store.ts';
+import { type Operation, readBody, type Service, type ServiceContext } from './service.ts';
+import { settingsOf } from './store.ts';
 import { deliverMessage } from './webhooks.ts';
-
-export const roleSchema = oneOf('user', 'assistant');
-
-const messageSchema = v.object({
-  message_id: v.string(),
-  source_id: v.string(),
-  session_id: v.string(),
-  role: roleSchema,
-  text: v.string(),
-  /** Null for a message that no caller sent. */
-  external_message_id: v.nullable(v.string()),
-  created_at: isoTime,
-});
-
-export type Message = v.InferOutput<typeof messageSchema>;
-
-/** A reply that is due later. Stored with the message that it answers, so that a crash neither loses nor repeats it. */
-export interface PlannedReply extends Pick<Message, 'message_id' | 'source_id' | 'session_id' | 'text'> {
-  /** Milliseconds since the epoch. */
-  readonly due_at: number;
-}
 
 /** The body of spec §4.3. The spec leaves open what is required: here `response_mode` is optional. */
 const messageBody = v.strictObject({
@@ -37,42 +18,48 @@ const messageBody = v.strictObject({
   response_mode: v.optional(oneOf('accepted')),
 });
 
-/**
- * Adds a message to a session, whose timestamps are unique and ascending.
- * @param newest the last message of the session
- */
+/** Adds a message to a session. Messages may share a millisecond. */
 export function addMessage(
   { store, clock }: Service,
   fields: Pick<Message, 'source_id' | 'session_id' | 'role' | 'text'> & Partial<Message>,
-  newest = store.messages.in(fields.source_id, fields.session_id).at(-1),
 ): Message {
-  const time = newest ? Math.max(clock.now(), Date.parse(newest.created_at) + 1) : clock.now();
-  const created_at = new Date(time).toISOString();
-  const message = { message_id: createId('msg'), external_message_id: null, created_at, ...fields };
+  const own = { message_id: createId('msg'), external_message_id: null, run_id: null };
+  const message = { ...own, ...fields, created_at: clock.timestamp() };
   store.messages.put(message);
   return message;
 }
 
-/** Registers a message for an agent (spec §4.3), or finds the one with the same external id in the session. */
+/**
+ * Registers a message for an agent (spec §4.3), or finds the one with the same external id in the session. With the
+ * routing mode `session_workflow` it starts a run of its own.
+ */
 export function registerMessage(
   service: Service,
-  { source_id, reply_capable }: ChatSource,
+  source: ChatSource,
   { session_id, text, external_message_id }: Omit<v.InferOutput<typeof messageBody>, 'source_id'>,
 ): { message: Message; created: boolean } {
-  const earlier = service.store.messages.in(source_id, session_id);
-  const existing = earlier.find((each) => each.external_message_id === external_message_id);
+  const { source_id, routing_mode } = source;
+  const [existing] = service.store.messages.in({ source_id, session_id, external_message_id });
   if (existing) return { message: existing, created: false };
-  const own = { source_id, session_id, role: 'user', text, external_message_id } as const;
-  const message = addMessage(service, own, earlier.at(-1));
-  if (reply_capable) planRepliesTo(service, message);
+  const run_id = routing_mode === 'session_workflow' ? createId('run') : null;
+  const message = addMessage(service, { source_id, session_id, role: 'user', text, external_message_id, run_id });
+  if (source.reply_capable) planRepliesTo(service, source, message);
   return { message, created: true };
 }
 
-function planRepliesTo(service: Service, { source_id, session_id, text }: Message): void {
+function planRepliesTo(service: Service, { agent_id }: ChatSource, message: Message): void {
   const { store, clock } = service;
-  for (const { text: reply, after_ms } of planReplies(store.script.get()?.rules ?? [], text)) {
-    const due_at = clock.now() + after_ms;
-    const planned = { message_id: createId('msg'), source_id, session_id, text: reply, due_at };
+  const { source_id, session_id, run_id } = message;
+  const { name = '' } = store.agents.get(agent_id) ?? {};
+  for (const { text, after_ms } of planReplies(store.script.get()?.rules ?? [], name, message.text)) {
+    const planned = {
+      message_id: createId('msg'),
+      source_id,
+      session_id,
+      run_id,
+      text,
+      due_at: clock.now() + after_ms,
+    };
     store.replies.put(planned);
     scheduleReply(service, planned);
   }
@@ -91,8 +78,24 @@ const historyQuery = v.object({
   source_id: v.string(),
   session_id: nonBlank,
   after_message_id: v.optional(v.string()),
+  /** Where the next page of a newest-first history ends. */
+  before_message_id: v.optional(v.string()),
   page_size: pageSize,
 });
+
+const shownMessage = v.object({
+  ...messageSchema.entries,
+  /** Only of replies, where the service shows those that the agent still writes. */
+  status: v.optional(oneOf('in_progress', 'completed')),
+});
+
+/** With the fault `in_progress`, a young reply has only half of its text so far. */
+function showMessage(service: Service, c: ServiceContext, message: Message): v.InferOutput<typeof shownMessage> {
+  const view = c.get('views')?.find(({ kind }) => kind === 'in_progress');
+  if (view?.kind !== 'in_progress' || message.role === 'user') return message;
+  if (!isYounger(service, message, view.ms)) return { ...message, status: 'completed' };
+  return { ...message, text: message.text.slice(0, Math.ceil(message.text.length / 2)), status: 'in_progress' };
+}
 
 /**
  * A page of a session's messages after the cursor (spec §4.4). Its last message is the cursor of the next page, so new
@@ -101,44 +104,52 @@ const historyQuery = v.object({
 function historyPage(service: Service, c: ServiceContext) {
   const { store, origin } = service;
   const query = check(historyQuery, c.req.query());
-  const { source_id, session_id, after_message_id, page_size: size = settingsOf(store).page_size } = query;
-  found(store.sources.get(source_id), 'source', source_id);
-  const all = store.messages.in(source_id, session_id);
-  // Most readers are near the end.
-  const start = all.findLastIndex(({ message_id }) => message_id === after_message_id) + 1;
-  if (start === 0 && after_message_id !== undefined) {
-    throw invalidInput([{ path: 'after_message_id', message: 'is not a message of this session' }]);
-  }
-  const messages = visibleRows(service, c, all);
-  const results = messages.slice(start, start + size);
-  const last = start + size < messages.length ? results.at(-1) : undefined;
-  const next = last && { source_id, session_id, after_message_id: last.message_id, page_size: String(size) };
-  return { next: next ? `${origin}${c.req.path}?${new URLSearchParams(next)}` : null, results };
+  const { source_id, session_id, page_size: size = settingsOf(store).page_size, ...cursors } = query;
+  findSource(service, c, source_id);
+  const all = store.messages.in({ source_id, session_id });
+  const indexOf = (cursor: 'after_message_id' | 'before_message_id', otherwise: number): number => {
+    const id = cursors[cursor];
+    if (id === undefined) return otherwise;
+    const index = store.messages.position(id);
+    if (all[index]?.message_id === id) return index;
+    throw invalidInput([{ path: cursor, message: 'is not a message of this session' }]);
+  };
+  const [after, before] = [indexOf('after_message_id', -1), indexOf('before_message_id', all.length)];
+  const isReversed = c.get('views')?.some(({ kind }) => kind === 'newest_first');
+  const messages = visibleRows(service, c, all.slice(after + 1, before));
+  const results = messages.slice(0, size);
+  const last = messages.length > size ? results.at(-1)?.message_id : undefined;
+  const cursor = last && { page_size: String(size), [isReversed ? 'before_message_id' : 'after_message_id']: last };
+  const next = cursor && new URLSearchParams({ ...c.req.query(), ...cursor });
+  return {
+    next: next ? `${origin}${c.req.path}?${next}` : null,
+    results: results.map((message) => showMessage(service, c, message)),
+  };
+}
+
+/** @throws Problem 404 unless there is one in a space that the token can reach */
+function findSource({ store }: Service, c: ServiceContext, source_id: string): ChatSource {
+  const source = store.sources.get(source_id);
+  return found(canReach(c, source?.space_id) ? source : undefined, 'source', source_id);
 }
 
 /** API chat: sending a message, and reading the history (spec §4.3 and §4.4, endpoints 5 and 6). */
 export const CHAT_OPERATIONS: readonly Operation[] = [
   {
-    method: 'POST',
-    path: '/integrations/api-chat/message/',
-    scope: 'api_chat.runtime',
-    summary: 'Registers a message. 201 for a new message, else 200.',
+    ...ROUTES.sendMessage,
     body: messageBody,
     returns: v.object({ message_id: v.string(), created: v.boolean() }),
     handle: async (service, c) => {
       const input = await readBody(c, messageBody);
-      const source = found(service.store.sources.get(input.source_id), 'source', input.source_id);
+      const source = findSource(service, c, input.source_id);
       const { message, created } = registerMessage(service, source, input);
       return c.json({ message_id: message.message_id, created }, created ? 201 : 200);
     },
   },
   {
-    method: 'GET',
-    path: '/integrations/api-chat/history/',
-    scope: 'api_chat.runtime',
-    summary: 'Reads the messages of a session after a cursor.',
+    ...ROUTES.readHistory,
     query: historyQuery,
-    returns: v.omit(pageSchema(messageSchema), ['count']),
+    returns: v.omit(pageSchema(shownMessage), ['count']),
     handle: (service, c) => c.json(historyPage(service, c)),
   },
 ];

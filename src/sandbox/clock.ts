@@ -1,5 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import { invalidInput } from './input.ts';
 import type { Store } from './store.ts';
+
+/** The end of the year 9999: ISO 8601 has no later year of four digits. */
+const LAST_TIME = Date.UTC(10_000) - 1;
+
+/** How long `change` runs tasks before other requests have their turn, and before a write to the disk. */
+const [TURN_MS, WRITE_MS] = [10, 1_000];
 
 interface Task {
   /** Milliseconds since the epoch. */
@@ -20,6 +28,8 @@ export class Clock {
   readonly #tasks: Task[] = [];
   readonly #work = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
+  /** The time of the task that `change` runs: the clock stands still in between. */
+  #heldAt: number | undefined;
 
   constructor(store: Store, machineNow: () => number, closing: AbortSignal) {
     this.#store = store;
@@ -30,7 +40,7 @@ export class Clock {
   /** The current time, in milliseconds since the epoch. */
   now(): number {
     const { frozen_at, offset_ms } = this.#store.clock.get() ?? { frozen_at: null, offset_ms: 0 };
-    return frozen_at ?? this.#machineNow() + offset_ms;
+    return this.#heldAt ?? frozen_at ?? this.#machineNow() + offset_ms;
   }
 
   /** The current time in ISO 8601. */
@@ -44,8 +54,7 @@ export class Clock {
 
   /** Schedules a task. @param at milliseconds since the epoch */
   schedule(at: number, run: () => void): void {
-    this.#tasks.push({ at, run });
-    this.#tasks.sort((one, other) => one.at - other.at);
+    this.#tasks.splice(this.#tasks.findLastIndex((task) => task.at <= at) + 1, 0, { at, run });
     this.#setTimer();
   }
 
@@ -55,24 +64,49 @@ export class Clock {
     void work.then(() => this.#work.delete(work));
   }
 
-  /** Freezes or unfreezes the clock, and advances it. The tasks due by then run first, each at its own time. */
+  /**
+   * Freezes or unfreezes the clock, and advances it. The tasks due by then run first, each at its own time. Other
+   * requests are answered in between.
+   * @throws Problem 422 for a time that the clock cannot show
+   */
   change(frozen: boolean | undefined, advanceMs: number): Promise<void> {
     return this.#oneAtATime(async () => {
-      const isFrozenAfter = frozen ?? this.isFrozen;
       const end = this.now() + advanceMs;
-      // Stands still between tasks, so that each has the time that it was scheduled for.
-      this.#set(this.now(), true);
-      for (;;) {
-        // Work may schedule another task on the way.
-        await Promise.all(this.#work);
-        const task = this.#closing.aborted ? undefined : this.#take(end);
-        if (!task) break;
-        this.#set(Math.max(this.now(), task.at), true);
-        task.run();
+      if (end > LAST_TIME) throw invalidInput([{ path: 'advance', message: 'must not lead beyond the year 9999' }]);
+      const isFrozenAfter = frozen ?? this.isFrozen;
+      this.#hold(this.now());
+      try {
+        await this.#runUntil(end);
+      } finally {
+        this.#set(this.#closing.aborted ? this.now() : end, isFrozenAfter);
+        this.#heldAt = undefined;
+        this.#setTimer();
       }
-      this.#set(end, isFrozenAfter);
-      this.#setTimer();
     });
+  }
+
+  async #runUntil(end: number): Promise<void> {
+    let [turn, write] = [performance.now(), performance.now()];
+    for (;;) {
+      // Work may schedule another task on the way.
+      await Promise.all(this.#work);
+      const task = this.#closing.aborted ? undefined : this.#take(end);
+      if (!task) return;
+      this.#hold(Math.max(this.now(), task.at));
+      task.run();
+      const now = performance.now();
+      if (now - turn < TURN_MS) continue;
+      turn = now;
+      await setImmediate();
+      if (now - write < WRITE_MS) continue;
+      write = now;
+      await this.#store.durable();
+    }
+  }
+
+  #hold(at: number): void {
+    this.#heldAt = at;
+    this.#set(at, this.isFrozen);
   }
 
   #set(now: number, frozen: boolean): void {
@@ -83,7 +117,8 @@ export class Clock {
   #setTimer(): void {
     clearTimeout(this.#timer);
     const at = this.#tasks[0]?.at;
-    if (at === undefined || (this.isFrozen && at > this.now()) || this.#closing.aborted) return;
+    if (at === undefined || this.#heldAt !== undefined || this.#closing.aborted) return;
+    if (this.isFrozen && at > this.now()) return;
     this.#timer = setTimeout(() => this.#runDue(), at - this.now()).unref();
   }
 

@@ -1,20 +1,21 @@
 import { Cron } from 'croner';
 import * as v from 'valibot';
+import { canReach } from './access.ts';
 import { registerMessage } from './chat.ts';
-import { found, isoTime, nonBlank, readBody, usableBy } from './input.ts';
+import { found, nonBlank, usableBy } from './input.ts';
 import { listQuery, pageOf, pageSchema } from './pages.ts';
-import type { Operation, Service } from './service.ts';
-import { ensureChatSource } from './spaces.ts';
-import { createId } from './store.ts';
+import { ROUTES } from './routes.ts';
+import { type CronJob, createId, jobSchema, type Schedule, scheduleFields } from './rows.ts';
+import { type Operation, readBody, type Service } from './service.ts';
 
-const scheduleFields = v.strictObject({
-  type: v.literal('cron', 'must be cron'),
-  data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
-  timezone: nonBlank,
-});
+/** A field of cron: `*`, numbers, names, ranges, steps, and lists of them. Croner also takes others, such as `5L`. */
+const FIELD = /^(\*|(\d{1,2}|[a-z]{3})(-(\d{1,2}|[a-z]{3}))?)(\/\d{1,2})?$/i;
 
-function createCron({ data, timezone }: v.InferOutput<typeof scheduleFields>): Cron {
+/** @throws Error unless the schedule is valid */
+function createCron({ data, timezone }: Schedule): Cron {
   const { minute, hour, day_of_week } = data;
+  const parts = [minute, hour, day_of_week].flatMap((field) => field.split(','));
+  if (!parts.every((part) => FIELD.test(part))) throw new TypeError('It has a field that is no cron field.');
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
 
@@ -31,17 +32,6 @@ const jobBody = v.strictObject({
   instructions: nonBlank,
   schedule: scheduleSchema,
 });
-
-const jobSchema = v.object({
-  cron_job_id: v.string(),
-  ...jobBody.entries,
-  created_at: isoTime,
-  last_run_at: v.nullable(isoTime),
-  /** Null if it never runs. */
-  next_run_at: v.nullable(isoTime),
-});
-
-export type CronJob = v.InferOutput<typeof jobSchema>;
 
 /**
  * Stores a job with its next run, and schedules that. When clocks go forward, a job with one run a day that falls into
@@ -63,46 +53,42 @@ export function scheduleJob(service: Service, job: CronJob): CronJob {
 }
 
 /**
- * Sends the instructions to the agent. The time of the run is stored together with the message and is part of its
- * external id, so that no run happens twice.
+ * Sends the instructions to the agent. They are a message in the agent's API chat source, if it has one: a run sets up
+ * none. The time of the run is stored together with the message and is part of its external id, so that no run happens
+ * twice.
  */
-function run(service: Service, job: CronJob): void {
-  const agent = found(service.store.agents.get(job.agent_id), 'agent', job.agent_id);
-  const { source } = ensureChatSource(service, agent, {});
-  registerMessage(service, source, {
-    session_id: `cron:${job.cron_job_id}`,
-    text: job.instructions,
-    external_message_id: `cron:${job.last_run_at}`,
-  });
+function run(service: Service, { agent_id, cron_job_id, instructions, last_run_at }: CronJob): void {
+  const [source] = service.store.sources.in({ agent_id });
+  if (!source) return;
+  const session_id = `cron:${cron_job_id}`;
+  registerMessage(service, source, { session_id, text: instructions, external_message_id: `cron:${last_run_at}` });
 }
 
 /** Scheduled jobs (spec §4.5, endpoints 9 and 10). The same body again creates another job. */
 export const CRON_OPERATIONS: readonly Operation[] = [
   {
-    method: 'POST',
-    path: '/automation/partner-cron-jobs/',
-    scope: 'cron_jobs.write',
-    summary: 'Creates a scheduled job. The same request again creates another one.',
+    ...ROUTES.createJob,
     body: jobBody,
     returns: jobSchema,
     handle: async (service, c) => {
       const input = await readBody(c, jobBody);
-      found(service.store.agents.get(input.agent_id), 'agent', input.agent_id);
+      const agent = service.store.agents.get(input.agent_id);
+      found(canReach(c, agent?.space_id) ? agent : undefined, 'agent', input.agent_id);
       const times = { created_at: service.clock.timestamp(), last_run_at: null, next_run_at: null };
       return c.json(scheduleJob(service, { cron_job_id: createId('cron'), ...input, ...times }), 201);
     },
   },
   {
-    method: 'GET',
-    path: '/automation/partner-cron-jobs/',
-    scope: 'cron_jobs.read',
-    summary: 'Lists the scheduled jobs, or those of one agent.',
+    ...ROUTES.listJobs,
     query: v.object({ ...listQuery.entries, agent_id: v.optional(v.string()) }),
     returns: pageSchema(jobSchema),
     handle: (service, c) => {
-      const agentId = c.req.query('agent_id');
-      const jobs = service.store.cronJobs.all();
-      return c.json(pageOf(service, c, agentId === undefined ? jobs : jobs.filter((job) => job.agent_id === agentId)));
+      const { cronJobs, agents } = service.store;
+      const wanted = c.req.query('agent_id');
+      const jobs = cronJobs.all().filter(({ agent_id }) => {
+        return (wanted ?? agent_id) === agent_id && canReach(c, agents.get(agent_id)?.space_id);
+      });
+      return c.json(pageOf(service, c, jobs));
     },
   },
 ];

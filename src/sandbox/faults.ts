@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { integer } from './input.ts';
-import { OPERATIONS } from './service.ts';
+import { ROUTES } from './routes.ts';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const milliseconds = integer(0, 600_000);
@@ -17,7 +17,7 @@ function namesOf(method: string, path: string): string[] {
 }
 
 function isKnown(on: string): boolean {
-  return OPERATIONS.some(({ method, path }) => namesOf(method, path).includes(on));
+  return Object.values(ROUTES).some(({ method, path }) => namesOf(method, path).includes(on));
 }
 
 function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: Kind, entries: Entries) {
@@ -41,7 +41,12 @@ const faultSchema = v.variant('kind', [
   ruleSchema('late', { status: v.optional(errorStatus, 504), ms: milliseconds }),
   ruleSchema('html', { stage, status: v.optional(errorStatus, 502) }),
   ruleSchema('garbage', { stage }),
+  ruleSchema('dribble', { ms: milliseconds, bytes: v.optional(integer(1, 0xffff_ffff), 16) }),
+  ruleSchema('spend', { usd: v.pipe(v.number(), v.minValue(0)) }),
   ruleSchema('stale', { ms: milliseconds }),
+  ruleSchema('gaps', { ms: milliseconds }),
+  ruleSchema('in_progress', { ms: milliseconds }),
+  ruleSchema('newest_first', {}),
 ]);
 
 /** The faults to inject, and the seed of their probabilities. */
@@ -53,32 +58,51 @@ export const faultPlanSchema = v.strictObject({
 
 export type FaultPlan = v.InferOutput<typeof faultPlanSchema>;
 
-export type Fault = v.InferOutput<typeof faultSchema>;
+type Rule = v.InferOutput<typeof faultSchema>;
+
+/** Changes what a read shows. All that apply to a request are used. */
+export type View = Extract<Rule, { kind: 'stale' | 'gaps' | 'in_progress' | 'newest_first' }>;
+
+/** Changes what becomes of a request. The first that applies is used. */
+export type Fault = Exclude<Rule, View>;
+
+function isView(rule: Rule): rule is View {
+  return ['stale', 'gaps', 'in_progress', 'newest_first'].includes(rule.kind);
+}
+
+/** Whether a rule is for a request. Only reads have views. */
+function isFor(rule: Rule, method: string, path: string): boolean {
+  if (isView(rule) && method !== 'GET') return false;
+  return rule.on === undefined || namesOf(method, path).includes(rule.on);
+}
 
 function seededRandom(seed: number): () => number {
   let drawn = 0;
   return () => hash('sha256', `${seed} ${drawn++}`, 'buffer').readUInt32BE() / 0x1_0000_0000;
 }
 
-/** Chooses the fault of each request. The same plan, with its seed, and the same requests give the same faults. */
+/** Chooses the faults of each request. The same plan, with its seed, and the same requests give the same faults. */
 export function createInjector({ rules, seed: given }: FaultPlan) {
   const seed = given ?? Math.floor(Math.random() * 0x1_0000_0000);
   const random = seededRandom(seed);
-  const counted = rules.map((fault) => ({ fault, seen: 0, injected: 0 }));
+  const counted = rules.map((rule) => ({ rule, seen: 0, injected: 0 }));
   return {
     plan: { rules, seed },
-    /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */
-    next(method: string, path: string): Fault | undefined {
-      for (const rule of counted) {
-        const { kind, on, skip, times = Number.POSITIVE_INFINITY, rate } = rule.fault;
-        if (on !== undefined && !namesOf(method, path).includes(on)) continue;
-        if (kind === 'stale' && method !== 'GET') continue;
-        rule.seen += 1;
-        if (rule.seen <= skip || rule.injected >= times || random() >= rate) continue;
-        rule.injected += 1;
-        return rule.fault;
+    /** Returns the views of a request, and its fault, if any. Only the rule of that one and those before it count it. */
+    next(method: string, path: string): { readonly views: readonly View[]; readonly fault: Fault | undefined } {
+      const views: View[] = [];
+      let fault: Fault | undefined;
+      for (const each of counted) {
+        const { rule } = each;
+        const { skip, times = Number.POSITIVE_INFINITY, rate } = rule;
+        if (!isFor(rule, method, path) || (fault && !isView(rule))) continue;
+        each.seen += 1;
+        if (each.seen <= skip || each.injected >= times || random() >= rate) continue;
+        each.injected += 1;
+        if (isView(rule)) views.push(rule);
+        else fault = rule;
       }
-      return undefined;
+      return { views, fault };
     },
   };
 }

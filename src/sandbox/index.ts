@@ -23,7 +23,7 @@ export interface SandboxOptions {
   readonly faults?: FaultPlan | undefined;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script | undefined;
-  /** The URL that gets every completed message; its secret is by default the one in the data directory, or new. */
+  /** The URL that gets every completed message; its secret is by default that of the sandbox. */
   readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
   readonly observe?: Observe;
   /** Milliseconds since the epoch; the machine's clock by default. */
@@ -38,7 +38,7 @@ export interface Sandbox {
   readonly adminKey: string;
   /** A partner token with every scope, for every caller's address. */
   readonly token: string;
-  /** The secret of the webhook in the options. */
+  /** The secret of the webhook in the options; without one, undefined. */
   readonly webhookSecret: string | undefined;
   /** For a caller that changes more than requests can. */
   readonly service: Service;
@@ -62,8 +62,10 @@ async function listen(server: Server, port: number): Promise<number> {
 function createSecrets(store: Store) {
   const adminKey = `sbadm_${randomBytes(24).toString('base64url')}`;
   const { token } = issueToken(store, v.parse(newTokenSchema, {}));
-  store.secrets.put({ adminKey, token });
-  return { adminKey, token };
+  const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`;
+  const secrets = { adminKey, token, webhookSecret };
+  store.secrets.put(secrets);
+  return secrets;
 }
 
 /** Ends every request in progress without a response. */
@@ -93,16 +95,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const closing = new AbortController();
   try {
     const origin = `http://${HOST}:${await listen(server, port)}`;
-    const secrets = store.secrets.get() ?? createSecrets(store);
+    const { token, adminKey, webhookSecret } = store.secrets.get() ?? createSecrets(store);
     const service: Service = {
       store,
       clock: new Clock(store, now, closing.signal),
       requests: [],
       rates: new Map(),
+      webhooks: new Map(),
       faults: createInjector(faults),
       sending: pLimit(8),
       origin,
-      adminKey: secrets.adminKey,
+      adminKey,
+      webhookSecret,
       observe,
       closing: closing.signal,
     };
@@ -110,7 +114,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const webhook = options.webhook && setWebhook(service, options.webhook);
     // Continue with what was pending when the sandbox last stopped.
     for (const reply of store.replies.all()) scheduleReply(service, reply);
-    for (const delivery of store.deliveries.all()) scheduleAttempt(service, delivery);
+    for (const delivery of store.deliveries.all()) {
+      if (delivery.url === webhook?.url) scheduleAttempt(service, delivery);
+    }
     for (const job of store.cronJobs.all()) scheduleJob(service, job);
     const app = createApp(service);
     // The adapter would otherwise replace the global Request and Response of the process.
@@ -123,7 +129,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return {
       baseUrl: `${origin}/v1`,
       adminUrl: `${origin}/_sandbox`,
-      ...secrets,
+      token,
+      adminKey,
       webhookSecret: webhook?.secret,
       service,
       close: () => shutDown(server, closing, store),

@@ -5,6 +5,7 @@ import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Fault } from './faults.ts';
 import type { Service, ServiceContext, ServiceEnv } from './service.ts';
+import { settingsOf } from './store.ts';
 
 const GATEWAY_PAGE = `<!DOCTYPE html>
 <html><head><title>502 Bad Gateway</title></head>
@@ -57,17 +58,40 @@ async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response
   return alreadySent();
 }
 
-/** Sends the true status, headers, and length, then half of the body, and ends the connection. */
-async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
+/** Sends the status, the headers, and the length of a response. @returns its body, which is still to be sent */
+async function sendHead({ env: { outgoing } }: ServiceContext, response: Response): Promise<Buffer> {
   const body = Buffer.from(await response.arrayBuffer());
-  const { incoming, outgoing } = c.env;
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
+  return body;
+}
+
+/** Sends half of a response, and ends the connection. */
+async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
+  const body = await sendHead(c, response);
+  const { incoming, outgoing } = c.env;
   outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
   return waitForDisconnect(c);
 }
 
-/** Responds with an error once the request was received, and processes the request later. */
+/** Sends a response some bytes at a time. */
+async function dribble(
+  c: ServiceContext,
+  { ms, bytes }: Extract<Fault, { kind: 'dribble' }>,
+  response: Response,
+): Promise<Response> {
+  const body = await sendHead(c, response);
+  const { outgoing } = c.env;
+  for (let at = 0; at < body.length && !outgoing.destroyed; at += bytes) {
+    outgoing.write(body.subarray(at, at + bytes));
+    await sleep(ms, undefined, { ref: false });
+  }
+  outgoing.end();
+  return alreadySent();
+}
+
+/** Responds with an error once the request was received, and processes it later, by the clock of the service. */
 async function processLate(
+  { clock }: Service,
   c: ServiceContext,
   { status, ms }: Extract<Fault, { kind: 'late' }>,
   process: () => Promise<Response>,
@@ -80,9 +104,16 @@ async function processLate(
   };
   c.set('onBodyReceived', async () => {
     await sendError();
-    await sleep(ms, undefined, { ref: false });
+    await new Promise<void>((resume) => {
+      clock.schedule(clock.now() + ms, () => {
+        // Advancing the clock includes what the request does.
+        clock.waitFor(processing.catch(() => undefined));
+        resume();
+      });
+    });
   });
-  await process();
+  const processing = process();
+  await processing;
   // A handler that reads no body has nothing to wait for.
   await sendError();
   return alreadySent();
@@ -91,7 +122,7 @@ async function processLate(
 /** @returns what the client gets in place of the true response; undefined when it gets the true one */
 async function replace(
   c: ServiceContext,
-  fault: Exclude<Fault, { kind: 'stale' | 'late' | 'cut' }>,
+  fault: Exclude<Fault, { kind: 'late' | 'cut' | 'dribble' | 'spend' }>,
 ): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'status':
@@ -111,15 +142,25 @@ async function replace(
 }
 
 /** @param process carries the request out, and returns the true response */
-async function perform(c: ServiceContext, fault: Fault, process: () => Promise<Response>): Promise<Response> {
+async function perform(
+  service: Service,
+  c: ServiceContext,
+  fault: Fault,
+  process: () => Promise<Response>,
+): Promise<Response> {
+  const { store } = service;
   switch (fault.kind) {
-    case 'stale':
-      c.set('hiddenMs', fault.ms);
-      return process();
     case 'late':
-      return processLate(c, fault, process);
+      return processLate(service, c, fault, process);
     case 'cut':
       return cutOff(c, await process());
+    case 'dribble':
+      return dribble(c, fault, await process());
+    case 'spend': {
+      const { balance_usd, ...settings } = settingsOf(store);
+      store.settings.put({ ...settings, balance_usd: balance_usd - fault.usd });
+      return process();
+    }
   }
   if (fault.stage === 'before') return (await replace(c, fault)) ?? process();
   const response = await process();
@@ -129,11 +170,14 @@ async function perform(c: ServiceContext, fault: Fault, process: () => Promise<R
 /** Injects the faults of the service's plan into partner requests. */
 export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const fault = service.faults.next(c.req.method, routePath(c, -1).replace('/v1', ''));
-    if (!fault) return next();
+    const { views, fault } = service.faults.next(c.req.method, routePath(c, -1).replace('/v1', ''));
+    c.set('views', views);
+    const injected = [...views, ...(fault ? [fault] : [])];
+    const names = injected.map((each) => ('stage' in each ? `${each.kind}/${each.stage}` : each.kind));
     const entry = c.get('entry');
-    if (entry) entry.fault = 'stage' in fault ? `${fault.kind}/${fault.stage}` : fault.kind;
-    c.res = await perform(c, fault, async () => {
+    if (entry && names.length > 0) entry.fault = names.join(' ');
+    if (!fault) return next();
+    c.res = await perform(service, c, fault, async () => {
       await next();
       const { res } = c;
       // Otherwise a replacement inherits its headers.

@@ -1,7 +1,5 @@
-import { json } from 'node:stream/consumers';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
-import type { ServiceContext } from './service.ts';
 
 /** The names of this machine in a URL. */
 export const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
@@ -92,30 +90,4 @@ export function check<Schema extends v.GenericSchema>(
 /** Checks an option of the sandbox. @param name what it is @throws Error that names every wrong field */
 export function checkOption<Schema extends v.GenericSchema>(name: string, schema: Schema, value: unknown) {
   return check(schema, value, (problems) => new Error(`The ${name} is not valid: ${describe(problems)}.`));
-}
-
-/**
- * Receives a JSON object and checks it.
- * @throws Problem 415 for another content type, 400 for a body that is not JSON, 422 for wrong fields
- */
-export async function readBody<Schema extends v.GenericSchema>(
-  c: ServiceContext,
-  schema: Schema,
-): Promise<v.InferOutput<Schema>> {
-  const { incoming } = c.env;
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
-    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
-  }
-  const value = await json(incoming).catch((error) => {
-    throw new Problem(400, 'malformed_json', `The body is not JSON: ${error}`);
-  });
-  await noteBody(c, value);
-  return check(schema, value);
-}
-
-/** Logs the body that a request sent. A fault may wait here. */
-export async function noteBody(c: ServiceContext, body: unknown): Promise<void> {
-  await c.get('onBodyReceived')?.();
-  const entry = c.get('entry');
-  if (entry) entry.body = body;
 }

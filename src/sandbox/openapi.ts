@@ -1,6 +1,7 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { OPERATIONS, type Operation, type ServiceApp } from './service.ts';
+import { OPERATIONS } from './operations.ts';
+import type { Operation, ServiceApp } from './service.ts';
 
 const problemSchema = v.object({
   error: v.object({

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { check } from './input.ts';
+import { MAX_PAGE_SIZE } from './rows.ts';
 import type { Service, ServiceContext } from './service.ts';
-import { MAX_PAGE_SIZE, settingsOf } from './store.ts';
+import { settingsOf } from './store.ts';
 
 interface Dated {
   readonly created_at: string;
@@ -22,11 +23,24 @@ export function pageSchema<Item extends v.GenericSchema>(item: Item) {
   return v.object({ count: v.number(), next: v.nullable(v.pipe(v.string(), v.url())), results: v.array(item) });
 }
 
-/** The rows that a list shows: with the fault `stale`, the newest are missing. */
-export function visibleRows<Row extends Dated>({ clock }: Service, c: ServiceContext, rows: readonly Row[]) {
-  const hiddenMs = c.get('hiddenMs');
-  if (hiddenMs === undefined) return rows;
-  return rows.filter(({ created_at }) => Date.parse(created_at) <= clock.now() - hiddenMs);
+/** Whether a row is younger than the `ms` of a fault. */
+export function isYounger({ clock }: Service, { created_at }: Dated, ms: number): boolean {
+  return Date.parse(created_at) > clock.now() - ms;
+}
+
+/**
+ * The rows that a read shows. With the fault `stale`, the newest are missing; with `gaps`, every second of them; with
+ * `newest_first`, they are in reverse.
+ */
+export function visibleRows<Row extends Dated>(service: Service, c: ServiceContext, rows: readonly Row[]) {
+  let visible = rows;
+  for (const view of c.get('views') ?? []) {
+    if (view.kind === 'stale') visible = visible.filter((row) => !isYounger(service, row, view.ms));
+    if (view.kind === 'gaps')
+      visible = visible.filter((row, index) => index % 2 === 0 || !isYounger(service, row, view.ms));
+    if (view.kind === 'newest_first') visible = visible.toReversed();
+  }
+  return visible;
 }
 
 /** The page of a list that a request asks for. @param rows in a stable order, with new ones at the end */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { checkOption, integer, messageText, usableBy } from './input.ts';
+import { checkOption, integer, messageText, nonBlank, usableBy } from './input.ts';
 
 /** How long an agent takes for a reply unless the script says otherwise, in milliseconds. */
 const DELAY_MS = 50;
@@ -18,6 +18,8 @@ const replySchema = v.strictObject({
 });
 
 const ruleSchema = v.strictObject({
+  /** The name of the agent that follows the rule; without it, every agent. */
+  agent: v.optional(nonBlank),
   /** A regular expression that is searched for in the message. */
   pattern: v.pipe(v.string(), usableBy(parsePattern, 'must be a regular expression')),
   /** Empty for an agent that stays silent. */
@@ -34,9 +36,10 @@ export function parseScript(text: string): Script {
   return checkOption('script', scriptSchema, parse(text));
 }
 
-/** The replies to a text, each with its delay after the message: those of the script, or else an echo. */
-export function planReplies(script: Script, text: string): { text: string; after_ms: number }[] {
-  const rule = script.find(({ pattern }) => parsePattern(pattern).test(text));
+/** An agent's replies to a text, each with its delay after the message: those of the script, or else an echo. */
+export function planReplies(script: Script, agentName: string, text: string): { text: string; after_ms: number }[] {
+  const isOwn = ({ agent = agentName }: Script[number]) => agent.normalize() === agentName.normalize();
+  const rule = script.find((each) => isOwn(each) && parsePattern(each.pattern).test(text));
   if (!rule) return [{ text: `You said: ${text}`, after_ms: DELAY_MS }];
   // Matches the whole message, so that nothing of it is around the reply.
   const whole = parsePattern(`^.*?(?:${rule.pattern}).*$`);

@@ -1,15 +1,20 @@
+import { json } from 'node:stream/consumers';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { LimitFunction } from 'p-limit';
 import type * as v from 'valibot';
-import type { Token } from './access.ts';
-import { CHAT_OPERATIONS } from './chat.ts';
 import type { Clock } from './clock.ts';
-import { CRON_OPERATIONS } from './cron.ts';
-import type { createInjector } from './faults.ts';
-import { SPACE_OPERATIONS } from './spaces.ts';
+import type { createInjector, View } from './faults.ts';
+import { check, Problem } from './input.ts';
+import type { Route } from './routes.ts';
+import type { Token } from './rows.ts';
 import type { Store } from './store.ts';
-import { UPLOAD_OPERATIONS } from './uploads.ts';
+
+/** The URL that gets completed messages, and the secret that signs them. */
+export interface Webhook {
+  readonly url: string;
+  readonly secret: string;
+}
 
 /** What the functions of one running sandbox share. */
 export interface Service {
@@ -19,6 +24,8 @@ export interface Service {
   readonly requests: LoggedRequest[];
   /** The requests of each token in its current window. */
   readonly rates: Map<string, { readonly endsAt: number; used: number }>;
+  /** By the id of a source; '' for every other source. Not stored: a restart delivers only where it is told to. */
+  readonly webhooks: Map<string, Webhook>;
   /** Replaced with each new fault plan. */
   faults: ReturnType<typeof createInjector>;
   /** Limits the webhooks that are sent at a time. */
@@ -26,6 +33,8 @@ export interface Service {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
   readonly adminKey: string;
+  /** Signs webhooks that have no secret of their own. */
+  readonly webhookSecret: string;
   readonly observe: Observe;
   /** Aborted when the sandbox closes. */
   readonly closing: AbortSignal;
@@ -40,7 +49,7 @@ export interface LoggedRequest {
   readonly query: string;
   /** Null until there is a response, and forever if a fault suppressed it. */
   status: number | null;
-  /** The injected fault, as `kind/stage`. */
+  /** The injected faults: `stale cut`, `status/after`. */
   fault: string | null;
   /** The parsed body of a write. Of an upload only `bytes` and `sha256`. */
   body: unknown;
@@ -57,8 +66,8 @@ export interface ServiceEnv {
     entry?: LoggedRequest;
     /** Set once the caller is authenticated. */
     token: Token;
-    /** Set by a fault: how old an item must be to be in a list. */
-    hiddenMs?: number;
+    /** Set by faults: how a read shows what there is. */
+    views?: readonly View[];
     /** Set by a fault: a handler awaits it once the body was received. */
     onBodyReceived?: () => Promise<void>;
   };
@@ -68,14 +77,8 @@ export type ServiceContext = Context<ServiceEnv>;
 
 export type ServiceApp = Hono<ServiceEnv>;
 
-/** An operation of the partner API (spec §4): its route, and what the reference document says about it. */
-export interface Operation {
-  readonly method: 'GET' | 'POST';
-  /** Below `/v1`; `:name` is a parameter. */
-  readonly path: string;
-  /** What a token must be allowed to do. */
-  readonly scope: string;
-  readonly summary: string;
+/** An operation of the partner API (spec §4). */
+export interface Operation extends Route {
   readonly query?: v.ObjectSchema<v.ObjectEntries, undefined>;
   /** The JSON body, or a form with a file. */
   readonly body?: v.GenericSchema | 'file';
@@ -83,10 +86,28 @@ export interface Operation {
   readonly handle: (service: Service, c: ServiceContext) => Response | Promise<Response>;
 }
 
-/** The partner API (spec §4). */
-export const OPERATIONS: readonly Operation[] = [
-  ...SPACE_OPERATIONS,
-  ...CHAT_OPERATIONS,
-  ...UPLOAD_OPERATIONS,
-  ...CRON_OPERATIONS,
-];
+/**
+ * Receives a JSON object and checks it.
+ * @throws Problem 415 for another content type, 400 for a body that is not JSON, 422 for wrong fields
+ */
+export async function readBody<Schema extends v.GenericSchema>(
+  c: ServiceContext,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const { incoming } = c.env;
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
+    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
+  }
+  const value = await json(incoming).catch((error) => {
+    throw new Problem(400, 'malformed_json', `The body is not JSON: ${error}`);
+  });
+  await noteBody(c, value);
+  return check(schema, value);
+}
+
+/** Logs the body that a request sent. A fault may wait here. */
+export async function noteBody(c: ServiceContext, body: unknown): Promise<void> {
+  await c.get('onBodyReceived')?.();
+  const entry = c.get('entry');
+  if (entry) entry.body = body;
+}

@@ -1,45 +1,21 @@
 import * as v from 'valibot';
-import { found, isoTime, nonBlank, oneOf, readBody } from './input.ts';
+import { canReach } from './access.ts';
+import { found, nonBlank, oneOf, Problem } from './input.ts';
 import { listQuery, pageOf, pageSchema } from './pages.ts';
-import type { Operation, Service, ServiceContext } from './service.ts';
-import { createId, settingsOf, TEMPLATES } from './store.ts';
-
-const routingMode = oneOf('agent_inbox', 'session_workflow');
-
-/* As stored and returned. The spec leaves most fields of responses open (§4.7): they are this service's own. */
-
-const spaceSchema = v.object({
-  space_id: v.string(),
-  external_space_id: v.string(),
-  name: v.string(),
-  description: v.string(),
-  is_org_wide: v.boolean(),
-  created_at: isoTime,
-});
-
-export type Space = v.InferOutput<typeof spaceSchema>;
-
-const agentSchema = v.object({
-  agent_id: v.string(),
-  space_id: v.string(),
-  template_id: v.string(),
-  name: v.string(),
-  created_at: isoTime,
-});
-
-export type Agent = v.InferOutput<typeof agentSchema>;
-
-const sourceSchema = v.object({
-  source_id: v.string(),
-  space_id: v.string(),
-  agent_id: v.string(),
-  name: v.string(),
-  reply_capable: v.boolean(),
-  routing_mode: routingMode,
-  created_at: isoTime,
-});
-
-export type ChatSource = v.InferOutput<typeof sourceSchema>;
+import { ROUTES } from './routes.ts';
+import {
+  type Agent,
+  agentSchema,
+  type ChatSource,
+  createId,
+  routingMode,
+  type Space,
+  sourceSchema,
+  spaceSchema,
+  TEMPLATES,
+} from './rows.ts';
+import { type Operation, readBody, type Service, type ServiceContext } from './service.ts';
+import { settingsOf } from './store.ts';
 
 const isCreated = { created: v.boolean() };
 
@@ -60,16 +36,13 @@ function provisionBody(templates: readonly string[]) {
       description: v.optional(v.string(), ''),
       is_org_wide: v.optional(v.boolean(), false),
     }),
-    agents: v.pipe(
-      v.array(
-        v.strictObject({
-          template_id: oneOf(...templates),
-          name: nonBlank,
-          auto_create_api_chat: v.optional(v.boolean(), false),
-          api_chat_routing_mode: v.optional(routingMode, 'agent_inbox'),
-        }),
-      ),
-      v.minLength(1, 'must have at least one item'),
+    agents: v.array(
+      v.strictObject({
+        template_id: oneOf(...templates),
+        name: nonBlank,
+        auto_create_api_chat: v.optional(v.boolean(), false),
+        api_chat_routing_mode: v.optional(routingMode, 'agent_inbox'),
+      }),
     ),
   });
 }
@@ -84,12 +57,12 @@ const setupBody = v.strictObject({
 });
 
 /** Returns the agent's auto-managed API chat source (spec §2), unchanged, or creates it. */
-export function ensureChatSource(
+function ensureChatSource(
   { store, clock }: Service,
   { agent_id, space_id, name: agentName }: Agent,
   options: v.InferOutput<typeof setupBody>,
 ): { source: ChatSource; created: boolean } {
-  const [existing] = store.sources.in(agent_id);
+  const [existing] = store.sources.in({ agent_id });
   if (existing) return { source: existing, created: false };
   const { name = agentName, reply_capable = true, routing_mode = 'agent_inbox' } = options;
   const own = { source_id: createId('src'), space_id, agent_id, created_at: clock.timestamp() };
@@ -104,7 +77,7 @@ export function ensureSpace(
   external_space_id: string,
   fields: Provision['space'],
 ): { space: Space; created: boolean } {
-  const [existing] = store.spaces.in(external_space_id);
+  const [existing] = store.spaces.in({ external_space_id });
   if (existing) return { space: existing, created: false };
   const space = { space_id: createId('spc'), external_space_id, ...fields, created_at: clock.timestamp() };
   store.spaces.put(space);
@@ -114,7 +87,7 @@ export function ensureSpace(
 function ensureAgent(service: Service, { space_id }: Space, input: Provision['agents'][number]) {
   const { store, clock } = service;
   const { template_id, name } = input;
-  const existing = store.agents.in(space_id).find((each) => each.template_id === template_id && each.name === name);
+  const existing = store.agents.in({ space_id }).find((each) => each.template_id === template_id && each.name === name);
   if (existing && settingsOf(store).agents_on_repeat === 'reuse') return { agent: existing, created: false };
   const agent: Agent = { agent_id: createId('agt'), space_id, template_id, name, created_at: clock.timestamp() };
   store.agents.put(agent);
@@ -123,8 +96,14 @@ function ensureAgent(service: Service, { space_id }: Space, input: Provision['ag
 }
 
 /** There is no await between the changes of a request, so that they are written together or not at all. */
-function provision(service: Service, input: Provision) {
+function provision(service: Service, c: ServiceContext, input: Provision) {
+  const { store } = service;
+  const { space_ids, ...token } = c.get('token');
+  const [existing] = store.spaces.in({ external_space_id: input.external_space_id });
+  if (existing && !canReach(c, existing.space_id))
+    throw new Problem(403, 'space_not_available', 'The space of this external_space_id is not available to the token.');
   const { space, created } = ensureSpace(service, input.external_space_id, input.space);
+  if (created && space_ids) store.tokens.put({ ...token, space_ids: [...space_ids, space.space_id] });
   const agents = input.agents.map((each) => {
     const installed = ensureAgent(service, space, each);
     return { ...toPublicAgent(service, installed.agent), created: installed.created };
@@ -133,43 +112,38 @@ function provision(service: Service, input: Provision) {
 }
 
 function toPublicAgent({ store }: Service, agent: Agent) {
-  return { ...agent, integrations: { api_chat: store.sources.in(agent.agent_id)[0] ?? null } };
+  return { ...agent, integrations: { api_chat: store.sources.in({ agent_id: agent.agent_id })[0] ?? null } };
 }
 
 function agentsOf({ store }: Service, c: ServiceContext): readonly Agent[] {
-  const id = c.req.param('space_id') ?? '';
-  return store.agents.in(found(store.spaces.get(id), 'space', id).space_id);
+  const space_id = c.req.param('space_id') ?? '';
+  found(canReach(c, space_id) ? store.spaces.get(space_id) : undefined, 'space', space_id);
+  return store.agents.in({ space_id });
 }
 
-/** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). Every token sees every space. */
+/** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). */
 export const SPACE_OPERATIONS: readonly Operation[] = [
   {
-    method: 'GET',
-    path: '/automation/spaces/',
-    scope: 'spaces.read',
-    summary: 'Lists the spaces available to the token.',
+    ...ROUTES.listSpaces,
     query: listQuery,
     returns: pageSchema(spaceSchema),
-    handle: (service, c) => c.json(pageOf(service, c, service.store.spaces.all())),
+    handle: (service, c) => {
+      const spaces = service.store.spaces.all().filter(({ space_id }) => canReach(c, space_id));
+      return c.json(pageOf(service, c, spaces));
+    },
   },
   {
-    method: 'POST',
-    path: '/automation/agent-templates/provision-space/',
-    scope: 'spaces.provision',
-    summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
+    ...ROUTES.provision,
     body: provisionBody(TEMPLATES),
     returns: provisioned,
     handle: async (service, c) => {
       const body = provisionBody(settingsOf(service.store).templates);
-      const result = provision(service, await readBody(c, body));
+      const result = provision(service, c, await readBody(c, body));
       return c.json(result, result.created ? 201 : 200);
     },
   },
   {
-    method: 'GET',
-    path: '/automation/spaces/:space_id/agents/',
-    scope: 'agents.read',
-    summary: 'Lists the agents of a space.',
+    ...ROUTES.listAgents,
     query: listQuery,
     returns: pageSchema(v.object(publicAgent)),
     handle: (service, c) => {
@@ -178,10 +152,7 @@ export const SPACE_OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    method: 'POST',
-    path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
-    scope: 'api_chat.setup',
-    summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
+    ...ROUTES.setUpChat,
     body: setupBody,
     returns: v.object({ ...sourceSchema.entries, ...isCreated }),
     handle: async (service, c) => {

@@ -1,38 +1,23 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFile, type FileHandle, mkdir, open, readFile, rm, truncate } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join, relative, resolve } from 'node:path';
 import * as v from 'valibot';
-import type { Token } from './access.ts';
-import type { Message, PlannedReply } from './chat.ts';
-import type { CronJob } from './cron.ts';
-import { integer, oneOf } from './input.ts';
+import {
+  type Agent,
+  type ChatSource,
+  type CronJob,
+  type Delivery,
+  type Message,
+  type PlannedReply,
+  type Settings,
+  type Space,
+  settingsSchema,
+  type Token,
+  type Upload,
+} from './rows.ts';
 import type { Script } from './script.ts';
-import type { Agent, ChatSource, Space } from './spaces.ts';
-import type { Upload } from './uploads.ts';
-import type { Delivery, Webhook } from './webhooks.ts';
-
-/** The largest page of a list, and the largest `page_size` that a request may ask for. */
-export const MAX_PAGE_SIZE = 1_000;
-
-const rateLimit = v.strictObject({
-  requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
-});
-
-/** The templates of a sandbox, unless its settings name others. */
-export const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
-
-export const settingsSchema = v.strictObject({
-  balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
-  rate_limit: v.optional(v.nullable(rateLimit), null),
-  page_size: v.optional(integer(1, MAX_PAGE_SIZE), 100),
-  /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
-  agents_on_repeat: v.optional(oneOf('reuse', 'install'), 'reuse'),
-  /** The ids of the templates that can be installed. */
-  templates: v.optional(v.array(v.string()), TEMPLATES),
-});
-
-export type Settings = v.InferOutput<typeof settingsSchema>;
 
 /** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
 type Change = readonly [table: string, id: string, row?: unknown];
@@ -40,20 +25,25 @@ type Change = readonly [table: string, id: string, row?: unknown];
 /** Rows in the order of creation. */
 class Table<Row extends object> {
   readonly #rows = new Map<string, Row>();
-  readonly #groups = new Map<string, Map<string, Row>>();
   readonly #record: (id: string, row?: Row) => void;
   readonly #id: keyof Row | undefined;
-  readonly #group: readonly (keyof Row)[];
+  readonly #groupings: readonly (readonly (keyof Row)[])[];
+  readonly #groups = new Map<string, Row[]>();
+  readonly #positions = new Map<string, number>();
 
   /**
    * @param record gets each change
    * @param id the field that identifies a row; none in a table of one row
-   * @param group the fields that `in` finds rows by
+   * @param groupings the fields that `in` finds rows by; the rows of a table with any are never removed
    */
-  constructor(record: (id: string, row?: Row) => void, id: keyof Row | undefined, group: readonly (keyof Row)[]) {
+  constructor(
+    record: (id: string, row?: Row) => void,
+    id: keyof Row | undefined,
+    groupings: readonly (readonly (keyof Row)[])[],
+  ) {
     this.#record = record;
     this.#id = id;
-    this.#group = group;
+    this.#groupings = groupings;
   }
 
   get(id = ''): Row | undefined {
@@ -64,9 +54,14 @@ class Table<Row extends object> {
     return [...this.#rows.values()];
   }
 
-  /** The rows of a group, such as the agents of a space. */
-  in(...group: readonly string[]): Row[] {
-    return [...(this.#groups.get(JSON.stringify(group))?.values() ?? [])];
+  /** The rows of a group, such as the agents of a space; not copied. @param where the fields in their declared order */
+  in(where: Partial<Row>): readonly Row[] {
+    return this.#groups.get(JSON.stringify(where)) ?? [];
+  }
+
+  /** The index of a row in its first group; -1 for none. */
+  position(id: string): number {
+    return this.#positions.get(id) ?? -1;
   }
 
   /** Adds a row, or replaces the one with its id. */
@@ -83,35 +78,47 @@ class Table<Row extends object> {
 
   /** Makes a change in memory only. */
   apply(id: string, row?: Row): void {
-    const changed = row ?? this.get(id);
-    if (changed === undefined) return;
-    const key = JSON.stringify(this.#group.map((field) => changed[field]));
-    const group = this.#groups.get(key) ?? new Map<string, Row>();
-    this.#groups.set(key, group);
-    for (const rows of [this.#rows, group]) row === undefined ? rows.delete(id) : rows.set(id, row);
+    const earlier = this.#rows.get(id);
+    if (row === undefined) this.#rows.delete(id);
+    else this.#rows.set(id, row);
+    for (const [index, fields] of this.#groupings.entries()) {
+      if (row === undefined) continue;
+      const key = JSON.stringify(Object.fromEntries(fields.map((field) => [field, row[field]])));
+      const group = this.#groups.get(key) ?? [];
+      this.#groups.set(key, group);
+      if (earlier) group[group.indexOf(earlier)] = row;
+      else if (group.push(row) && index === 0) this.#positions.set(id, group.length - 1);
+    }
   }
 }
 
 function createTables(record: (change: Change) => void) {
-  const table = <Row extends object>(name: string, id?: keyof Row, ...group: readonly (keyof Row)[]): Table<Row> =>
-    new Table((...change) => record([name, ...change]), id, group);
+  const table = <Row extends object>(
+    name: string,
+    id?: keyof Row,
+    ...groupings: readonly (readonly (keyof Row)[])[]
+  ): Table<Row> => new Table((...change) => record([name, ...change]), id, groupings);
   return {
     tokens: table<Token>('tokens', 'token'),
-    spaces: table<Space>('spaces', 'space_id', 'external_space_id'),
-    agents: table<Agent>('agents', 'agent_id', 'space_id'),
-    sources: table<ChatSource>('sources', 'source_id', 'agent_id'),
-    messages: table<Message>('messages', 'message_id', 'source_id', 'session_id'),
+    spaces: table<Space>('spaces', 'space_id', ['external_space_id']),
+    agents: table<Agent>('agents', 'agent_id', ['space_id']),
+    sources: table<ChatSource>('sources', 'source_id', ['agent_id']),
+    messages: table<Message>(
+      'messages',
+      'message_id',
+      ['source_id', 'session_id'],
+      ['source_id', 'session_id', 'external_message_id'],
+    ),
     replies: table<PlannedReply>('replies', 'message_id'),
     cronJobs: table<CronJob>('cronJobs', 'cron_job_id'),
-    uploads: table<Upload>('uploads', 'upload_id', 'as'),
+    uploads: table<Upload>('uploads', 'upload_id', ['as']),
     deliveries: table<Delivery>('deliveries', 'delivery_id'),
     settings: table<Settings>('settings'),
     /** Frozen at a time, or ahead of the machine's clock by an offset; in milliseconds. */
     clock: table<{ readonly frozen_at: number | null; readonly offset_ms: number }>('clock'),
     script: table<{ readonly rules: Script }>('script'),
-    webhook: table<Webhook>('webhook'),
-    /** The key of the admin API, and a token with every scope. The next start has them, too. */
-    secrets: table<{ readonly adminKey: string; readonly token: string }>('secrets'),
+    /** The key of the admin API, a token with every scope, and what signs webhooks. The next start has them, too. */
+    secrets: table<{ readonly adminKey: string; readonly token: string; readonly webhookSecret: string }>('secrets'),
   };
 }
 
@@ -128,34 +135,48 @@ export function settingsOf(store: Store): Settings {
   return v.parse(settingsSchema, store.settings.get() ?? {});
 }
 
-/** Creates an identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */
-export function createId(prefix: string): string {
-  return `${prefix}_${randomBytes(10).toString('hex')}`;
-}
-
-/** Whether the process in a pid file may still use the directory. */
-function isAlive(owner: string): boolean {
-  const [pid = 0, startedAt] = owner.split(' ').map(Number);
-  // In a container every run has the same process id.
-  if (pid === process.pid) return startedAt === performance.timeOrigin;
+/** Whether a process listens on a socket. The system closes it with the process, however that ends. */
+async function hasListener(address: string): Promise<boolean> {
+  const socket = connect(address);
   try {
-    return pid > 0 && process.kill(pid, 0);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }
 
-/** Takes over the claim of a process that no longer runs. @returns a function that releases the claim */
+/**
+ * Claims a directory for this process. The first claim in its file whose process still listens on the socket of that
+ * claim owns it: a process id says nothing where containers share a directory.
+ * @returns a function that releases the claim
+ */
 async function claimDirectory(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, 'sandbox.pid');
-  if (isAlive(await readFile(path, 'utf8').catch(() => ''))) {
-    const hint = `If no sandbox is running there, delete ${path}.`;
-    throw new Error(`The data directory ${directory} is in use by another sandbox. ${hint}`);
+  const [claims, own] = [join(directory, 'claims'), randomUUID()];
+  const pathOf = (claim: string): string => join(directory, `${claim}.sock`);
+  // Systems limit the path of a socket to about a hundred bytes.
+  const addressOf = (claim: string): string =>
+    process.platform === 'win32' ? `\\\\.\\pipe\\${claim}` : relative('', pathOf(claim));
+  const server = createServer().unref();
+  const release = async (): Promise<void> => {
+    server.close();
+    await rm(pathOf(own), { force: true });
+  };
+  server.listen(addressOf(own));
+  await once(server, 'listening');
+  await appendFile(claims, `${own}\n`, { mode: 0o600 });
+  for (const claim of (await readFile(claims, 'utf8')).split('\n')) {
+    if (claim === own) break;
+    if (await hasListener(addressOf(claim))) {
+      await release();
+      throw new Error(`The data directory ${directory} is in use by another sandbox.`);
+    }
+    await rm(pathOf(claim), { force: true });
   }
-  await rm(path, { force: true });
-  await writeFile(path, `${process.pid} ${performance.timeOrigin}`, { flag: 'wx', mode: 0o600 });
-  return () => rm(path, { force: true });
+  return release;
 }
 
 /**

@@ -4,25 +4,11 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import * as v from 'valibot';
-import { invalidInput, isoTime, noteBody, Problem } from './input.ts';
+import { invalidInput, Problem } from './input.ts';
 import { listQuery, pageOf, pageSchema } from './pages.ts';
-import type { Operation } from './service.ts';
-import { createId } from './store.ts';
-
-const fileSchema = v.object({
-  /** As the caller sent it. */
-  filename: v.string(),
-  content_type: v.string(),
-  bytes: v.number(),
-  sha256: v.string(),
-  created_at: isoTime,
-});
-
-/** A document or a file attachment. Its bytes are not kept: no operation returns them. */
-export interface Upload extends v.InferOutput<typeof fileSchema> {
-  readonly upload_id: string;
-  readonly as: 'document' | 'file_attachment';
-}
+import { ROUTES, type Route } from './routes.ts';
+import { createId, fileSchema, type Upload } from './rows.ts';
+import { noteBody, type Operation } from './service.ts';
 
 type ReceivedFile = Omit<v.InferOutput<typeof fileSchema>, 'created_at'>;
 
@@ -73,32 +59,26 @@ export function toPublicUpload({ upload_id, as, ...file }: Upload) {
   return { [`${as}_id`]: upload_id, ...file };
 }
 
-function operationsOf(as: Upload['as'], name: string, path: string): readonly Operation[] {
+function operationsOf(as: Upload['as'], list: Route, upload: Route): readonly Operation[] {
   const returns = v.object({ [`${as}_id`]: v.string(), ...fileSchema.entries });
   return [
     {
-      method: 'GET',
-      path,
-      scope: `${as}s.read`,
-      summary: `Lists the ${name}s.`,
+      ...list,
       query: listQuery,
       returns: pageSchema(returns),
-      handle: (service, c) => c.json(pageOf(service, c, service.store.uploads.in(as).map(toPublicUpload))),
+      handle: (service, c) => c.json(pageOf(service, c, service.store.uploads.in({ as }).map(toPublicUpload))),
     },
     {
-      method: 'POST',
-      path,
-      scope: `${as}s.write`,
-      summary: `Uploads a ${name}. The same file again creates another one.`,
+      ...upload,
       body: 'file',
       returns,
       handle: async ({ store, clock }, c) => {
         const received = await receiveFile(c.env.incoming);
         await noteBody(c, { bytes: received.bytes, sha256: received.sha256 });
         const upload_id = createId(as === 'document' ? 'doc' : 'att');
-        const upload: Upload = { upload_id, as, ...received, created_at: clock.timestamp() };
-        store.uploads.put(upload);
-        return c.json(toPublicUpload(upload), 201);
+        const created: Upload = { upload_id, as, ...received, created_at: clock.timestamp() };
+        store.uploads.put(created);
+        return c.json(toPublicUpload(created), 201);
       },
     },
   ];
@@ -109,6 +89,6 @@ function operationsOf(as: Upload['as'], name: string, path: string): readonly Op
  * the form field `file`, and other fields are ignored. The same file again creates another one.
  */
 export const UPLOAD_OPERATIONS: readonly Operation[] = [
-  ...operationsOf('document', 'document', '/automation/documents/'),
-  ...operationsOf('file_attachment', 'file attachment', '/automation/file-attachments/'),
+  ...operationsOf('document', ROUTES.listDocuments, ROUTES.uploadDocument),
+  ...operationsOf('file_attachment', ROUTES.listAttachments, ROUTES.uploadAttachment),
 ];

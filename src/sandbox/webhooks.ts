@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import type { Message } from './chat.ts';
 import { LOOPBACK_NAMES } from './input.ts';
-import type { Service } from './service.ts';
-import { createId } from './store.ts';
+import { createId, type Delivery, type DeliveryAttempt, type Message } from './rows.ts';
+import type { Service, Webhook } from './service.ts';
 
 /** How long to wait after each failed attempt except the last, in milliseconds. */
 const PAUSES_MS = [1_000, 5_000];
@@ -20,7 +18,7 @@ function isLoopbackUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && LOOPBACK_NAMES.includes(hostname);
 }
 
-/** The URL that gets every completed message, and the secret that signs them: by default the last one, or new. */
+/** The URL that gets completed messages, and the secret that signs them: by default the one of the sandbox. */
 export const webhookSchema = v.strictObject({
   url: v.pipe(v.string(), v.check(isLoopbackUrl, 'must be on this machine: http://127.0.0.1:4000/hooks')),
   /** As Standard Webhooks defines them: 24 to 64 bytes in Base64. */
@@ -28,34 +26,6 @@ export const webhookSchema = v.strictObject({
     v.pipe(v.string(), v.regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in Base64')),
   ),
 });
-
-export interface Webhook {
-  readonly url: string;
-  readonly secret: string;
-}
-
-/**
- * One message for one receiver (spec §6). Stored together with the message, so that it is made at least once: attempted
- * until the receiver responds with a 2xx, or the last attempt has failed.
- */
-export interface Delivery {
-  readonly delivery_id: string;
-  readonly url: string;
-  /** Null for a delivery that is not signed. */
-  readonly secret: string | null;
-  readonly message: Message;
-  readonly status: 'pending' | 'delivered' | 'failed';
-  readonly attempts: readonly DeliveryAttempt[];
-  /** Null unless pending. */
-  readonly next_attempt_at: string | null;
-}
-
-/** The status of a receiver's response, or null without one, and why the attempt failed, or null. */
-interface DeliveryAttempt {
-  readonly at: string;
-  readonly status: number | null;
-  readonly error: string | null;
-}
 
 /** Delivers a message to one receiver. @returns the delivery after its first attempt */
 export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'secret'>, message: Message) {
@@ -66,9 +36,14 @@ export function deliverTo(service: Service, receiver: Pick<Delivery, 'url' | 'se
   return attempt(service, delivery);
 }
 
+/** The webhook that is configured for a source (spec §6), or else that for every source. */
+export function webhookOf({ webhooks }: Service, source_id = ''): Webhook | undefined {
+  return webhooks.get(source_id) ?? webhooks.get('');
+}
+
 /** Delivers a message of an assistant to the webhook, if there is one. Stored in the same line as the message. */
 export function deliverMessage(service: Service, message: Message): void {
-  const webhook = service.store.webhook.get();
+  const webhook = webhookOf(service, message.source_id);
   if (webhook && message.role === 'assistant') void deliverTo(service, webhook, message);
 }
 
@@ -136,10 +111,13 @@ async function send({ closing }: Service, delivery: Delivery): Promise<Omit<Deli
   }
 }
 
-/** Sets the webhook of the sandbox. */
-export function setWebhook({ store }: Service, { url, secret }: v.InferOutput<typeof webhookSchema>): Webhook {
-  const kept = secret ?? store.webhook.get()?.secret;
-  const webhook = { url, secret: kept ?? `whsec_${randomBytes(32).toString('base64')}` };
-  store.webhook.put(webhook);
+/** Sets the webhook of a source, or of every other source. */
+export function setWebhook(
+  { webhooks, webhookSecret }: Service,
+  { url, secret = webhookSecret }: v.InferOutput<typeof webhookSchema>,
+  source_id = '',
+): Webhook {
+  const webhook = { url, secret };
+  webhooks.set(source_id, webhook);
   return webhook;
 }

@@ -28,8 +28,9 @@ async function knownConversations() {
   const [support, billing] = [await createChat(it), await createChat(it, 'agent_inbox', { name: 'Billing' })] as const;
   const { env } = it;
   await say(it, support, 'ben', 'user', 'Hi!');
+  now += 1;
   await say(it, support, 'ben', 'assistant', 'How can I help?');
-  now += 60_000;
+  now += 59_999;
   await say(it, support, 'anna', 'user', 'My refund?');
   now += 60_000;
   await say(it, support, 'anna', 'user', 'Hello?');

@@ -65,6 +65,18 @@ describe('A rehearsal with a service', () => {
     ]);
   });
 
+  test('begins with what the state recorded, where the token cannot list the jobs', async () => {
+    const { env, envFor } = await service();
+    const path = write('acme.yaml', space('acme'));
+    expect(await run(['provision', path], { env })).toMatchObject({ code: 0 });
+    const blind = await envFor(['spaces.read', 'agents.read', 'spaces.provision', 'api_chat.setup', 'cron_jobs.write']);
+    const ran = await rehearse(path, ['--seeds', '1', '-o', 'json'], { env: { ...blind, HOME: env.HOME ?? '' } });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('what the state recorded') });
+    // The spaces, the agents, and that the jobs cannot be listed: nothing is created.
+    expect(ran.json<Report>()).toMatchObject({ seeds: [{ problems: [] }], summary: { ended_well: 1 } });
+    expect(ran.json<Report>().summary.requests).toBeLessThanOrEqual(3);
+  });
+
   test('counts what the service does not show, or the sandbox cannot run, as in the manifest', async () => {
     const list = (...results: readonly object[]) => json({ results });
     const schedule = {
@@ -112,14 +124,27 @@ describe('A rehearsal without a service', () => {
     const args = ['--seeds', '2', '--lose-state', '--faults', faults, '--settings', settings];
     const ran = await rehearse(write('acme.yaml', space('acme')), args, { columns: 80 });
     expect(ran.code).toBe(10);
-    expect(ran.stdout).toMatch(/2 agents "Support" \(tmpl_support\) in acme: agt_\w+,\s+agt_\w+/);
+    expect(ran.stdout).toMatch(/\d agents "Support" \(tmpl_support\) in acme: agt_\w+,\s+agt_\w+/);
   });
 
   test('reconciles the jobs of a run that was killed while it created them, without a wait', async () => {
-    // The last seed is killed at the second of the two jobs.
-    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '6', '-o', 'json']);
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '3', '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('begins with nothing') });
-    expect(ran.json<Report>().seeds.at(-1)).toMatchObject({ killed_at: 6, problems: [] });
+    // The second seed is killed at the first of the two jobs.
+    expect(ran.json<Report>().seeds).toMatchObject([
+      { killed_at: 1, killed: 'before', problems: [] },
+      { killed_at: 5, killed: 'before', problems: [] },
+      { killed_at: 3, killed: 'after', problems: [] },
+    ]);
+  });
+
+  test('finds the second job that --assume-not-created makes where a request is carried out after the lease', async () => {
+    const on = 'POST /automation/partner-cron-jobs/';
+    const faults = write('faults.json', JSON.stringify({ rules: [{ kind: 'late', ms: 300_000, on, times: 1 }] }));
+    const ran = await rehearse(write('acme.yaml', space('acme')), ['--seeds', '1', '--faults', faults, '-o', 'json']);
+    expect(ran.code).toBe(10);
+    const message = expect.stringMatching(/^2 jobs "daily" of agent "Support"/);
+    expect(ran.json<Report>().seeds[0]?.problems).toEqual([{ kind: 'twice', message }]);
   });
 
   test('shows that a rate limit cannot be met in time, and what is missing for it', async () => {

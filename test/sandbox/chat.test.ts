@@ -41,7 +41,60 @@ test('An agent follows the first rule of the script that matches, with its delay
   expect((await texts()).slice(2)).toEqual(['It is 17: $', 'Bye.']);
 });
 
+test('Each agent follows its own rules: a good, a wrong, a slow, and a silent one', async () => {
+  const [minute, hour] = [60_000, 3_600_000];
+  const script = [
+    { agent: 'Good', pattern: 'invoice (\\d+)', replies: [{ text: 'Invoice $1 is paid.', delay_ms: 50 }] },
+    { agent: 'Wrong', pattern: '.', replies: [{ text: 'Call us.', delay_ms: 50 }] },
+    { agent: 'Slow', pattern: '.', replies: [{ text: 'Paid.', delay_ms: hour }] },
+    { agent: 'Silent', pattern: '.', replies: [] },
+  ];
+  const { advance, ...on } = await withChat({ script });
+  const chats = await Promise.all(script.map(({ agent: name }) => createChat(on, 'agent_inbox', { name })));
+  const repliesAfter = async (ms: number) => {
+    await advance(`${ms}ms`);
+    const histories = await Promise.all(chats.map((chat) => chat.history()));
+    return histories.map((entries) => entries.slice(1).map(({ text }) => text));
+  };
+  for (const chat of chats) await chat.send('Is invoice 17 paid?');
+  expect(await repliesAfter(minute)).toEqual([['Invoice 17 is paid.'], ['Call us.'], [], []]);
+  expect(await repliesAfter(hour)).toEqual([['Invoice 17 is paid.'], ['Call us.'], ['Paid.'], []]);
+});
+
+test('With session_workflow each message starts a run of its own, which replies; an inbox has none', async () => {
+  const { chat, advance, ...on } = await withChat();
+  const inbox = await createChat(on, 'agent_inbox');
+  for (const text of ['one', 'two']) {
+    await chat.send(text);
+    await inbox.send(text);
+  }
+  await advance('1s');
+  const runs = (await chat.page()).json.results.map(({ run_id }: { run_id: string }) => run_id);
+  expect([runs[0], runs[1]]).toEqual([runs[2], runs[3]]);
+  expect(new Set(runs).size).toBe(2);
+  expect(new Set((await inbox.page()).json.results.map(({ run_id }: { run_id: null }) => run_id))).toEqual(
+    new Set([null]),
+  );
+});
+
+test('Messages may share a millisecond, and are never in the future', async () => {
+  const { chat, admin } = await withChat({ now: () => Date.UTC(2026, 0, 1) });
+  const { source_id } = chat;
+  await admin('POST', '/messages', { source_id, session_id: 's1', role: 'user', text: '{n}', count: 3 });
+  const times = (await chat.history()).map(({ created_at }) => created_at);
+  expect(times).toEqual(Array.from({ length: 3 }, () => '2026-01-01T00:00:00.000Z'));
+});
+
 describe('the history', () => {
+  test('of 200,000 messages is read in one pass, whose pages cost the same at the end', async () => {
+    const { chat, admin } = await withChat();
+    const { source_id } = chat;
+    await admin('POST', '/messages', { source_id, session_id: 's1', role: 'user', text: '{n}', count: 200_000 });
+    const entries = await chat.history({ page_size: '1000' });
+    expect(entries.every(({ text }, index) => text === String(index + 1))).toBe(true);
+    expect(entries).toHaveLength(200_000);
+  }, 60_000);
+
   test('has the messages after the cursor, in pages of the requested size', async () => {
     const { chat, admin, texts } = await withChat();
     const { source_id } = chat;

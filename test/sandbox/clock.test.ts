@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { service } from '../support/service.ts';
+import { createCronClient } from '../support/cron.ts';
+import { SPACES, service } from '../support/service.ts';
 
 async function withClock() {
   let machine = Date.UTC(2026, 0, 1);
@@ -29,6 +30,40 @@ test("The clock runs with the machine's, stops while it is frozen, and goes on f
 test('A response of the service has the date of its clock, by which a client reads its times', async () => {
   const { change, partner } = await withClock();
   await change({ frozen: true, advance: '7d' });
-  const { headers } = await partner('GET', '/automation/spaces/');
+  const { headers } = await partner('GET', SPACES);
   expect(headers.date).toBe('Thu, 08 Jan 2026 00:00:00 GMT');
+});
+
+test('Fourteen days of a minutely job pass within ten seconds, and other requests are answered within one', async () => {
+  const on = await service();
+  await on.admin('PATCH', '/clock', { frozen: true });
+  const { create, history, clock } = await createCronClient(on);
+  const job = await create('* * *');
+  const started = performance.now();
+  let isOver = false;
+  const advancing = clock({ advance: '14d' }).finally(() => {
+    isOver = true;
+  });
+  const waits: number[] = [];
+  while (!isOver) {
+    const asked = performance.now();
+    expect((await on.partner('GET', SPACES)).status).toBe(200);
+    waits.push(performance.now() - asked);
+  }
+  await advancing;
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(Math.max(...waits)).toBeLessThan(1_000);
+  expect(waits.length).toBeGreaterThan(10);
+  // Each run, and the reply to it.
+  const messages = await history(job);
+  expect(messages).toHaveLength(2 * 14 * 24 * 60);
+  expect(new Set(messages.map(({ message_id }) => message_id)).size).toBe(messages.length);
+}, 30_000);
+
+test('A time that the clock cannot show is refused, and not stored', async () => {
+  const { change, show } = await withClock();
+  await change({ frozen: true });
+  const refused = await change({ advance: '999999999d' });
+  expect([refused.status, refused.json.error.fields[0].path]).toEqual([422, 'advance']);
+  expect(await show()).toEqual({ now: '2026-01-01T00:00:00.000Z', frozen: true });
 });

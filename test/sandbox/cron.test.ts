@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createCronClient, scheduleBody } from '../support/cron.ts';
-import { service } from '../support/service.ts';
+import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from '../support/cron.ts';
+import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
 /** A sandbox whose clock stands at a time, and a client for the jobs of one agent. */
 async function startAt(start: string) {
@@ -25,11 +25,42 @@ describe('creating a job', () => {
       ['60 9 *', 'UTC'],
       ['0 9 fri-mon', 'UTC'],
       ['0 9 *', 'Mars/Olympus'],
+      ['0 9 5L', 'UTC'],
+      ['0 9 ?', 'UTC'],
+      ['0 9 1#2', 'UTC'],
+      ['0 jan *', 'UTC'],
     ] as const) {
       const { status, json } = await post(scheduleBody(fields, timezone));
       expect([status, json.error.fields[0].path]).toEqual([422, 'schedule']);
     }
   });
+});
+
+test('A field has no space: minute, hour, and day of week would move', async () => {
+  const { post } = await startAt('2026-01-01T00:00:00Z');
+  const data = { minute: '0 9', hour: '1', day_of_week: '1' };
+  expect((await post({ schedule: { type: 'cron', data, timezone: 'UTC' } })).status).toBe(422);
+});
+
+test('A run of a job whose agent has no API chat source sets up none', async () => {
+  const { partner, admin } = await service({ now: () => Date.parse('2026-01-01T08:59:00Z') });
+  const agents = [{ template_id: 'tmpl_support', name: 'Support' }];
+  const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
+  const [{ agent_id }] = json.agents;
+  await partner('POST', CRON_JOBS, { body: jobBody(agent_id, scheduleBody('0 9 *')) });
+  await admin('PATCH', '/clock', { advance: '2m' });
+  expect((await admin('GET', '/cron-jobs')).json.cron_jobs).toMatchObject([
+    { last_run_at: '2026-01-01T09:00:00.000Z' },
+  ]);
+  const listed = await partner('GET', `${SPACES}${json.space.space_id}/agents/`);
+  expect(listed.json.results).toMatchObject([{ integrations: { api_chat: null } }]);
+});
+
+test('The same job again is another one', async () => {
+  const { create, jobs } = await startAt('2026-01-01T00:00:00Z');
+  const made = [await create('0 9 *'), await create('0 9 *')];
+  expect(await jobs()).toEqual(made);
+  expect(new Set(made.map(({ cron_job_id }) => cron_job_id)).size).toBe(2);
 });
 
 describe('a run', () => {
@@ -45,6 +76,7 @@ describe('a run', () => {
       role: 'user',
       text: 'Write the report.\r\n',
       external_message_id: 'cron:2026-01-01T09:00:00.000Z',
+      run_id: expect.stringMatching(/^run_/),
       created_at: '2026-01-01T09:00:00.000Z',
     });
     expect(reply).toMatchObject({ role: 'assistant', created_at: '2026-01-01T09:00:00.050Z' });

@@ -77,6 +77,71 @@ test('"stale" hides what is younger from lists and the history, and is used up b
   expect(await lengths()).toEqual([1, 1, 1, 1, 1]);
 });
 
+test('"late" waits by the clock of the service', async () => {
+  const on = await withFaults([{ on: 'POST', kind: 'late', ms: 60_000, times: 1 }]);
+  await on.admin('PATCH', '/clock', { frozen: true });
+  expect((await provision(on)).status).toBe(504);
+  await on.admin('PATCH', '/clock', { advance: '59s' });
+  expect(await countSpaces(on)).toBe(0);
+  await on.admin('PATCH', '/clock', { advance: '1s' });
+  expect(await countSpaces(on)).toBe(1);
+});
+
+test('"dribble" sends the whole response some bytes at a time', async () => {
+  const on = await withFaults([{ kind: 'dribble', ms: 1, bytes: 10 }]);
+  expect((await provision(on)).json.space.external_space_id).toBe('acme');
+  expect(await firstLogged(on)).toEqual([201, 'dribble']);
+});
+
+test('"spend" lowers the balance, until nothing is processed any more', async () => {
+  const on = await withFaults([{ kind: 'spend', usd: 49.5 }]);
+  const statuses: number[] = [];
+  for (let count = 0; count < 3; count += 1) statuses.push((await on.partner('GET', SPACES)).status);
+  expect(statuses).toEqual([200, 200, 200]);
+  const { status, json } = await on.partner('GET', SPACES);
+  expect([status, json.error.code]).toEqual([402, 'organization_balance_too_low']);
+});
+
+describe('a history', () => {
+  async function withMessages(rule: object) {
+    const on = await service({ now: () => Date.UTC(2026, 0, 1) });
+    await on.admin('PATCH', '/clock', { frozen: true });
+    const chat = await createChat(on);
+    const add = { source_id: chat.source_id, session_id: 's1', role: 'assistant', text: 'reply {n}', count: 5 };
+    await on.admin('POST', '/messages', add);
+    await on.admin('PUT', '/faults', { rules: [{ on: 'GET', ...rule }] });
+    const texts = async (query?: Record<string, string>) => (await chat.history(query)).map(({ text }) => text);
+    return { ...on, chat, texts };
+  }
+
+  test('with "gaps" shows messages later than those behind them', async () => {
+    const { admin, texts } = await withMessages({ kind: 'gaps', ms: 1_000 });
+    expect(await texts()).toEqual(['reply 1', 'reply 3', 'reply 5']);
+    await admin('PATCH', '/clock', { advance: '1s' });
+    expect(await texts()).toHaveLength(5);
+  });
+
+  test('with "newest_first" has its pages in reverse, whatever comes in between', async () => {
+    const { chat, texts } = await withMessages({ kind: 'newest_first' });
+    expect(await texts({ page_size: '2' })).toEqual(['reply 5', 'reply 4', 'reply 3', 'reply 2', 'reply 1']);
+    const { next, results } = (await chat.page({ page_size: '2' })).json;
+    await chat.send('new');
+    expect(results).toHaveLength(2);
+    const { source_id: _, session_id: __, ...query } = Object.fromEntries(new URL(next).searchParams);
+    expect(await texts(query)).toEqual(['reply 3', 'reply 2', 'reply 1']);
+    const after_message_id = results[1].message_id;
+    expect(await texts({ after_message_id })).toEqual(['new', 'reply 5']);
+  });
+
+  test('with "in_progress" has young replies half, until they are completed', async () => {
+    const { admin, chat } = await withMessages({ kind: 'in_progress', ms: 1_000 });
+    const first = async () => (await chat.page()).json.results[0];
+    expect(await first()).toMatchObject({ text: 'repl', status: 'in_progress' });
+    await admin('PATCH', '/clock', { advance: '1s' });
+    expect(await first()).toMatchObject({ text: 'reply 1', status: 'completed' });
+  });
+});
+
 describe('a rule', () => {
   test('is for the requests that its `on` names', async () => {
     const { partner, admin } = await service();

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
+import { CRON_JOBS, jobBody } from '../support/cron.ts';
 import { PROVISION, provisionBody, SPACES, service } from '../support/service.ts';
 
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
@@ -33,4 +35,45 @@ describe('provisioning a space', () => {
     ]);
     expect((await partner('GET', SPACES)).json.count).toBe(0);
   });
+});
+
+test('A provisioning without agents creates the space alone', async () => {
+  const { partner } = await service();
+  const { status, json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents: [] }) });
+  expect([status, json.agents]).toEqual([201, []]);
+});
+
+test('A token that is limited to some spaces sees only what is in them, and in those that it creates', async () => {
+  const on = await service();
+  const [mine, other] = [
+    await createChat(on, 'agent_inbox', { name: 'A' }),
+    await createChat(on, 'agent_inbox', { name: 'B' }),
+  ];
+  for (const { agent_id } of [mine, other]) await on.partner('POST', CRON_JOBS, { body: jobBody(agent_id) });
+  const token = await on.createToken({ space_ids: [mine.space_id] });
+  const get = (path: string) => on.partner('GET', path, { token });
+  const spaces = async () => (await get(SPACES)).json.results.map(({ space_id }: { space_id: string }) => space_id);
+  expect(await spaces()).toEqual([mine.space_id]);
+  expect((await get(CRON_JOBS)).json.results).toMatchObject([{ agent_id: mine.agent_id }]);
+  expect([(await mine.page({}, token)).status, (await other.page({}, token)).status]).toEqual([200, 404]);
+  expect((await get(`${SPACES}${other.space_id}/agents/`)).status).toBe(404);
+  const job = { token, body: jobBody(other.agent_id) };
+  expect((await on.partner('POST', CRON_JOBS, job)).status).toBe(404);
+  const provision = (id: string) => on.partner('POST', PROVISION, { token, body: provisionBody(id, { agents: [] }) });
+  expect((await provision('space-agent_inbox-B')).json.error.code).toBe('space_not_available');
+  expect(await spaces()).toEqual([mine.space_id]);
+  const created = (await provision('new')).json.space.space_id;
+  expect(await spaces()).toEqual([mine.space_id, created]);
+});
+
+test('An agent has one API chat source: setting it up again reuses it, whatever the request says', async () => {
+  const { partner } = await service();
+  const agents = [{ ...SALES, auto_create_api_chat: false }];
+  const { json } = await partner('POST', PROVISION, { body: provisionBody('acme', { agents }) });
+  expect(json.agents[0].integrations.api_chat).toBeNull();
+  const path = `${SPACES}${json.space.space_id}/agents/${json.agents[0].agent_id}/api-chat/`;
+  const first = await partner('POST', path, { body: { name: 'Chat', routing_mode: 'session_workflow' } });
+  const again = await partner('POST', path, { body: { name: 'Other', reply_capable: false } });
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.json).toEqual({ ...first.json, created: false });
 });

@@ -58,9 +58,10 @@ describe('a data directory', () => {
     await expect(startSandbox({ dataDir })).rejects.toThrow(`${dataDir} is in use by another sandbox`);
     await on.sandbox.close();
     await (await startSandbox({ dataDir })).close();
-    // The claim of a process that is gone.
-    writeFileSync(join(dataDir, 'sandbox.pid'), '999999999 0');
-    await (await startSandbox({ dataDir })).close();
+    const settled = await Promise.allSettled(Array.from({ length: 8 }, () => startSandbox({ dataDir })));
+    const started = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(started).toHaveLength(1);
+    await started[0]?.close();
   });
 
   test('loses only a torn last line; a damaged line before it prevents the start', async () => {

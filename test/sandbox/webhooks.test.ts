@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { createChat } from '../support/chat.ts';
+import { createChat, MESSAGE } from '../support/chat.ts';
 import { tempDirectory } from '../support/run.ts';
 import { connectTo, service, type TestSandbox } from '../support/service.ts';
 import { type Received, type Receiver, startReceiver } from '../support/webhooks.ts';
@@ -78,5 +78,28 @@ describe('a delivery', () => {
     expect((await deliveriesOf(second)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
     expect(receiver.received).toHaveLength(3);
     expect(receiver.received[2]?.id).toBe(receiver.received[1]?.id);
+  });
+
+  test('goes to the webhook of its source, and after a restart without one nowhere', async () => {
+    const dataDir = join(tempDirectory(), 'data');
+    const [every, own] = [await startReceiver([204]), await startReceiver([500])];
+    const first = await startSandbox({ dataDir, webhook: { url: every.url } });
+    const on = connectTo(first);
+    await on.admin('PATCH', '/clock', { frozen: true });
+    const [a, b] = [
+      await createChat(on, 'agent_inbox', { name: 'A' }),
+      await createChat(on, 'agent_inbox', { name: 'B' }),
+    ];
+    expect((await on.admin('POST', '/webhooks', { url: own.url, source_id: a.source_id })).status).toBe(201);
+    expect((await on.admin('POST', '/webhooks', { url: own.url, source_id: 'src_none' })).status).toBe(404);
+    for (const chat of [a, b]) await chat.send('Hi');
+    await on.admin('PATCH', '/clock', { advance: '500ms' });
+    expect((await deliveriesOf(on)).map(({ status }) => status)).toEqual(['pending', 'delivered']);
+    await first.close();
+    const second = await service({ dataDir });
+    const again = { source_id: b.source_id, session_id: 's1', text: 'Again', external_message_id: 'again' };
+    expect((await second.partner('POST', MESSAGE, { body: again })).status).toBe(201);
+    await second.admin('PATCH', '/clock', { advance: '1h' });
+    expect([own.received.length, every.received.length]).toEqual([1, 1]);
   });
 });

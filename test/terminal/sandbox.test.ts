@@ -15,6 +15,8 @@ interface Listening {
   token: string;
   admin_url: string;
   admin_key: string;
+  state: string;
+  config_dir: string;
 }
 
 async function listening(child: Running): Promise<Listening> {
@@ -30,8 +32,10 @@ describe('sandbox start', () => {
   test('prints export lines that a shell can run, and exits with 0 on SIGTERM', async () => {
     const child = start(['sandbox', 'start', '-o', 'table', '--webhook', 'http://127.0.0.1:9/']);
     const lines = await until(child.stdout, /PARTNER_WEBHOOK_SECRET=.*\n/);
-    const listed = await shell(`${lines}\npartnerctl spaces list -o json && echo "$PARTNER_WEBHOOK_SECRET"`);
-    expect(listed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\[\]\nwhsec_\S+\n$/), stderr: '' });
+    const script = 'partnerctl spaces list -o json && echo "$PARTNER_WEBHOOK_SECRET $PARTNER_STATE $PARTNER_PROFILE"';
+    const listed = await shell(`export PARTNER_PROFILE=mine\n${lines}\n${script}`);
+    const stdout = expect.stringMatching(/^\[\]\nwhsec_\S+ \S+partnerctl-sandbox-\S+state\.jsonl \n$/);
+    expect(listed).toMatchObject({ exitCode: 0, stdout, stderr: '' });
     child.kill('SIGTERM');
     expect(await child).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') });
   });
@@ -40,7 +44,8 @@ describe('sandbox start', () => {
     const data = join(tempDirectory(), 'data');
     const first = start([...JSON_START, '--data', data]);
     const at = await listening(first);
-    expect(Object.keys(at)).toEqual(['base_url', 'token', 'admin_url', 'admin_key']);
+    expect(Object.keys(at)).toEqual(['base_url', 'token', 'admin_url', 'admin_key', 'state', 'config_dir']);
+    expect([at.state, at.config_dir]).toEqual([join(data, 'state.jsonl'), join(data, 'config')]);
     expect(at.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
     expect(await ids(at)).toEqual([]);
     const body = provisionBody('one');
@@ -163,7 +168,7 @@ describe('sandbox run', () => {
   });
 });
 
-test('Ctrl-C ends a rehearsal at once, with its runs and its files', async () => {
+test('Ctrl-C ends a rehearsal at once, with a report of the seeds that ended, and removes its files', async () => {
   const temporary = tempDirectory();
   const path = write('acme.yaml', manifest('acme'));
   const child = start(['sandbox', 'rehearse', path], { env: { TMPDIR: temporary, HOME: tempDirectory() } });
@@ -171,7 +176,8 @@ test('Ctrl-C ends a rehearsal at once, with its runs and its files', async () =>
     readdirSync(temporary, { recursive: true }).some((name) => /seed-\d+.*state/.test(String(name)));
   await expect.poll(hasState).toBe(true);
   child.kill('SIGINT');
-  expect(await child).toMatchObject({ exitCode: 130, stdout: '' });
+  const stdout = expect.stringMatching(/^Interrupted after \d+ of 100 seeds\. /);
+  expect(await child).toMatchObject({ exitCode: 130, stdout });
   expect(readdirSync(temporary)).toEqual([]);
   expect((await execa('ps', ['-eo', 'args'])).stdout).not.toContain(path);
 });

@@ -7,24 +7,25 @@ import type { Rehearsal, SeedResult } from '../../rehearsal/rehearse.ts';
 
 const MAX_SHOWN = 10;
 
-function seedLines({ seed, killed_at, runs, problems }: SeedResult): readonly ReportLine[] {
-  const killed = killed_at === null ? '' : `killed at request ${killed_at}, `;
+function seedLines({ seed, killed_at, killed: when, runs, problems }: SeedResult): readonly ReportLine[] {
+  const killed = killed_at === null ? '' : `killed ${when} request ${killed_at}, `;
   return [
     { indent: 0, marker: 'x', tone: 'bad', text: `seed ${seed}: ${killed}${runs} runs` },
     ...problems.map(({ message }): ReportLine => ({ indent: 4, text: message })),
   ];
 }
 
-function toResult({ seeds, requests }: Rehearsal): CommandResult {
+function toResult({ seeds, requests, interruption }: Rehearsal, wanted: number): CommandResult {
   const failed = seeds.filter(({ problems }) => problems.length > 0);
   const ended_well = seeds.length - failed.length;
   // The run that is killed always has one repeat.
   const repeated = seeds.filter(({ runs, killed_at }) => runs > (killed_at === null ? 1 : 2)).length;
   const isGood = failed.length === 0;
-  const total = `${ended_well} of ${seeds.length} seeds ended well.`;
+  const ended = interruption ? `Interrupted after ${seeds.length} of ${wanted} seeds. ` : '';
+  const total = `${ended}${ended_well} of ${seeds.length} seeds ended well.`;
   const more = failed.length - MAX_SHOWN;
   const report: readonly ReportLine[] = [
-    { indent: 0, tone: isGood ? 'good' : 'bad', text: total },
+    { indent: 0, tone: isGood && !interruption ? 'good' : 'bad', text: total },
     ...failed.slice(0, MAX_SHOWN).flatMap(seedLines),
     ...(more > 0 ? [{ indent: 0, text: `and ${more} more seeds; -o json shows all` }] : []),
     { indent: 0, text: `Without faults and a rate limit, provision sends ${requests} requests.` },
@@ -32,14 +33,14 @@ function toResult({ seeds, requests }: Rehearsal): CommandResult {
   ];
   return {
     ...reportResult({ seeds, summary: { seeds: seeds.length, ended_well, repeated, requests } }, report),
-    failure: isGood ? undefined : new PartialFailure(total),
+    failure: interruption ?? (isGood ? undefined : new PartialFailure(total)),
   };
 }
 
 export const rehearse = () =>
   leaf('rehearse', 'Rehearse a roll-out under faults, before it touches a customer', {
     description:
-      'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut responses), and at which request provision is killed; as many seeds as there are requests kill it at each of them. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. In the end everything must be there, and nothing twice.',
+      'Rehearses provisioning once for each seed, each time in a sandbox of its own that begins with what the configured service has: the spaces of the manifests, their agents, chats, and jobs, and what the state recorded of them. The service gets only reads. Without a service, the rehearsal begins with nothing. A seed determines which requests fail (503, 429, broken connections, cut, slow, and late responses, a balance that runs out), and at which request provision is killed, before or after it is handled; twice as many seeds as there are requests kill it at each of these points. Then provision is repeated, up to five times, with jobs of unknown outcome reconciled as by `cron reconcile --assume-not-created`; their lease passes on the clock of the sandbox. Before each run, the balance is topped up. In the end everything must be there, and nothing twice.',
     scopes: [OPERATIONS.listSpaces.scope, OPERATIONS.listAgents.scope, OPERATIONS.listCronJobs.scope],
     exits: ['partial'],
     examples: [
@@ -62,6 +63,7 @@ export const rehearse = () =>
         const deps = await prepareRehearsal(context, files, options);
         const show = (done: number) => `Rehearsing: ${done} of ${options.seeds} seeds`;
         context.progress.start(show(0));
-        return toResult(await rehearseSeeds(deps, (done) => context.progress.update(show(done))));
+        const rehearsal = await rehearseSeeds(deps, (done) => context.progress.update(show(done)));
+        return toResult(rehearsal, options.seeds);
       }),
     );

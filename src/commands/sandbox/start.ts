@@ -3,21 +3,30 @@ import type { Context } from '../../cli/context.ts';
 import { run } from '../../cli/leaf.ts';
 import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
+import { shellQuote } from '../../platform/text.ts';
 import { sandboxLeaf } from './shared/options.ts';
 import type { startSandbox } from './shared/start-sandbox.ts';
 
 async function* serve(
   { sandbox, generatedSecret }: Awaited<ReturnType<typeof startSandbox>>,
-  { abortSignal, notice, signals }: Context,
+  context: Context,
+  dataDir: string | undefined,
 ): AsyncGenerator<StreamEvent> {
-  const { sandboxVariables } = await import('./shared/start-sandbox.ts');
+  const { makeLauncherDirectory, sandboxVariables } = await import('./shared/child.ts');
+  const { abortSignal, notice, signals } = context;
   const { baseUrl: base_url, token, adminUrl: admin_url, adminKey: admin_key } = sandbox;
-  const variables = Object.entries(sandboxVariables(sandbox, generatedSecret));
+  const directory = dataDir ?? (await makeLauncherDirectory(context));
+  const variables = await sandboxVariables(sandbox, context, directory, generatedSecret);
+  const { PARTNER_STATE: state, PARTNER_CONFIG_DIR: config_dir } = variables;
+  const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellQuote(value)}`);
   yield {
-    json: { base_url, token, admin_url, admin_key, ...(generatedSecret && { webhook_secret: generatedSecret }) },
-    text: variables.map(([name, value]) => `export ${name}=${value}`).join('\n'),
+    json: {
+      ...{ base_url, token, admin_url, admin_key, state, config_dir },
+      ...(generatedSecret && { webhook_secret: generatedSecret }),
+    },
+    text: ['unset PARTNER_PROFILE', ...lines].join('\n'),
   };
-  await notice('The sandbox is listening. Stop it with Ctrl-C.');
+  await notice('The sandbox is listening. Paste these lines into another terminal to use it. Stop it with Ctrl-C.');
   if (!abortSignal.aborted) await once(abortSignal, 'abort');
   if (!signals.interrupt.aborted) throw abortSignal.reason;
 }
@@ -36,6 +45,6 @@ export const start = () =>
         const { startSandbox } = await import('./shared/start-sandbox.ts');
         const started = await startSandbox(options, context);
         context.revealSecret(started.sandbox.token);
-        return { kind: 'stream', events: serve(started, context) };
+        return { kind: 'stream', events: serve(started, context, options.data) };
       }),
     );

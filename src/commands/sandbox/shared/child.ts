@@ -7,7 +7,6 @@ import { describeFileError, LocalError, UsageError } from '../../../errors.ts';
 import type { Environment } from '../../../platform/io.ts';
 import { shellQuote } from '../../../platform/text.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
-import { sandboxVariables } from './start-sandbox.ts';
 
 /**
  * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. It is removed when the
@@ -39,28 +38,49 @@ function promptMark({ env, io }: Context): Environment {
   return { PS1: '(sandbox) $ ', PROMPT_COMMAND: [env.PROMPT_COMMAND, mark].filter(Boolean).join('; ') };
 }
 
-/** The state for the command: never that of the environment or a profile. @throws UsageError for an invalid --state */
-async function findState({ flags, stateLocation }: Context, directory: string): Promise<string> {
-  if (flags.state === undefined) return join(directory, 'state.jsonl');
-  const { kind, address } = await stateLocation();
-  return kind === 'file' ? resolve(address) : address;
+/**
+ * Returns what commands need so that service, token, profiles, and state are those of a sandbox: never those of the
+ * environment or a profile.
+ * @param directory of the profiles, and of the state unless --state names another
+ * @param secret of the webhook, if it may be shown
+ * @throws UsageError if --state is invalid
+ */
+export async function sandboxVariables(
+  { baseUrl, token, adminUrl, adminKey }: Sandbox,
+  { flags, stateLocation }: Context,
+  directory: string,
+  secret: string | undefined,
+) {
+  const given = flags.state === undefined ? undefined : await stateLocation();
+  const state = given?.address ?? join(directory, 'state.jsonl');
+  return {
+    PARTNER_BASE_URL: baseUrl,
+    PARTNER_TOKEN: token,
+    PARTNER_SANDBOX_URL: adminUrl,
+    PARTNER_SANDBOX_KEY: adminKey,
+    PARTNER_STATE: given && given.kind !== 'file' ? state : resolve(state),
+    PARTNER_CONFIG_DIR: resolve(directory, 'config'),
+    ...(secret !== undefined && { PARTNER_WEBHOOK_SECRET: secret }),
+  };
 }
 
 /**
- * Returns the environment of the command, in which service, token, profiles, and state are those of the sandbox.
- * @param directory holds the launchers, and what the command writes
+ * Returns the environment of the command.
+ * @param directory holds the launchers, and what the command writes unless there is a `dataDir`
  * @throws UsageError if --state is invalid
  */
-export async function childEnvironment(sandbox: Sandbox, context: Context, directory: string): Promise<Environment> {
+export async function childEnvironment(
+  sandbox: Sandbox,
+  context: Context,
+  { directory, dataDir = directory }: { readonly directory: string; readonly dataDir?: string | undefined },
+): Promise<Environment> {
   // An empty entry would mean the current directory.
   const path = [join(directory, 'bin'), context.env.PATH].filter(Boolean);
   return {
     ...context.env,
     ...promptMark(context),
-    PARTNER_STATE: await findState(context, directory),
     PARTNER_PROFILE: undefined,
-    PARTNER_CONFIG_DIR: join(directory, 'config'),
-    ...sandboxVariables(sandbox, sandbox.webhookSecret),
+    ...(await sandboxVariables(sandbox, context, dataDir, sandbox.webhookSecret)),
     PATH: path.join(delimiter),
   };
 }

@@ -9,7 +9,7 @@ import { readManifests } from '../../../provision/read-manifests.ts';
 import { emptyMirror, type Mirror, readMirror } from '../../../rehearsal/mirror.ts';
 import type { RehearsalDeps } from '../../../rehearsal/rehearse.ts';
 import { checkOption } from '../../../sandbox/input.ts';
-import { settingsSchema } from '../../../sandbox/store.ts';
+import { settingsSchema } from '../../../sandbox/rows.ts';
 import { makeLauncherDirectory } from './child.ts';
 import { readFaults } from './start-sandbox.ts';
 
@@ -40,9 +40,12 @@ async function mirrorService(context: Context, documents: readonly ManifestDocum
     return emptyMirror();
   }
   progress.start('Reading the spaces');
-  const { mirror, unreadable } = await readMirror(await context.http(), documents);
+  const records = await (await context.log()).read();
+  const { mirror, unreadable } = await readMirror(await context.http(), documents, records);
   if (unreadable.length > 0) {
-    await notice(`note: the token cannot list ${unreadable.join(' and ')}. The rehearsal begins without them.`);
+    await notice(
+      `note: the token cannot list ${unreadable.join(' and ')}. Of these, the rehearsal begins with what the state recorded.`,
+    );
   }
   return mirror;
 }

@@ -5,22 +5,11 @@ import { describeFileError, InputError, LocalError, UsageError } from '../../../
 import { errorMessage } from '../../../platform/error-code.ts';
 import { decodeText, readFileChunks } from '../../../platform/input.ts';
 import { type FaultPlan, faultPlanSchema } from '../../../sandbox/faults.ts';
-import { type Sandbox, startSandbox as startService } from '../../../sandbox/index.ts';
+import { startSandbox as startService } from '../../../sandbox/index.ts';
 import { checkOption } from '../../../sandbox/input.ts';
 import { parseScript } from '../../../sandbox/script.ts';
 import { webhookSchema } from '../../../sandbox/webhooks.ts';
 import type { SandboxOptionValues } from './options.ts';
-
-/** The variables that commands need for a sandbox. @param secret of its webhook, if it may be shown */
-export function sandboxVariables({ baseUrl, token, adminUrl, adminKey }: Sandbox, secret: string | undefined) {
-  return {
-    PARTNER_BASE_URL: baseUrl,
-    PARTNER_TOKEN: token,
-    PARTNER_SANDBOX_URL: adminUrl,
-    PARTNER_SANDBOX_KEY: adminKey,
-    ...(secret !== undefined && { PARTNER_WEBHOOK_SECRET: secret }),
-  };
-}
 
 async function readOptionFile<Content>(
   path: string | undefined,
