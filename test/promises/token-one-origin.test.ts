@@ -84,7 +84,9 @@ const READ_HERE: readonly Link[] = [
 const REFUSED: readonly Link[] = [
   (own, other, path) => `http://${other}#@${own}${path}`,
   (_, other, path) => `ftp://${other}${path}`,
+  (_, _other, path) => `file://${path}`,
   (_, other) => `/v1/../../${other}/`,
+  () => '/v1/%2e%2e/admin/',
 ];
 
 /** An item of any kind of list. */
