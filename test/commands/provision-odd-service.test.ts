@@ -1,44 +1,10 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { propertyRuns } from '../support/properties.ts';
-import { fastClock, partnerctl, type Ran, tempDirectory } from '../support/run.ts';
-import { manifest, service as startService, write } from '../support/service.ts';
-import { type Answer, provision } from './provisioning.ts';
+import { partnerctl, type Ran, tempDirectory } from '../support/run.ts';
+import { manifest } from '../support/service.ts';
+import type { Answer } from './provisioning.ts';
 
-/* A service that shows a space or an agent otherwise than it was provisioned, or that fails again and again. */
-
-it('property: whatever fails, no agent is installed twice, and repeated runs install all of them', async () => {
-  const fault = fc.constantFrom(
-    { kind: 'status', status: 503 },
-    { kind: 'status', status: 429 },
-    { kind: 'html', stage: 'after' },
-    { kind: 'reset', stage: 'before' },
-    { kind: 'reset', stage: 'after' },
-    { kind: 'cut' },
-  );
-  const rules = fc.array(fc.record({ fault, skip: fc.nat(2) }), { minLength: 1, maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(rules, async (plan) => {
-      const service = await startService();
-      await service.set({ agents_on_repeat: 'install' });
-      await service.faults(...plan.map(({ fault, skip }) => ({ ...fault, skip, times: 1 })));
-      const ids = ['acme-1', 'acme-2', 'acme-3'];
-      const path = write('many.yaml', ids.map((id) => manifest(id, ['Sales', 'Support'])).join('---\n'));
-      let code = -1;
-      for (let round = 0; code !== 0 && round < 10; round += 1) {
-        ({ code } = await provision([path], service, { clock: fastClock() }));
-        expect([0, 7, 8, 10]).toContain(code);
-      }
-      await service.faults();
-      const installed = (await service.spaces()).map(({ space_id }) => service.agents(space_id));
-      expect((await Promise.all(installed)).map((agents) => agents.map(({ name }) => name))).toEqual(
-        ids.map(() => ['Sales', 'Support']),
-      );
-    }),
-    { numRuns: propertyRuns(12) },
-  );
-});
+/* A service that shows a space or an agent otherwise than it was provisioned. */
 
 const AGENT = { name: 'Support', template_id: 'tmpl_support' };
 

@@ -10,19 +10,6 @@ async function posted(cron: Cron): Promise<void> {
   await expect.poll(() => cron.posted(), { interval: 20 }).toBeGreaterThan(0);
 }
 
-test('SIGTERM while the job is being created waits for the response', async () => {
-  const { service, cron, path } = await startCronService();
-  await service.faults({ kind: 'delay', ms: 700, on: POST, stage: 'after' });
-  const child = start(cron.create('daily', '--state', path), { env: service.env });
-  await posted(cron);
-  child.kill('SIGTERM');
-  const ran = await child;
-  expect(ran.exitCode).toBe(0);
-  const ids = await cron.idsOf('daily');
-  expect(ids).toEqual([JSON.parse(ran.stdout).cron_job_id]);
-  expect((await readJobLog(path)).ids).toEqual(ids);
-});
-
 test('Ctrl-C twice while the job is being created exits immediately, and reconciling finds the job', async () => {
   const { service, cron, path } = await startCronService();
   await service.faults({ kind: 'stall', on: POST, stage: 'after', times: 1 });

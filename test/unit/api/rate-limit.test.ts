@@ -14,16 +14,3 @@ it('a rate limit fails a call that must happen once, and delays the calls after 
   await http.call(OPERATIONS.listSpaces);
   expect(clock.slept).toEqual([60_000]);
 });
-
-it.each([10, -10])(
-  'a service whose clock is %i minutes ahead is asked again when its Retry-After says',
-  async (minutes) => {
-    const clock = fastClock();
-    const at = (ms: number): string => new Date(clock.now() + minutes * 60_000 + ms).toUTCString();
-    const headers = { date: at(0), 'retry-after': at(5000) };
-    const server = await startFakeService([json({}, 503, headers), json([])]);
-    const { http } = client(server.baseUrl, { clock, random: () => 0 });
-    await http.call(OPERATIONS.listSpaces);
-    expect(clock.slept).toEqual([5000]);
-  },
-);
