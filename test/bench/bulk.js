@@ -1,9 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { median, PROGRAM, peakMemory, ratio, wallTime, withService } from './measure.js';
-
-const FLEET_LOOP = fileURLToPath(new URL('fleet-loop.js', import.meta.url));
+import { LOOP, median, PROGRAM, peakMemory, ratio, wallTime, withService } from './measure.js';
 
 const numbers = (count) => Array.from({ length: count }, (_, number) => number);
 
@@ -80,7 +77,7 @@ const planFleet = (rounds) =>
     ratio(
       Math.min(rounds, 3),
       () => wallTime([process.execPath, ...plan], env),
-      () => wallTime([process.execPath, FLEET_LOOP], env),
+      () => wallTime([process.execPath, LOOP, 'agents'], env),
     ),
   );
 

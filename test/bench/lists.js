@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url';
-import { PROGRAM, peakMemory, ratio, wallTime, withService } from './measure.js';
+import { LOOP, PROGRAM, peakMemory, ratio, wallTime, withService } from './measure.js';
 
-const LOOP = fileURLToPath(new URL('list-loop.js', import.meta.url));
 const LIST = [PROGRAM, 'spaces', 'list', '-o', 'ndjson'];
 const SPACES = { spaces: 100_000 };
 
@@ -10,7 +8,7 @@ const besideLoop = (rounds) =>
     ratio(
       Math.min(rounds, 5),
       () => wallTime([process.execPath, ...LIST], env),
-      () => wallTime([process.execPath, LOOP], env),
+      () => wallTime([process.execPath, LOOP, 'list'], env),
     ),
   );
 

@@ -8,6 +8,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 export const PROGRAM = process.env.BENCH_PROGRAM ?? fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url));
+/** The least programs to compare with. */
+export const LOOP = fileURLToPath(new URL('loop.js', import.meta.url));
 const SERVICE = fileURLToPath(new URL('service.js', import.meta.url));
 const REPORT_PEAK = `import { writeSync } from 'node:fs';
 process.on('exit', () => writeSync(3, String(process.resourceUsage().maxRSS)));`;

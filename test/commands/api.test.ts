@@ -37,6 +37,13 @@ describe('api', () => {
     const stderr = expect.stringContaining('< set-cookie: [redacted]');
     expect(await api(['HEAD', '/x', '--debug'])).toMatchObject({ code: 0, stdout: '', stderr });
   });
+
+  test('--debug shows what a terminal would act on escaped', async () => {
+    const { api } = await setUp((_, response) => response.end('{"t":"a\u202eb\u009b2J"}'));
+    const { stderr } = await api(['GET', '/x', '--debug']);
+    expect(stderr).toContain('a\\u202eb\\x9b2J');
+    expect(stderr).not.toMatch(/[\u202e\u009b]/);
+  });
 });
 
 describe('the body of an api call', () => {

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { sendJson, startFakeService } from '../support/fake-service.ts';
-import { partnerctl } from '../support/run.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { createGate, sendJson, startFakeService } from '../support/fake-service.ts';
+import { manualSignals, partnerctl } from '../support/run.ts';
 import { listen, rawJson, startRawService } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
@@ -48,4 +49,17 @@ describe('a connection that closes too soon', () => {
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
     expect(ran.json()).toEqual([1, 2, 3, 4, 5].map((number) => ({ space_id: `s${number}` })));
   });
+});
+
+it('an interrupt stops a read in the middle of its response, and SIGTERM exits with 143', async () => {
+  const arrived = createGate();
+  const server = await startFakeService((_, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('[', arrived.open);
+  });
+  const signals = manualSignals();
+  const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
+  await arrived.pass();
+  signals.end(143);
+  expect((await running).code).toBe(143);
 });

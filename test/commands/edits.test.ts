@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -117,32 +117,6 @@ test('Whatever is edited in a fleet, nothing is created at the service that is t
     expect(await everything(it)).toEqual(before);
   };
   await fc.assert(fc.asyncProperty(cases, check), { numRuns: propertyRuns(300, 12) });
-});
-
-test('The plan of what was exported is empty, on the machine that provisioned it and on a fresh one', async () => {
-  const check = async (fleet: Fleet) => {
-    const it = await service();
-    expect((await command(it.env, 'provision', writeFleet(fleet))).code).toBe(0);
-    for (const env of [it.env, { ...it.env, HOME: tempDirectory() }]) {
-      const out = tempDirectory();
-      expect(await command(env, 'export', '--out', out)).toMatchObject({ code: 0 });
-      const planned = await command(env, 'plan', out, '--detailed-exitcode', '--unmanaged');
-      expect(planned.code, planned.stdout).toBe(0);
-    }
-  };
-  await fc.assert(fc.asyncProperty(fleets, check), { numRuns: propertyRuns(300, 8) });
-});
-
-test('A plan records the consent for a second agent, which is given for one space', async () => {
-  const it = await service();
-  const path = write('acme.yaml', manifest('acme'));
-  expect((await command(it.env, 'provision', path)).code).toBe(0);
-  writeFileSync(path, manifest('acme').replace('tmpl_support', 'tmpl_sales'));
-  const out = join(tempDirectory(), 'plan.json');
-  expect((await command(it.env, 'plan', path, '--create-beside', 'acme', '--out', out)).code).toBe(0);
-  expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ create_beside: ['acme'] });
-  expect((await command(it.env, 'apply', out, path)).code).toBe(0);
-  expect(await it.agents((await it.spaces())[0]?.space_id ?? '')).toHaveLength(2);
 });
 
 test('A refused template is annotated at the line of its agent, with the reason of the service', async () => {

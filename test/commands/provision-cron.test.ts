@@ -124,26 +124,6 @@ describe('a job that cannot be created', () => {
     expect(JSON.stringify(await service.posts())).not.toContain('acme');
   });
 
-  test('has an unknown outcome after a lost response if the list cannot be read (exit 9), and is not posted again', async () => {
-    const service = await startService();
-    const env = await service.envFor(['spaces.provision', 'spaces.read', 'agents.read', 'cron_jobs.write']);
-    await service.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
-    const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
-    for (const hourly of ['created', 'exists']) {
-      const ran = await provision([path], service, { env });
-      expect(ran.code).toBe(9);
-      expect(jobsOf(ran.json<Answer>().results[0])).toMatchObject([
-        { status: 'unknown', cron_job_id: null },
-        { status: hourly },
-      ]);
-      expect(ran.error()).toMatchObject({
-        type: 'outcome_unknown',
-        hint: expect.stringContaining('partnerctl cron reconcile'),
-      });
-    }
-    expect(await listed(service)).toHaveLength(2);
-  });
-
   test('is named in the error, and skipped after a failed installation or chat', async () => {
     const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));

@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run, tempDirectory } from '../support/run.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { partnerctl, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -166,4 +167,82 @@ describe('with a token that cannot list spaces or agents, provision', () => {
     expect(await it.posts()).toHaveLength(2);
     expect(await provision([path, '-q'], it, { env })).toMatchObject({ code: 0, stderr: '' });
   });
+});
+
+const POST = 'POST /automation/agent-templates/provision-space/';
+
+describe('a failure', () => {
+  const many = (count: number): string =>
+    write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
+
+  test('of some documents does not affect the others, and each result has its error: exit 10', async () => {
+    const it = await service();
+    const bad = manifest('bad').replace('tmpl_support', 'tmpl_nowhere');
+    const path = write('three.yaml', `${manifest('one')}---\n${bad}---\n${manifest('two')}`);
+    const ran = await provision([path], it);
+    expect(ran.code).toBe(10);
+    const { results, summary } = ran.json<Answer>();
+    expect(summary).toEqual({ ...SUMMARY, created: 2, failed: 1 });
+    expect(results.map(({ status }) => status)).toEqual(['created', 'failed', 'created']);
+    expect(results[1]).toMatchObject({
+      external_space_id: 'bad',
+      space_id: null,
+      agents: [{ agent_id: null, name: 'Support', template_id: 'tmpl_nowhere', status: 'failed', source_id: null }],
+      error: { type: 'refused', status: 422, code: 'invalid_input' },
+    });
+    expect(JSON.stringify(results[1]?.error)).toMatch(/agents\[0\]\.template_id.*tmpl_nowhere/);
+    expect(ran.error()).toMatchObject({ type: 'partial_failure', message: '1 of 3 documents failed.' });
+  });
+
+  test.each([
+    ['of all documents ends with the error of the first one', { status: 422 }, 1, [], { failed: 5 }, 5],
+    ['with 401 stops the run', { status: 401 }, 3, [], { failed: 1, skipped: 4 }, 1],
+    ['starts no others with --fail-fast', { status: 422, times: 1 }, 1, ['--fail-fast'], { failed: 1, skipped: 4 }, 1],
+    ['with 402 stops the run', { status: 402, skip: 2 }, 6, [], { created: 2, failed: 1, skipped: 2 }, 3],
+  ])('%s, and is not retried', async (_, fault, code, flags, summary, posts) => {
+    const it = await service();
+    await it.faults({ kind: 'status', on: POST, ...fault });
+    const ran = await provision([many(5), '--concurrency', '1', ...flags], it);
+    expect(ran.code).toBe(code);
+    expect(ran.error()).toMatchObject({ status: fault.status });
+    expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, ...summary });
+    expect(await it.posts()).toHaveLength(posts);
+  });
+});
+
+test.each([
+  ['never responds to a write', { kind: 'stall', on: POST }, 8],
+  ['asks to wait too long', { kind: 'status', status: 429, retry_after: 30 }, 7],
+])('--timeout ends a run against a service that %s', async (_, fault, code) => {
+  const it = await service();
+  await it.faults(fault);
+  const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
+  const ran = await run(['provision', path, '--timeout', '2s', '--retries', '20', '-o', 'json'], { env: it.env });
+  expect(ran.code, ran.stderr).toBe(code);
+  expect(ran.error().type).toMatch(/service|rate_limited/);
+});
+
+const AGENT = { name: 'Support', template_id: 'tmpl_support' };
+const LISTED = { space_id: 's-1', external_space_id: 'acme', name: 'Space acme' };
+
+/** Provisions the space `s-1` with the agent `a-1`, and then again where the lists show these. @returns the last results */
+async function provisionAgain(space: object, ...agents: readonly object[]) {
+  const created = { space_id: 's-1', agents: [{ agent_id: 'a-1', ...AGENT }] };
+  const service = await startFakeService({ 'GET *': json([]), 'POST *': json(created, 201) });
+  const env = { HOME: tempDirectory() };
+  const again = () => partnerctl(service.baseUrl, ['provision', '-', '-o', 'json'], { env, stdin: manifest('acme') });
+  expect((await again()).code).toBe(0);
+  service.respond({ 'GET /automation/spaces/': json([space]), 'GET *': json(agents) });
+  return (await again()).json<Answer>().results;
+}
+
+test('A second agent of the same name and template is not taken for the recorded one, although it is listed first', async () => {
+  const results = await provisionAgain(LISTED, { agent_id: 'a-7', ...AGENT }, { agent_id: 'a-1', ...AGENT });
+  expect(results).toMatchObject([{ status: 'unchanged', agents: [{ agent_id: 'a-1' }] }]);
+});
+
+test('A space that is listed with another spelling of its external_space_id is known by its recorded space_id', async () => {
+  const results = await provisionAgain({ ...LISTED, external_space_id: 'ACME' }, { agent_id: 'a-1', ...AGENT });
+  const differences = [{ field: 'external_space_id', service: 'ACME', manifest: 'acme' }];
+  expect(results).toMatchObject([{ status: 'unchanged', space_id: 's-1', differences }]);
 });

@@ -45,7 +45,9 @@ describe('`cron create` without its state file', () => {
   });
 
   it.each<[string, number, Handler]>([
+    ['a 402', 6, json({ message: 'No.' }, 402)],
     ['a 425', 1, json({ message: 'Not yet.' }, 425)],
+    ['a 429', 7, json({ message: 'Later.' }, 429)],
     ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
     ['a 405 as text that does not say what is allowed', 8, refuseAsText({})],
     ['a 405 as text that allows GET', 8, refuseAsText({ allow: 'GET, POST' })],
@@ -61,7 +63,9 @@ describe('`cron create` without its state file', () => {
     gateway.onList(respond);
     const failed = await run(cron.create('daily'));
     gateway.onList();
-    expect(failed.code).toBe(code);
+    expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code, stdout: '' });
+    expect(failed.stderr).toContain('the list of jobs');
+    expect(failed.error().hint).toContain('was not sent');
     expect(await jobRecordKinds(path)).toEqual([]);
     expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
     expect(gateway.posts()).toHaveLength(1);

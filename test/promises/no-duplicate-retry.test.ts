@@ -313,28 +313,22 @@ describe('A job of unknown outcome is not sent again:', () => {
     expect(why).toContain('an object with ok (boolean)');
   });
 
-  it('a 201 whose gzip is cut', async () => {
-    const bytes = gzipSync(JSON.stringify({ cron_job_id: 'c1' })).subarray(0, -9);
-    const headers = { 'content-encoding': 'gzip', 'content-length': bytes.length };
-    expectUnknown(await createJob((_, response) => response.writeHead(201, headers).end(bytes)));
-  });
+  const gzip = gzipSync(JSON.stringify({ cron_job_id: 'c1' })).subarray(0, -9);
+  const inGzip = { 'content-encoding': 'gzip', 'content-length': gzip.length };
+  const stall: Handler = (_, response) => {
+    response.writeHead(201, { 'content-length': '50' });
+    response.write('{"cron_job_id": "c1"');
+  };
 
-  it('a reset after the request was read', async () => {
-    expectUnknown(await createJob(reset));
-  });
-
-  it('no response within --timeout', async () => {
-    const creation = await createJob(() => undefined, { clock: fasterClock(1) }, '--timeout', '3s');
+  it.each<[string, Handler, string]>([
+    ['a 201 whose gzip is cut', (_, response) => response.writeHead(201, inGzip).end(gzip), ''],
+    ['a reset after the request was read', reset, ''],
+    ['no response within --timeout', () => undefined, 'No response'],
+    ['a response that stalls until --timeout', stall, ''],
+  ])('%s', async (_, respond, why) => {
+    const creation = await createJob(respond, { clock: fasterClock(1) }, '--timeout', '3s');
     expectUnknown(creation);
-    expect(creation.ran.error()).toMatchObject({ details: { why: expect.stringContaining('No response') } });
-  });
-
-  it('a response that stalls until --timeout', async () => {
-    const stall: Handler = (_, response) => {
-      response.writeHead(201, { 'content-length': '50' });
-      response.write('{"cron_job_id": "c1"');
-    };
-    expectUnknown(await createJob(stall, { clock: fasterClock(1) }, '--timeout', '3s'));
+    expect(creation.ran.error()).toMatchObject({ details: { why: expect.stringContaining(why) } });
   });
 
   it('Ctrl-C in flight, after five seconds without a response', async () => {

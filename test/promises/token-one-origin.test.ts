@@ -10,7 +10,7 @@ import {
   startFakeService,
 } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
-import { fastClock, run, tempDirectory } from '../support/run.ts';
+import { fastClock, partnerctl, run, tempDirectory } from '../support/run.ts';
 import { manifest, service as startService, write } from '../support/service.ts';
 import { proxyTo, startRawService } from '../support/tcp-server.ts';
 import { createHome, everyCall, expectNoToken, SHAPES, TOKEN, testNoTokenLeak } from '../support/token-echo.ts';
@@ -84,7 +84,9 @@ const READ_HERE: readonly Link[] = [
 const REFUSED: readonly Link[] = [
   (own, other, path) => `http://${other}#@${own}${path}`,
   (_, other, path) => `ftp://${other}${path}`,
+  (_, _other, path) => `file://${path}`,
   (_, other) => `/v1/../../${other}/`,
+  () => '/v1/%2e%2e/admin/',
 ];
 
 /** An item of any kind of list. */
@@ -209,6 +211,33 @@ describe('A proxy', () => {
     expect(ran.stderr).not.toContain(TOKEN);
   });
 
+  test('may have no scheme, and a user name and password, which nothing shows', async () => {
+    const own = await startFakeService(json([]), { tls: true });
+    const proxy = await proxyTo(own.port);
+    const HTTPS_PROXY = `me:s3cr3tpass@127.0.0.1:${proxy.port}`;
+    const ran = await trusting({ PARTNER_BASE_URL: 'https://api.partner.test/v1', HTTPS_PROXY }, ...LIST, '--debug');
+    expect(ran.exitCode).toBe(0);
+    const [, authorization] = /^proxy-authorization: (.*)\r$/im.exec(proxy.requests[0] ?? '') ?? [];
+    expect(authorization).toBe(`Basic ${Buffer.from('me:s3cr3tpass').toString('base64')}`);
+    expect(ran.stderr).not.toContain('s3cr3tpass');
+  });
+
+  test('is not used for hosts in NO_PROXY', async () => {
+    const proxy = await proxyTo(1);
+    const hosts = { PARTNER_BASE_URL: 'https://api.partner.invalid/v1', NO_PROXY: 'x.test,.partner.invalid' };
+    expect((await trusting({ ...hosts, HTTPS_PROXY: proxy.url }, ...LIST)).exitCode).toBe(8);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test('that is down is named, and how to do without it', async () => {
+    const env = { HTTPS_PROXY: 'http://127.0.0.1:1' };
+    expect((await partnerctl('https://api.partner.test/v1', LIST, { env })).error()).toMatchObject({
+      message: 'The proxy http://127.0.0.1:1 (from HTTPS_PROXY) refused the connection.',
+      hint: 'Check the proxy, or add api.partner.test to NO_PROXY.',
+      details: { left: false },
+    });
+  });
+
   test('is never used for the local machine', async () => {
     const own = await startFakeService(json([{ space_id: 's1' }]));
     const proxy = await proxyTo(own.port);
@@ -220,15 +249,15 @@ describe('A proxy', () => {
   });
 
   test.each([
-    ['refuses it', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'],
-    ['redirects it', 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\n\r\n'],
-    ['answers itself', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]'],
-  ])('that is asked for a tunnel and %s never gets the token', async (_, reply) => {
+    ['refuses it', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 1, 'answered 407.'],
+    ['redirects it', 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\n\r\n', 4, ''],
+    ['answers itself', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]', 4, ''],
+  ])('that is asked for a tunnel and %s never gets the token', async (_, reply, requests, says) => {
     const proxy = await startRawService(reply);
-    const PARTNER_BASE_URL = 'https://api.partner.test/v1';
-    const env = { PARTNER_BASE_URL, PARTNER_TOKEN: TOKEN, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
-    expect((await run(LIST, { env, clock: fastClock() })).code).toBe(8);
-    expect(proxy.requests.length).toBeGreaterThan(0);
+    const env = { PARTNER_TOKEN: TOKEN, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+    const ran = await partnerctl('https://api.partner.test/v1', ['spaces', 'list', '-o', 'json'], { env });
+    expect({ code: ran.code, requests: proxy.requests.length }).toEqual({ code: 8, requests });
+    expect(ran.error()).toMatchObject({ message: expect.stringContaining(says), details: { left: false } });
     expectNoToken('the proxy', proxy.requests.join('\n'));
   });
 });

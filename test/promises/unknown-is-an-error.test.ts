@@ -46,7 +46,7 @@ async function settle(service: FakeService, argv: readonly string[], expected: E
   for (const name of names) expect(refused.stderr).toContain(name);
   expect(refused.stdout + refused.stderr).not.toMatch(VALUE);
   expect(refused.stderr).toContain(command);
-  const words = [...command.replace(/<[^>]+>/, filledIn).matchAll(/'([^']*)'|(\S+)/g)];
+  const words = [...command.replace(/<.+>/, filledIn).matchAll(/'([^']*)'|(\S+)/g)];
   const pasted = await on([...words.map(([, quoted, word]) => quoted ?? word ?? '').slice(1), ...answer]);
   expect(pasted.code, pasted.stderr).toBe(0);
   return await on(argv);
@@ -202,6 +202,54 @@ test('A history that takes no GET is read with POST after the command', async ()
   expect(ran.stdout).toContain('secret of Anna');
 });
 
+test('A path whose slash the service redirects away is not followed, and found without it after the command', async () => {
+  const jobs = '/automation/partner-cron-jobs';
+  const service = await startFakeService({
+    [`GET ${jobs}/`]: json({}, 301, { location: `/v1${jobs}` }),
+    [`GET ${jobs}`]: json([]),
+    [`POST ${jobs}`]: json({ id: 'c1' }, 201),
+  });
+  const ran = await settle(service, JOB, {
+    names: [`redirects to /v1${jobs} (301)`],
+    command: 'partnerctl contract set paths.trailing_slash never',
+  });
+  expect(ran.stdout).toContain('c1');
+});
+
+test.each([
+  ['is redirected to another origin', 301, 'http://127.0.0.1:9/v1/automation/spaces', 8],
+  ['is redirected to itself', 301, '/v1/automation/spaces/', 8],
+  ['does not exist', 404, '', 4],
+])('A path that %s is asked for once, and the one of the command is read', async (_, status, location, code) => {
+  const service = await startFakeService({
+    [SPACES]: json({ message: 'Cannot GET it.' }, status, { location }),
+    'GET /workspaces': json([{ space_id: 's1', name: 'Acme' }]),
+  });
+  const ran = await settle(service, LIST, {
+    names: [status === 301 ? `redirects to ${location} (301)` : 'Cannot GET it.'],
+    command: "partnerctl contract set spaces.list '<METHOD> <path>'",
+    filledIn: 'GET /workspaces',
+    code,
+  });
+  expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
+  expect(service.requests).toHaveLength(2);
+});
+
+test('A field that a service calls otherwise is named by the error, and the job is created after the command', async () => {
+  const missing = { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] };
+  const service = await startFakeService({
+    'GET *': json([]),
+    'POST *': ({ body }, response) =>
+      body.includes('"agentId"') ? sendJson(response, { id: 'c1' }, 201) : sendJson(response, missing, 422),
+  });
+  const ran = await settle(service, JOB, {
+    names: ['body.agentId: Field required'],
+    command: 'partnerctl contract set cron_jobs.create.agent_id body:agentId',
+    code: 1,
+  });
+  expect(ran.stdout).toContain('c1');
+});
+
 test('A source whose id is under another name is refused by that name', async () => {
   const service = await startFakeService({ 'POST *': json({ source_number: 7, name: 'Acme' }, 201) });
   const ran = await settle(service, ['chat', 'setup', 's1', 'a1'], {
@@ -257,6 +305,16 @@ test('A job whose id cannot be read is not said to be created: the error has wha
   expect(unknown.stderr).toContain('partnerctl contract set cron_job.id job_number');
   await on(['contract', 'set', 'cron_job.id', 'job_number']);
   expect(await on(['cron', 'reconcile'])).toMatchObject({ code: 0, stdout: expect.stringContaining('j-17') });
+  expect(service.posts()).toHaveLength(1);
+});
+
+test('A Location header alone is no id of a job: the outcome is unknown, and the error shows it', async () => {
+  const location = '/v1/automation/partner-cron-jobs/c7';
+  const service = await startFakeService({
+    'GET *': json([]),
+    'POST *': (_, response) => response.writeHead(201, { location }).end(),
+  });
+  expect(await machineFor(service)(JOB)).toMatchObject({ code: 9, stderr: expect.stringContaining(location) });
   expect(service.posts()).toHaveLength(1);
 });
 

@@ -59,6 +59,13 @@ const TOKENS: Style = {
   start: (query) => Number((query.get('cursor') ?? 'c0').slice(1)),
   send: ({ items, from, hasMore }) => ({ body: { items, next_cursor: hasMore ? `c${from + items.length}` : null } }),
 };
+const LINK_HEADERS: Style = {
+  start: byPage,
+  send: ({ items, number, hasMore }) => ({
+    body: items,
+    headers: hasMore ? { link: `<?page=1>; rel="prev", <?page=${number + 1}>; rel=next, <?page=9>; rel="last"` } : {},
+  }),
+};
 /** Says nothing of pages. */
 const SILENT: Style = { start: fromStart, send: ({ items }) => ({ body: items }) };
 const NUMBERS: Style = { ...SILENT, start: byPage, next: 'page:page' };
@@ -89,10 +96,11 @@ const space = (number: number): Item => ({
 /** Responds to a request for a list in place of the service; undefined leaves it to the service. */
 type Intervention = (page: number, request: FakeRequest) => Handler | undefined;
 
-/** A service whose lists of spaces and of jobs have so many items; a space has one agent. */
+/** A service whose lists of spaces and of jobs have so many items; each space has the same agent. */
 async function startLists(count: number, style: Style) {
   const { size = 10, start, send } = style;
-  const lists = { spaces: numbered(count, space), jobs: numbered(count, job) };
+  const agents: Item[] = [{ agent_id: 'agent-1', name: 'Support', template_id: 'tmpl_support' }];
+  const lists = { spaces: numbered(count, space), jobs: numbered(count, job), agents };
   let intervene: Intervention = () => undefined;
   const list =
     (name: keyof typeof lists): Handler =>
@@ -109,9 +117,7 @@ async function startLists(count: number, style: Style) {
   const service = await startFakeService({
     'GET /automation/spaces/': list('spaces'),
     'GET /automation/partner-cron-jobs/': list('jobs'),
-    'GET /automation/spaces/{id}/agents/': json([
-      { agent_id: 'agent-1', name: 'Support', template_id: 'tmpl_support' },
-    ]),
+    'GET /automation/spaces/{id}/agents/': list('agents'),
     'POST /automation/partner-cron-jobs/': json({ cron_job_id: 'job-new' }, 201),
     'POST *': json({ space_id: 'space-new', agents: [{ agent_id: 'agent-1', name: 'Support' }] }, 201),
   });
@@ -201,6 +207,7 @@ const FAILURES: readonly (readonly [string, Handler])[] = [
   ['resets the connection', reset],
   ['breaks off', cut('[{"cron_job_id": "job-21"')],
   ['is an error in a 200', json({ success: false, error: 'The database is down.' })],
+  ['is empty', (_, response) => response.writeHead(200).end()],
   ['is the page of a gateway', html(200)],
 ];
 
@@ -214,6 +221,7 @@ const REJECTIONS: readonly (readonly [string, Handler])[] = [
 describe('a request that fails is never the end of a list', () => {
   const styles: readonly (readonly [string, Style])[] = [
     ['links', LINKS],
+    ['Link headers', LINK_HEADERS],
     ['tokens', TOKENS],
     ['numbers that are set', NUMBERS],
   ];
@@ -262,11 +270,15 @@ describe('a request that fails is never the end of a list', () => {
     },
   );
 
-  test('Nothing is created, planned, or exported while page 3 of a list with set numbers answers 500', async () => {
+  test('Nothing is created, planned, or exported while page 3 of a list with set numbers answers 403 or 500', async () => {
     const service = await startLists(25, NUMBERS);
-    service.intervene((page) => (page === 3 ? json({ detail: 'Internal error.' }, 500) : undefined));
-    for (const argv of guards(25)) await expectRefused(service, argv);
-    await expectRefused(service, SPACES);
+    const fail = (status: number) =>
+      service.intervene((page) => (page === 3 ? json({ detail: 'No.' }, status) : undefined));
+    // An export needs the permission, and says so.
+    fail(403);
+    for (const argv of guards(25).slice(0, 3)) await expectRefused(service, argv, /the list of \w+ \(403\)/);
+    fail(500);
+    for (const argv of [...guards(25), SPACES]) await expectRefused(service, argv);
     service.heal();
     const codes = [];
     for (const argv of guards(25)) codes.push((await service.on(argv)).code);
@@ -313,6 +325,34 @@ describe('behind the last numbered page, a list ends', () => {
   });
 });
 
+describe('a list in a 200 that cannot be read', () => {
+  const bodies: readonly (readonly [unknown, string])[] = [
+    ['nothing', 'partnerctl contract set '],
+    [{ status: 'ok' }, 'partnerctl contract set '],
+    [[{ name: 'Daily', title: 'Daily' }], 'partnerctl contract set '],
+    [{ total: 2, items: [] }, 'partnerctl contract set '],
+    // An error of the service says nothing about the contract.
+    [{ errors: [{ message: 'Away.' }], data: [] }, ''],
+  ];
+
+  test.each(bodies)('may have anything, so that nothing is created, planned, or exported: %j', async (body, names) => {
+    const service = await startLists(1, SILENT);
+    service.intervene(() => json(body));
+    for (const argv of guards(1)) await expectRefused(service, argv, names);
+    service.intervene((_, { path }) => (path.includes('/agents/') ? json(body) : undefined));
+    for (const argv of guards(1).slice(1))
+      expect(await service.on(argv)).toMatchObject({ code: 8, stderr: expect.stringContaining(names) });
+    expect(service.posts()).toEqual([]);
+  });
+
+  test('is not null, which is an empty list', async () => {
+    const service = await startLists(1, SILENT);
+    service.intervene(() => json(null));
+    for (const argv of guards(1)) expect(await service.on(argv), argv.join(' ')).toMatchObject({ code: 0, stderr: '' });
+    expect(service.posts()).toHaveLength(2);
+  });
+});
+
 describe('what speaks of more is more', () => {
   test.each<[string, ReturnType<Style['send']>]>([
     ['the status 206', { body: [], status: 206 }],
@@ -340,6 +380,21 @@ describe('what speaks of more is more', () => {
     const service = await startLists(10, { start: fromStart, send: ({ items }) => ({ body: items, ...said }) });
     expect(await service.counted(SPACES)).toEqual({ code: 0, stderr: '', requests: 1 });
   });
+});
+
+test('A page may be empty in the middle of a list, and repeat what shifted from the page before', async () => {
+  const service = await startLists(0, SILENT);
+  const pages = [[1], [], [2], [2, 3]].map((numbers, index) =>
+    json({ results: numbers.map(space), next: index < 3 ? `?page=${index + 2}` : null }),
+  );
+  service.respond({ 'GET *': pages });
+  expectShown(await service.on(SPACES), upTo(3));
+});
+
+test('A Link header that cannot be read is not taken for the end of a list', async () => {
+  const service = await startLists(0, SILENT);
+  service.respond(json([space(1)], 200, { link: '<?page=2; rel="next"' }));
+  await expectRefused(service, SPACES, 'partnerctl contract set spaces.list.next ');
 });
 
 describe('a page that was asked for is not asked for again', () => {
@@ -533,6 +588,11 @@ describe('a stated total proves the way that brings it', () => {
     expectShown(await service.on(JOBS), upTo(25));
     expect((await service.on(createJob(25))).code).toBe(5);
     expect(service.posts()).toEqual([]);
+  });
+
+  test('A list that ends with fewer items than it states is refused', async () => {
+    const send = ({ items, from }: Page) => ({ body: { items, offset: from, total: 27 } });
+    await expectRefused(await startLists(25, { start: byParameter('offset'), send }), SPACES, 'run the command again');
   });
 
   test('A total that no tried way brings is refused with the command', async () => {

@@ -1,5 +1,4 @@
-import { expect } from 'vitest';
-import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient, type Service } from './service.ts';
+import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient } from './service.ts';
 
 /* API chat: the source of an agent, the messages sent to it, and their history. */
 
@@ -66,39 +65,8 @@ interface Line {
   readonly role: string;
 }
 
-type Conversations = Awaited<ReturnType<typeof startConversations>>;
-
-/** Sessions named `s1` and so on, of one source, and the arguments of a `chat tail` of all of them. */
-export async function startConversations(service: Service, count: number) {
-  const chat = await createChat(service);
-  const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
-  const named = sessions.flatMap((session) => ['--session', session]);
-  return { service, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
-}
-
-/** Adds replies to the sessions in turn, some at a time, until each has `each` of them. */
-export async function addReplies({ service, chat, sessions }: Conversations, each: number, pauseMs = 0): Promise<void> {
-  for (let done = 0, size = 1; done < each; done += size, size = (size * 3) % 37) {
-    const count = Math.min(size, each - done);
-    for (const session_id of sessions) {
-      const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'reply', count };
-      expect((await service.admin('POST', '/messages', body)).status).toBe(201);
-    }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
-}
-
 /** Parses the complete lines of an output. The last line of a killed process may be truncated. */
 export function parseLines(stdout: string): Line[] {
   const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
   return whole.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
-}
-
-/** Checks that lines of output are all messages of each session, in the order of the service. */
-export async function expectAllShown({ chat, sessions }: Conversations, lines: readonly Line[]): Promise<void> {
-  for (const session_id of sessions) {
-    const shown = lines.filter((line) => line.session_id === session_id).map(({ message_id }) => message_id);
-    const entries = await chat.history({ session_id, page_size: '1000' });
-    expect(shown).toEqual(entries.map(({ message_id }) => message_id));
-  }
 }

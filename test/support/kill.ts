@@ -96,10 +96,7 @@ function killerAtCalls({ call, of }: CallWay): RunAt {
 }
 
 /** Starts the service behind a URL that kills the process which sends the request with a given number. */
-export async function startKillProxy(
-  serviceUrl: string,
-  wire: WireWay['wire'],
-): Promise<{ baseUrl: string; runAt: RunAt }> {
+async function startKillProxy(serviceUrl: string, wire: WireWay['wire']): Promise<{ baseUrl: string; runAt: RunAt }> {
   let [child, count, nth]: [Running | undefined, number, number] = [undefined, 0, 0];
   const kill = async (): Promise<void> => {
     child?.kill('SIGKILL');

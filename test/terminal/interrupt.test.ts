@@ -1,51 +1,11 @@
 import { expect, test } from 'vitest';
 import { holdRequests } from '../support/fake-service.ts';
 import { start, until } from '../support/program.ts';
-import { errorIn, run } from '../support/run.ts';
+import { errorIn } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 const many = (count: number): string =>
   write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
-
-interface Output {
-  results: { external_space_id: string; space_id: string | null; status: string }[];
-  summary: Record<string, number>;
-}
-
-test('Ctrl-C during a run exits with 130 and a correct summary, and a repeat does the rest', async () => {
-  const sandbox = await service();
-  // The fourth write waits until the signal is sent.
-  let writes = 0;
-  const { env, held, release } = await holdRequests(sandbox, ({ method }) => {
-    if (method === 'POST') writes += 1;
-    return writes > 3;
-  });
-  const path = many(12);
-  const child = start(['provision', path, '--concurrency', '1', '-o', 'json', '-v'], { env });
-  const noticed = until(child.stderr, /at most for the response/);
-  await held();
-  child.kill('SIGINT');
-  await noticed;
-  release();
-  const ran = await child;
-  expect(ran.exitCode).toBe(130);
-  const { results, summary }: Output = JSON.parse(ran.stdout);
-  expect(results).toHaveLength(12);
-  // The write in flight completed, and nothing was started after it.
-  expect(summary).toMatchObject({ created: 4, skipped: 8, failed: 0 });
-  const there = new Map((await sandbox.spaces()).map((space) => [space.external_space_id, space.space_id]));
-  expect(
-    new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
-  ).toEqual(there);
-  expect(errorIn(ran.stderr)).toMatchObject({
-    type: 'interrupted',
-    message: expect.stringContaining('4 spaces, 4 agents created; 8 spaces skipped'),
-  });
-
-  const again = await run(['provision', path, '-o', 'json'], { env });
-  expect(again.code).toBe(0);
-  expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
-});
 
 test('A second Ctrl-C exits immediately', async () => {
   const sandbox = await service();

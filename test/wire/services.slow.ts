@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
 import { explain, isDocumented, isWrong, printTable, runTable, shareOfWorking } from './table.ts';
 
-test('no operation is wrong at a service that the program does not know, and most work', async () => {
-  const cells = await runTable('unconfigured');
-  printTable('unconfigured', cells);
+test.each([
+  ['that the program does not know', 'unconfigured', 0.75],
+  ['after at most two commands that refusals name', 'pasting', 0.98],
+] as const)('no operation is wrong at a service %s, and most work', async (title, how, share) => {
+  const cells = await runTable(how);
+  printTable(title, cells);
   expect(explain(cells.filter(isWrong))).toEqual([]);
-  expect(shareOfWorking(cells)).toBeGreaterThan(0.75);
-});
-
-test('nearly all operations work after at most two commands that refusals name', async () => {
-  const cells = await runTable('pasting');
-  printTable('after at most two pasted commands', cells);
-  expect(explain(cells.filter(isWrong))).toEqual([]);
-  expect(shareOfWorking(cells)).toBeGreaterThan(0.98);
+  expect(shareOfWorking(cells)).toBeGreaterThan(share);
 });
 
 test('all operations that the document of a service describes work after its import, and none is wrong', async () => {

@@ -1,11 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createJob, listSpaces, type NewJob } from '../../../src/api/calls.ts';
-import { LocalError, provesNothingDone } from '../../../src/errors.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createJob, createUpload, listSpaces, type NewJob } from '../../../src/api/calls.ts';
+import type { StreamedBody } from '../../../src/api/streamed-body.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+import { LocalError, provesNothingDone, RateLimitError } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { json, type Script, startFakeService } from '../../support/fake-service.ts';
+import { fastClock } from '../../support/run.ts';
 import { listen } from '../../support/tcp-server.ts';
+import { accept, MB } from '../../support/uploads.ts';
 import { client } from './http-client.ts';
 
 /* What of a request left this machine, and what follows from it, over real connections. */
@@ -88,4 +93,35 @@ describe('the question whether a request may be sent', () => {
     await closed;
     expect({ events, received }).toEqual({ events: ['connected'], received: [] });
   });
+});
+
+it('a rate limit fails a call that must happen once, and delays the calls after it', async () => {
+  const clock = fastClock();
+  const server = await startFakeService([json({}, 429, { 'retry-after': '60' }), json([])]);
+  const { http } = client(server.baseUrl, { clock, random: () => 0 });
+  await expect(http.call(OPERATIONS.provisionSpace)).rejects.toBeInstanceOf(RateLimitError);
+  expect(clock.slept).toEqual([]);
+  await http.call(OPERATIONS.listSpaces);
+  expect(clock.slept).toEqual([60_000]);
+});
+
+it('an upload may take any time while the service reads on', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let now = 0;
+  const service = await startFakeService(accept);
+  const { http } = client(service.baseUrl, { clock: { ...systemClock, now: () => now } });
+  const body: StreamedBody = {
+    contentType: 'application/octet-stream',
+    bytes: 5 * MB,
+    closingBytes: 0,
+    async *chunks() {
+      for (let sent = 0; sent < 5; sent += 1) {
+        yield Buffer.alloc(MB);
+        now += 100_000;
+        vi.advanceTimersByTime(100_000);
+      }
+    },
+  };
+  expect(await createUpload(http, 'attachment', body)).toBe('att_1');
 });

@@ -78,19 +78,6 @@ describe('The responses of a document are read', () => {
     });
   });
 
-  test('with a history by POST.', async () => {
-    const entries = list(object('id', { payload: object('text') }, 'role', 'sent_at'));
-    const post = write(object('channel', 'conversation', 'after'), object({ data: object({ entries }) }));
-    expect((await read({ [HISTORY]: { post } })).changes).toEqual({
-      'message.at': 'payload',
-      'messages.history': `POST ${HISTORY}`,
-      'messages.history.source_id': 'body:channel',
-      'messages.history.session_id': 'body:conversation',
-      'messages.history.after_message_id': 'body:after',
-      'messages.history.items': 'data.entries',
-    });
-  });
-
   test.each([
     [text, undefined],
     [{ ...text, format: 'uri' }, 'link:next'],

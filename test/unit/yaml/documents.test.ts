@@ -22,16 +22,6 @@ describe('The documents of a source', () => {
     expect(problemLines(reading)).toEqual(['a.yaml:6:11 "agents[0].name" must be text, not 5']);
     expect(reading.problems[0]?.excerpt).toBe('   6 |     name: 5\n     |           ^');
   });
-
-  test('are checked although another one has a syntax error, of which the first is reported.', () => {
-    const reading = read(`a:\n\tb: c\n\td: e\n---\n${VALID}---\n${VALID.replace('acme-001', '5')}`);
-    expect(problemLines(reading)).toEqual([
-      'a.yaml:2:1 invalid YAML: Tabs are not allowed as indentation',
-      'a.yaml:12:20 "external_space_id" must be text, not 5',
-    ]);
-    expect(reading.problems[0]?.hint).toBe('use spaces');
-    expect(reading.documents.map(({ source }) => source)).toEqual(['a.yaml:5']);
-  });
 });
 
 test('A tab in the indentation is named, whatever else it breaks', () => {

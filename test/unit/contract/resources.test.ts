@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
-import { readCronJob } from '../../../src/contract/resources.ts';
+import { readAgent, readCronJob } from '../../../src/contract/resources.ts';
 
 const readJob = (item: JsonObject) => readCronJob(item, new Contract());
 
@@ -44,4 +44,15 @@ describe('a listed job', () => {
   ])('is rejected if it may be any job: %j', (item, leaf, value) => {
     expect(() => readJob(item)).toThrow(expect.objectContaining({ fix: { leaf, value } }));
   });
+});
+
+const readListed = (agent: object) => readAgent({ agent_id: 'a', ...agent }, new Contract());
+
+it('the source of a listed agent is in its integration metadata, and refused if that shows two.', () => {
+  expect(readListed({ integrations: { api_chat: { source_id: 's' } } }).source_id).toBe('s');
+  expect(readListed({ integrations: { api_chat: null } }).source_id).toBeNull();
+  expect(readListed({}).source_id).toBeUndefined();
+  const two = { source_id: 's', integrations: { api_chat: { source_id: 't' } } };
+  const fix = { leaf: 'agent.source_id', value: 'source_id', other: 'integrations.api_chat.source_id' };
+  expect(() => readListed(two)).toThrow(expect.objectContaining({ fix }));
 });
