@@ -37,13 +37,26 @@ export async function findSource(http: Http, input: SourceInput, toCommand: Form
   if ('source_id' in input) return input.source_id;
   const { agent, space } = input;
   const spaceId = await resolveSpaceId(http, parseReference(space));
-  const { agent_id: id, source_id } = await resolveAgent(http, spaceId, agent);
-  if (typeof source_id === 'string') return source_id;
-  const typed = agent.by === 'name' ? `name:${agent.value}` : id;
+  return (await findAgentSource(http, { agent, space, spaceId }, toCommand)).source_id;
+}
+
+/**
+ * Finds an agent of a space, and its source.
+ * @param space as a command to paste names it
+ * @throws as `findSource`
+ */
+export async function findAgentSource(
+  http: Http,
+  { agent, space, spaceId }: { readonly agent: AgentReference; readonly space: string; readonly spaceId: string },
+  toCommand: FormatCommand,
+): Promise<{ readonly agent_id: string; readonly name: string | undefined; readonly source_id: string }> {
+  const { agent_id, name, source_id } = await resolveAgent(http, spaceId, agent);
+  if (typeof source_id === 'string') return { agent_id, name, source_id };
+  const typed = agent.by === 'name' ? `name:${agent.value}` : agent_id;
   const setUp = `Create it, or find it, with: ${toCommand(['chat', 'setup', space, typed])}`;
   const fix = `If the list of agents shows it: ${describeFix({ leaf: 'agent.source_id', value: '<path>' })}`;
-  throw new NotFoundError(`The service shows no API chat source for agent ${id}.`, {
+  throw new NotFoundError(`The service shows no API chat source for agent ${agent_id}.`, {
     hint: source_id === null ? setUp : `${setUp}\n${fix}`,
-    details: { agent_id: id },
+    details: { agent_id },
   });
 }

@@ -13,6 +13,8 @@ export interface ReplyCriteria {
   readonly replies?: number | undefined;
   /** How long it must be quiet after a reply, in milliseconds. */
   readonly settle?: number | undefined;
+  /** Whether to read once more after the last reply, because one too many counts. */
+  readonly isExact?: boolean;
 }
 
 export interface ReplyTarget extends SessionRef {
@@ -68,15 +70,16 @@ interface Received {
 /** Adds an event. @returns whether all replies came @throws ShapeError if waiting does not make the history readable */
 function receive(received: Received, event: SessionEvent, criteria: ReplyCriteria, now: number): boolean {
   const { replies } = received;
-  const { settle, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
+  const { settle, isExact, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
   if (event.kind === 'outage' && isUnexpectedShape(event.error)) throw event.error;
   if (event.kind === 'message') {
     received.changedAt = now;
     received.isEmpty = false;
     if (event.message.isReply) replies.push(event.message);
     else if (isUnrecognized(event.message)) received.unrecognized ??= event.message;
-    return replies.length >= wanted;
+    return !isExact && replies.length >= wanted;
   }
+  if (event.kind === 'polled' && isExact) return event.isQuiet && replies.length >= wanted;
   if (event.kind !== 'polled' || settle === undefined || replies.length === 0) return false;
   // A poll that began earlier may have missed what came since.
   return event.isQuiet && event.at >= received.changedAt + settle;

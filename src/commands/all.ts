@@ -7,6 +7,7 @@ import { open } from './chat/open.ts';
 import { send } from './chat/send.ts';
 import { setup } from './chat/setup.ts';
 import { tail } from './chat/tail.ts';
+import { test } from './chat/test.ts';
 import { wait } from './chat/wait.ts';
 import { watch } from './chat/watch.ts';
 import { completion } from './completion.ts';
@@ -50,7 +51,7 @@ import { whoami } from './whoami.ts';
 /** Creates all commands, in the order of help. */
 export function allCommands(): readonly CommandUnknownOpts[] {
   const profiles = [listProfiles(), use(), showProfile(), protect(), unprotect(), remove()];
-  const chats = [setup(), open(), send(), wait(), tail(), watch()];
+  const chats = [setup(), open(), send(), wait(), tail(), watch(), test()];
   const jobs = [create(), listJobs(), reconcile(), adopt(), forget()];
   const states = [path(), showState(), verify(), init(), copy()];
   const contracts = [showContract(), set(), importDocument(), check(), unset()];
