@@ -119,9 +119,10 @@ async function speak({ context, http }: TestRun, session: { source_id: string; s
   };
   const criteria = { replies: turn.replies, isExact: true };
   const target = { ...session, after_message_id: message_id, criteria, ids: {} };
-  const { replies, failure } = await awaitReplies(own, http, target, async () => undefined);
+  const { replies, failure, outage } = await awaitReplies(own, http, target, async () => undefined);
   const texts = replies.map(({ text }) => text ?? '');
-  return { texts, failure, seconds: Math.round((clock.now() - startedAt) / 100) / 10 };
+  // That nobody could look is not the agent's silence.
+  return { texts, failure: failure && (outage ?? failure), seconds: Math.round((clock.now() - startedAt) / 100) / 10 };
 }
 
 /** @throws LocalError for a judge that does not run to its end; as `judge` */

@@ -154,14 +154,19 @@ async function hasMessage(follower: Follower, { source_id, session_id, after_mes
 /**
  * Waits for replies, for --timeout or 2 minutes; those that already exist count.
  * @param onNotice called with the events besides messages
- * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did
+ * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did; `outage`: why the
+ *   history could not be read in the end
  */
 export async function awaitReplies(
   context: ChatContext,
   http: Http,
   target: ReplyTarget,
   onNotice: (event: SessionEvent) => Promise<void>,
-): Promise<{ readonly replies: readonly Message[]; readonly failure?: PartnerctlError }> {
+): Promise<{
+  readonly replies: readonly Message[];
+  readonly failure?: PartnerctlError;
+  readonly outage?: PartnerctlError | undefined;
+}> {
   const { clock, signals, progress } = context;
   const { source_id, session_id, after_message_id: message_id, criteria } = target;
   const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
@@ -190,6 +195,7 @@ export async function awaitReplies(
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const failure = error instanceof MissingMessage ? missingMessageError(context, target, error) : error;
-    return { replies, failure: withContinuation(failure, context, target, replies) };
+    const { lastError: outage } = follower.health;
+    return { replies, failure: withContinuation(failure, context, target, replies), outage };
   }
 }

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
-import { run, tempDirectory } from '../support/run.ts';
+import { fastClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 /** How the agents of the sandbox reply. */
@@ -159,5 +159,126 @@ describe('chat test', () => {
     expect(none).toMatchObject({ code: 2, stdout: '' });
     const other = await run(['chat', 'test', tests, '--agent', 'name:Sales', '--manifests', file], { env });
     expect(other.code).toBe(4);
+  });
+
+  test('Repeats count: four of five are enough where --pass says so, and a failure keeps its transcript', async () => {
+    const { hold, it } = await startAgent();
+    const yaml = talk('My invoice.', 'contains: invoice');
+    await it.faults({ kind: 'status', status: 422, on: 'POST /integrations/api-chat/message/', times: 1, skip: 2 });
+    const enough = await hold(yaml, '--repeat', '5', '--pass', '4');
+    expect(enough.code, enough.stderr).toBe(0);
+    expect(enough.json<Report>().results[0]).toMatchObject({ status: 'passed', runs: 5, passed: 4 });
+    const all = await hold(talk('My invoice.', 'contains: refund'), '--repeat', '2');
+    expect(all.code).toBe(14);
+    expect(all.json<Report>().results[0]).toMatchObject({ status: 'failed', runs: 2, passed: 0 });
+    expect(await hold(yaml, '--repeat', '2', '--pass', '3')).toMatchObject({ code: 2 });
+  });
+
+  test('An empty balance stops the rest, and wins over a wrong answer', async () => {
+    const { hold, it } = await startAgent();
+    const bad = talk('My invoice.', 'contains: refund');
+    const yaml = ['one', 'two', 'three'].map((name) => `name: ${name}\n${bad}`).join('\n---\n');
+    await it.faults({ kind: 'status', status: 402, on: 'POST /integrations/api-chat/message/', skip: 1 });
+    const ran = await hold(yaml, '--concurrency', '1');
+    expect(ran.code).toBe(6);
+    const { results, summary } = ran.json<Report>();
+    expect(results.map(({ status }) => status)).toEqual(['failed', 'error', 'error']);
+    expect(summary).toEqual({ passed: 0, failed: 1, no_reply: 0, error: 2 });
+    expect(results[2]?.error?.message).toMatch(/^Not held: /);
+  });
+
+  test('A history that fails until the time is over is an error of the service, and no missing reply', async () => {
+    const { hold, it } = await startAgent();
+    await it.faults({ kind: 'status', status: 503, on: 'GET /integrations/api-chat/history/' });
+    const ran = await hold(talk('My invoice.', 'contains: invoice'));
+    expect(ran.code, ran.stderr).toBe(8);
+    expect(ran.json<Report>().results[0]).toMatchObject({ status: 'error', error: { type: 'service' } });
+  });
+
+  test('Ctrl-C reports what is known, and exits with 130', async () => {
+    const { it, chat, env } = await startAgent();
+    const signals = manualSignals();
+    const yaml = `name: good\n${talk('My invoice.', 'contains: invoice')}\n---\nname: long\n${talk('Be silent.')}`;
+    const file = write('talk.yaml', yaml.replaceAll('within: 2s', 'within: 1h'));
+    const argv = ['chat', 'test', file, '--source', chat.source_id, '--concurrency', '1', '-o', 'ndjson'];
+    const ran = await run(argv, { env, signals, onStdout: () => signals.ctrlC() });
+    expect(ran.code, ran.stderr).toBe(130);
+    const rows = ran.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.map(({ test: name, status }) => [name, status])).toEqual([
+      ['good', 'passed'],
+      ['long', 'error'],
+    ]);
+    expect((await it.received()).length).toBeGreaterThan(0);
+  });
+
+  test('JUnit has a suite for each file and a case for each conversation, with failures told from errors', async () => {
+    const { it, chat, env } = await startAgent();
+    const directory = tempDirectory();
+    write('a.yaml', `name: good & <fine>\n${talk('My invoice.', 'contains: invoice')}`, directory);
+    write('b.yaml', `name: bad\n${talk('My invoice.', 'contains: refund')}`, directory);
+    const report = join(directory, 'report.xml');
+    const argv = ['chat', 'test', directory, '--source', chat.source_id, '--junit', report];
+    expect((await run(argv, { env })).code).toBe(14);
+    const xml = readFileSync(report, 'utf8');
+    expect(xml).toMatch(
+      /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites name="partnerctl chat test" tests="2" failures="1" errors="0"/,
+    );
+    expect(xml.match(/<testsuite name="[^"]*[ab]\.yaml" tests="1"/g)).toHaveLength(2);
+    expect(xml).toContain('<testcase name="good &amp; &lt;fine&gt;"');
+    expect(xml).toMatch(
+      /<failure message="[^"]*refund[^"]*" type="unexpected_reply">[^<]*user: My invoice\.\nagent: Your invoice/,
+    );
+    await it.faults({ kind: 'status', status: 500, on: 'POST /integrations/api-chat/message/' });
+    expect((await run(argv, { env, clock: fastClock() })).code).toBe(8);
+    expect(readFileSync(report, 'utf8')).toMatch(/errors="2".*<error message="/s);
+    const nowhere = await run([...argv.slice(0, -1), join(directory, 'no', 'report.xml')], { env });
+    expect(nowhere).toMatchObject({ code: 1 });
+    expect(nowhere.stderr).toContain('Nothing was sent.');
+  });
+
+  test('GitHub shows a failure at the line of its expectation, and the summary has what was said', async () => {
+    const { chat, env } = await startAgent();
+    const file = write('talk.yaml', talk('My invoice.', 'contains: invoice', 'contains: refund'));
+    const summary = join(tempDirectory(), 'summary.md');
+    const github = { ...env, GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary };
+    const ran = await run(['chat', 'test', file, '--source', chat.source_id], { env: github });
+    expect(ran.code).toBe(14);
+    expect(ran.stderr).toMatch(/::error file=[^,]*talk\.yaml,line=6,/);
+    expect(readFileSync(summary, 'utf8')).toContain('agent: Your invoice has the number 17.');
+  });
+
+  test('`chat record` writes a session as a test, which is valid, and fails until it is filled in', async () => {
+    const { it, chat, env } = await startAgent();
+    await chat.send('My invoice is missing.', { session_id: 'ticket-1' });
+    await it.admin('PATCH', '/clock', { advance: '1m' });
+    const record = ['chat', 'record', '--source', chat.source_id, '--session', 'ticket-1'];
+    const ran = await run(record, { env });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stdout).toBe(
+      `name: ticket-1
+turns:
+  - say: My invoice is missing.
+    expect:
+      # equals: "Your invoice has the number 17."
+      - contains: ""
+`,
+    );
+    const file = write('ticket.yaml', ran.stdout);
+    expect(await run(['chat', 'test', file, '--check'], { env: { HOME: tempDirectory() } })).toMatchObject({ code: 0 });
+    expect((await run(['chat', 'test', file, '--source', chat.source_id], { env })).code).toBe(14);
+    expect((await run([...record.slice(0, -1), 'empty'], { env })).code).toBe(4);
+  });
+
+  test('--schema is the JSON Schema of a conversation, and --dry-run only counts', async () => {
+    const { hold, it } = await startAgent();
+    const { length: before } = await it.posts();
+    const counted = await hold(talk('hello'), '--dry-run', '--repeat', '3');
+    expect(counted.json()).toEqual({ conversations: 1, spaces: 1, sessions: 3 });
+    const { stdout } = await run(['chat', 'test', '--schema']);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'object', required: ['turns'] });
+    expect(await it.posts()).toHaveLength(before);
   });
 });
