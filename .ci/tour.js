@@ -21,6 +21,12 @@ agents:
 const CREATE_JOB =
   "partnerctl cron create --agent name:Support --space ext:acme-001 --name daily --instructions 'Summarize the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin";
 
+const CONVERSATION = `turns:
+  - say: My invoice is missing.
+    expect:
+      - contains: invoice
+`;
+
 /** The commands in order. `saveAs` keeps the output in a variable; one with `inBackground` ends during the next. */
 const STEPS = [
   { comment: 'Check the manifest; nothing is sent.', line: 'partnerctl provision acme.yaml --check' },
@@ -46,6 +52,10 @@ const STEPS = [
   {
     comment: 'Let the sandbox send one: a message in the session, delivered and signed.',
     line: "partnerctl webhook trigger --source $SOURCE --session ticket-42 --text 'Your invoice is attached.' --to http://127.0.0.1:$PORT/hooks",
+  },
+  {
+    comment: 'Hold a conversation as a test, in a session of its own.',
+    line: 'partnerctl chat test invoice.yaml --source $SOURCE',
   },
   { comment: 'Show the conversation.', line: 'partnerctl chat tail --source $SOURCE --session ticket-42 --no-follow' },
   { comment: 'Upload a file; agents refer to it by its id.', line: 'partnerctl upload faq.md --as document' },
@@ -98,6 +108,7 @@ async function runTour() {
   const cwd = await mkdtemp(join(tmpdir(), 'partnerctl-tour-'));
   try {
     await writeFile(join(cwd, 'acme.yaml'), MANIFEST);
+    await writeFile(join(cwd, 'invoice.yaml'), CONVERSATION);
     await writeFile(join(cwd, 'faq.md'), 'Invoices are sent on the first day of the month.\n');
     await symlink(fileURLToPath(new URL('../bin/partnerctl.js', import.meta.url)), join(cwd, 'partnerctl'));
     print(`acme.yaml:\n\n${MANIFEST.replace(/^/gm, '  ').trimEnd()}`);

@@ -16,6 +16,7 @@ export const EXIT = {
   noReply: 11,
   changesPending: 12,
   differences: 13,
+  unexpectedReply: 14,
   hungUp: 129,
   interrupted: 130,
   terminated: 143,
@@ -153,6 +154,9 @@ export function unrecordedError(message: string, cause: unknown, info: Pick<Erro
 
 /** Some or all replies did not arrive in time. */
 export class NoReplyError extends errorOf('no_reply', EXIT.noReply) {}
+
+/** An agent did not answer as a test expects. */
+export class UnexpectedReplyError extends errorOf('unexpected_reply', EXIT.unexpectedReply) {}
 
 /** At least one item of a batch failed and at least one succeeded. */
 export class PartialFailure extends errorOf('partial_failure', EXIT.partial) {}

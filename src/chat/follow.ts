@@ -107,7 +107,7 @@ export class Follower {
   remainingMs(): number {
     const { limitMs = Number.POSITIVE_INFINITY } = this.options;
     const { clock, flags } = this.context;
-    return flags.timeout === undefined ? this.startedAt + limitMs - clock.now() : this.http.remainingMs();
+    return Math.min(this.startedAt + (flags.timeout ?? limitMs) - clock.now(), this.http.remainingMs());
   }
 
   isOver(): boolean {

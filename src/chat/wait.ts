@@ -14,6 +14,8 @@ export interface ReplyCriteria {
   readonly replies?: number | undefined;
   /** How long it must be quiet after a reply, in milliseconds. */
   readonly settle?: number | undefined;
+  /** Whether to read once more after the last reply, because one too many counts. */
+  readonly isExact?: boolean;
 }
 
 export interface ReplyTarget extends SessionRef {
@@ -69,7 +71,7 @@ interface Received {
 /** Adds an event. @returns whether all replies came @throws ShapeError if waiting does not make the history readable */
 function receive(received: Received, event: SessionEvent, criteria: ReplyCriteria, now: number): boolean {
   const { replies } = received;
-  const { settle, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
+  const { settle, isExact, replies: wanted = settle === undefined ? 1 : Number.POSITIVE_INFINITY } = criteria;
   if (event.kind === 'outage' && isUnexpectedShape(event.error)) throw event.error;
   // The first reply may be among the messages that the service has not sent.
   if (event.kind === 'gap') throw incompleteHistory(event.ref.session_id, event.evidence);
@@ -78,8 +80,9 @@ function receive(received: Received, event: SessionEvent, criteria: ReplyCriteri
     received.isEmpty = false;
     if (event.message.isReply) replies.push(event.message);
     else if (isUnrecognized(event.message)) received.unrecognized ??= event.message;
-    return replies.length >= wanted;
+    return !isExact && replies.length >= wanted;
   }
+  if (event.kind === 'polled' && isExact) return event.isQuiet && replies.length >= wanted;
   if (event.kind !== 'polled' || settle === undefined || replies.length === 0) return false;
   // A poll that began earlier may have missed what came since.
   return event.isQuiet && event.at >= received.changedAt + settle;
@@ -154,14 +157,19 @@ async function hasMessage(follower: Follower, { source_id, session_id, after_mes
 /**
  * Waits for replies, for --timeout or 2 minutes; those that already exist count.
  * @param onNotice called with the events besides messages
- * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did
+ * @returns the replies that came, and the error to report (exit code 11 for a timeout) if not all did; `outage`: why the
+ *   history could not be read in the end
  */
 export async function awaitReplies(
   context: ChatContext,
   http: Http,
   target: ReplyTarget,
   onNotice: (event: SessionEvent) => Promise<void>,
-): Promise<{ readonly replies: readonly Message[]; readonly failure?: PartnerctlError }> {
+): Promise<{
+  readonly replies: readonly Message[];
+  readonly failure?: PartnerctlError;
+  readonly outage?: PartnerctlError | undefined;
+}> {
   const { clock, signals, progress } = context;
   const { source_id, session_id, after_message_id: message_id, criteria } = target;
   const follower = new Follower(context, http, { limitMs: DEFAULT_WAIT_MS });
@@ -190,6 +198,7 @@ export async function awaitReplies(
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const failure = error instanceof MissingMessage ? missingMessageError(context, target, error) : error;
-    return { replies, failure: withContinuation(failure, context, target, replies) };
+    const { lastError: outage } = follower.health;
+    return { replies, failure: withContinuation(failure, context, target, replies), outage };
   }
 }

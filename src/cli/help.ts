@@ -16,6 +16,7 @@ export const HELP_TOPICS = [
   topic('manifest', 'The YAML of plan and provision, and what a run changes', 'export', 'plan', 'provision'),
   topic('cron', 'Scheduled jobs: create once, settle, adopt', 'cron'),
   topic('chat', 'Send messages, wait for replies, follow sessions', 'chat'),
+  topic('tests', 'Conversations as tests, with every customer', 'chat'),
   topic('webhooks', 'Receive, verify, save, and forward webhooks', 'webhook'),
   topic('state', 'What earlier runs did; uploads; one state for many machines', 'state', 'upload'),
   topic('fleet', 'Many customers in a repository: export, plan, apply, drift', 'export', 'plan', 'apply', 'provision'),

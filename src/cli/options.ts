@@ -1,5 +1,6 @@
 import { type CommandUnknownOpts, InvalidArgumentError, type Option } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
+import { parseDuration } from '../platform/clock.ts';
 
 /* A parser throws `InvalidArgumentError` with what follows the option's name in the message. */
 
@@ -12,15 +13,10 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-/** As much as a timer of Node takes. */
-const MAX_DURATION_MS = 2 ** 31 - 1;
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
 /** Parses a duration of more than 0 such as `500ms`, `30s`, `2m`, `1.5h` to milliseconds. */
 export function duration(text: string): number {
-  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-  const value = Number(count) * (UNITS[unit] ?? 0);
-  if (value > 0 && value <= MAX_DURATION_MS) return value;
+  const value = parseDuration(text);
+  if (value !== undefined) return value;
   throw new InvalidArgumentError(`takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}`);
 }
 

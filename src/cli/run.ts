@@ -56,7 +56,7 @@ async function openCiReport(
 ) {
   const options: SummaryOptions = command.opts();
   const isWanted = options.summary || options.summaryFile !== undefined || isGitHubActions(context.env);
-  if (!isWanted || !command.options.some(({ long }) => long === '--summary')) return undefined;
+  if (!isWanted || !command.options.some(({ long }) => long === '--summary-file')) return undefined;
   const { openReport } = await import('./ci/report.ts');
   return openReport(`partnerctl ${pathOf(command)}`, options, context, annotate);
 }

@@ -4,9 +4,11 @@ import { list as listAgents } from './agents/list.ts';
 import { api } from './api.ts';
 import { apply } from './apply.ts';
 import { open } from './chat/open.ts';
+import { record } from './chat/record.ts';
 import { send } from './chat/send.ts';
 import { setup } from './chat/setup.ts';
 import { tail } from './chat/tail.ts';
+import { test } from './chat/test.ts';
 import { wait } from './chat/wait.ts';
 import { watch } from './chat/watch.ts';
 import { completion } from './completion.ts';
@@ -50,7 +52,7 @@ import { whoami } from './whoami.ts';
 /** Creates all commands, in the order of help. */
 export function allCommands(): readonly CommandUnknownOpts[] {
   const profiles = [listProfiles(), use(), showProfile(), protect(), unprotect(), remove()];
-  const chats = [setup(), open(), send(), wait(), tail(), watch()];
+  const chats = [setup(), open(), send(), wait(), tail(), watch(), test(), record()];
   const jobs = [create(), listJobs(), reconcile(), adopt(), forget()];
   const states = [path(), showState(), verify(), init(), copy()];
   const contracts = [showContract(), set(), importDocument(), check(), unset()];

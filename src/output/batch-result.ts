@@ -57,6 +57,8 @@ export interface Batch<Result> {
   readonly columns?: readonly Column<Result>[];
   readonly item: (result: Result) => BatchItem;
   readonly json: (result: Result) => unknown;
+  /** Which of the failures decides the exit code, also if other items are done; by default, see `failureOfBatch`. */
+  readonly decisive?: (errors: readonly PartnerctlError[]) => PartnerctlError | undefined;
   /** How many items have which outcome, in the order to show. */
   readonly counts: (results: readonly Result[]) => Readonly<Record<string, number>>;
   /** The outcome of all items as text; by default, the counts. */
@@ -146,6 +148,8 @@ export function failureOfBatch<Result>(
   const message = `${failed.length} of ${items.length} ${batch.noun} failed.`;
   const why = isReported ? undefined : formatFailures(failed);
   const info = { why, hint, details: batch.counts(results) };
+  const chosen = batch.decisive?.(failed.flatMap(({ error }) => (error instanceof PartnerctlError ? [error] : [])));
+  if (chosen) return new RunFailure(message, chosen, info);
   // An unknown outcome needs action even after a top-up of the balance: it comes first.
   const unknown = failed.find(isOutcomeUnknown)?.error;
   const balance = failed.map(({ error }) => error).find(isBalanceTooLow);

@@ -20,6 +20,17 @@ export function startStopwatch(clock: Pick<Clock, 'now' | 'monotonic'>): () => n
   return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
 }
 
+/** As much as a timer of Node takes. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses a duration of more than 0 such as `500ms`, `30s`, `1.5h`, `7d` to milliseconds. @returns undefined for others */
+export function parseDuration(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const value = Number(count) * (UNITS[unit] ?? 0);
+  return value > 0 && value <= MAX_DURATION_MS ? value : undefined;
+}
+
 /** Formats milliseconds as flags take them: `500ms`, `30s`, `2m`, `1h`. */
 export function formatDuration(ms: number): string {
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
@@ -33,8 +44,7 @@ export const systemClock: Clock = {
   // Node loads `performance` at its first use, which takes more than a millisecond.
   monotonic: () => Number(hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
-    // A timer of Node waits no longer than this.
-    setTimeout(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch((error: unknown) => {
+    setTimeout(Math.min(ms, MAX_DURATION_MS), undefined, { signal }).catch((error: unknown) => {
       throw signal?.aborted ? signal.reason : error;
     }),
 };

@@ -1,0 +1,60 @@
+import { Document, isMap, type Node } from 'yaml';
+import type { Http } from '../api/http.ts';
+import type { SessionRef } from '../contract/messages.ts';
+import { NotFoundError } from '../errors.ts';
+import type { ChatContext } from './session.ts';
+import { tail } from './tail.ts';
+
+/** A message of the user, and the texts of the replies to it. */
+export interface RecordedTurn {
+  readonly say: string;
+  readonly replies: readonly string[];
+}
+
+/** Reads a session. What an agent says before the first message of the user is left out. @throws as `tail` */
+export async function readTurns(
+  context: ChatContext,
+  http: Http,
+  session: SessionRef,
+): Promise<readonly RecordedTurn[]> {
+  const turns: { say: string; replies: string[] }[] = [];
+  for await (const event of tail(context, http, [session], { start: { from: 'start' }, once: true })) {
+    if (event.kind !== 'message' || event.message.text === null) continue;
+    const text = context.redact(event.message.text);
+    if (event.message.isReply) turns.at(-1)?.replies.push(text);
+    else if (event.message.role === 'user') turns.push({ say: text, replies: [] });
+  }
+  if (turns.length > 0) return turns;
+  throw new NotFoundError(`Session ${session.session_id} has no message of a user.`, {
+    hint: 'A test begins with one: send it with `partnerctl chat send`.',
+  });
+}
+
+/** The comment before an item of a list. */
+function comment(node: Node | undefined, text: string): void {
+  if (node) node.commentBefore = text.replace(/^/gm, ' ');
+}
+
+/**
+ * Formats a conversation as a test. What the agent said is a comment, and each expectation is empty: a test that nobody
+ * thought about fails.
+ */
+export function formatConversation(name: string, turns: readonly RecordedTurn[]): string {
+  const document = new Document({
+    name,
+    turns: turns.map(({ say, replies }) => ({
+      say,
+      ...(replies.length > 1 && { replies: replies.length }),
+      ...(replies.length > 0 && { expect: replies.map(() => ({ contains: '' })) }),
+    })),
+  });
+  for (const [index, { replies }] of turns.entries()) {
+    const turn = document.getIn(['turns', index], true);
+    if (replies.length === 0 && isMap(turn)) comment(turn, 'No reply came.');
+    for (const [number, reply] of replies.entries()) {
+      const item = document.getIn(['turns', index, 'expect', number], true);
+      if (isMap(item)) comment(item, `equals: ${JSON.stringify(reply)}`);
+    }
+  }
+  return document.toString({ lineWidth: 0 });
+}

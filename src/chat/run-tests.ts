@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import pLimit from 'p-limit';
+import { postMessage } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import {
+  EXIT,
+  InterruptedError,
+  LocalError,
+  NoReplyError,
+  PartnerctlError,
+  stopsRun,
+  UnexpectedReplyError,
+} from '../errors.ts';
+import { emitted } from '../platform/emitted.ts';
+import type { Environment } from '../platform/io.ts';
+import { describeExpectation, findMismatches, type Mismatch } from './expectations.ts';
+import type { ChatContext } from './session.ts';
+import type { ConversationTest, Turn } from './test-file.ts';
+import { awaitReplies } from './wait.ts';
+
+/** The agent that a conversation is held with. Null: the service or the command line did not tell. */
+export interface TestTarget {
+  readonly source_id: string;
+  readonly external_space_id: string | null;
+  readonly space_id: string | null;
+  readonly agent_id: string | null;
+  /** Its name. */
+  readonly agent: string | null;
+}
+
+/** A conversation with the agent of a space. */
+export interface TestCase {
+  readonly index: number;
+  readonly test: ConversationTest;
+  /** What is known of the target before it is looked up. */
+  readonly external_space_id: string | null;
+  /** Finds the agent and its source. @throws NotFoundError, which is the outcome of the conversation */
+  readonly findTarget: () => Promise<TestTarget>;
+}
+
+export interface TurnResult {
+  readonly say: string;
+  /** The replies, joined by line feeds; null if none came. */
+  readonly reply: string | null;
+  /** From the message to the last reply. */
+  readonly seconds: number;
+  readonly failures: readonly Mismatch[];
+}
+
+export type TestStatus = 'passed' | 'failed' | 'no_reply' | 'error';
+
+export interface TestResult extends Omit<TestTarget, 'source_id'> {
+  readonly index: number;
+  readonly test: string;
+  /** File and line of the conversation. */
+  readonly source: string;
+  readonly status: TestStatus;
+  /** How often it was held, and how often it passed. */
+  readonly runs: number;
+  readonly passed: number;
+  /** Of the first run that did not pass, else of the last one. */
+  readonly turns: readonly TurnResult[];
+  readonly session_id: string | null;
+  readonly error: PartnerctlError | undefined;
+  /** Whether it was not started, or not finished. */
+  readonly isUnfinished: boolean;
+}
+
+export interface TestOptions {
+  readonly concurrency: number;
+  /** How often each conversation is held, and how often it has to pass. */
+  readonly repeat: number;
+  readonly pass: number;
+}
+
+interface TestRun {
+  readonly context: ChatContext & { readonly env: Environment };
+  readonly http: Http;
+  readonly options: TestOptions;
+  /** The error that every further conversation would get, too. */
+  stoppedBy?: PartnerctlError;
+}
+
+/** One run of a conversation. */
+interface Held {
+  readonly session_id: string;
+  readonly turns: readonly TurnResult[];
+  readonly error: PartnerctlError | undefined;
+}
+
+/** What a judge gets. */
+interface Transcript {
+  readonly test: string;
+  readonly space: string | null;
+  readonly agent: string | null;
+  readonly session_id: string;
+  readonly turns: readonly { readonly say: string; readonly replies: readonly string[] }[];
+}
+
+/** Sends a message, and waits for its replies; one more than are expected shows if it comes at once. */
+async function speak({ context, http }: TestRun, session: { source_id: string; session_id: string }, turn: Turn) {
+  const { clock, signals, random } = context;
+  const startedAt = clock.now();
+  const message = { ...session, external_message_id: randomUUID(), text: turn.say };
+  const { message_id } = await postMessage(http, message);
+  // Each turn has a time of its own, and many conversations share one spinner.
+  const own: ChatContext = {
+    clock,
+    random,
+    signals,
+    abortSignal: context.abortSignal,
+    flags: { timeout: turn.withinMs },
+    progress: { start: () => undefined, update: () => undefined },
+    command: context.command,
+    http: context.http,
+    stateLocation: context.stateLocation,
+    redact: context.redact,
+    warn: context.warn,
+  };
+  const criteria = { replies: turn.replies, isExact: true };
+  const target = { ...session, after_message_id: message_id, criteria, ids: {} };
+  const { replies, failure, outage } = await awaitReplies(own, http, target, async () => undefined);
+  const texts = replies.map(({ text }) => text ?? '');
+  // That nobody could look is not the agent's silence.
+  return { texts, failure: failure && (outage ?? failure), seconds: Math.round((clock.now() - startedAt) / 100) / 10 };
+}
+
+/** @throws LocalError for a judge that does not run to its end; as `judge` */
+async function judgeTurn({ context }: TestRun, turn: Turn, transcript: Transcript, leftMs: number) {
+  const failures: Mismatch[] = [];
+  const { env, abortSignal: signal } = context;
+  for (const expectation of turn.expectations) {
+    if (expectation.matcher !== 'run') continue;
+    const { judge } = await import('./judge.ts');
+    const { isAccepted, reason } = await judge(expectation.value, transcript, { env, leftMs, signal });
+    const { source } = expectation;
+    if (!isAccepted) failures.push({ expected: describeExpectation(expectation), got: reason, source });
+  }
+  return failures;
+}
+
+const countOf = (count: number): string => (count === 1 ? '1 reply' : `${count} replies`);
+
+/** Holds a conversation once, until its end or the first turn that fails. */
+async function hold(run: TestRun, { test }: TestCase, target: TestTarget): Promise<Held> {
+  const session_id = `test-${randomUUID()}`;
+  const turns: TurnResult[] = [];
+  const said: { say: string; replies: readonly string[] }[] = [];
+  const { external_space_id: space, agent, source_id } = target;
+  try {
+    for (const turn of test.turns) {
+      const { say, expectations, source } = turn;
+      const { texts, failure, seconds } = await speak(run, { source_id, session_id }, turn);
+      said.push({ say, replies: texts });
+      const reply = texts.length > 0 ? texts.join('\n') : null;
+      const result = { say, reply, seconds, failures: [] };
+      if (failure) return { session_id, turns: [...turns, result], error: failure };
+      const failures = [...findMismatches(expectations, reply ?? '')];
+      if (texts.length > turn.replies) {
+        failures.push({ expected: countOf(turn.replies), got: countOf(texts.length), source });
+      }
+      if (failures.length === 0) {
+        const transcript = { test: test.name, space, agent, session_id, turns: said };
+        failures.push(...(await judgeTurn(run, turn, transcript, turn.withinMs - seconds * 1000)));
+      }
+      turns.push({ ...result, failures });
+      const [first] = failures;
+      if (!first) continue;
+      const text = `Expected ${first.expected}, got ${first.expected.endsWith('it') ? first.got : JSON.stringify(first.got)}.`;
+      return { session_id, turns, error: new UnexpectedReplyError(text) };
+    }
+    return { session_id, turns, error: undefined };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { session_id, turns, error };
+  }
+}
+
+function statusOf(error: PartnerctlError | undefined): TestStatus {
+  if (error === undefined) return 'passed';
+  if (error.exitCode === EXIT.unexpectedReply) return 'failed';
+  return error.exitCode === EXIT.noReply ? 'no_reply' : 'error';
+}
+
+function resultOf(
+  { index, test, external_space_id }: TestCase,
+  target: Partial<TestTarget>,
+  held: readonly Held[],
+  more: { readonly error: PartnerctlError | undefined; readonly isUnfinished: boolean },
+): TestResult {
+  const shown = held.find(({ error }) => error !== undefined) ?? held.at(-1);
+  return {
+    index,
+    test: test.name,
+    source: test.source,
+    external_space_id,
+    space_id: target.space_id ?? null,
+    agent_id: target.agent_id ?? null,
+    agent: target.agent ?? (test.agent?.by === 'name' ? test.agent.value : null),
+    status: statusOf(more.error),
+    runs: held.length,
+    passed: held.filter(({ error }) => error === undefined).length,
+    turns: shown?.turns ?? [],
+    session_id: shown?.session_id ?? null,
+    ...more,
+  };
+}
+
+async function runCase(run: TestRun, testCase: TestCase): Promise<TestResult> {
+  const { repeat, pass } = run.options;
+  const { reason } = run.context.abortSignal;
+  const stop = run.stoppedBy ?? (reason instanceof PartnerctlError ? reason : undefined);
+  if (stop) {
+    const error = stop instanceof InterruptedError ? stop : new LocalError(`Not held: ${stop.message}`);
+    return resultOf(testCase, {}, [], { error, isUnfinished: true });
+  }
+  const held: Held[] = [];
+  let target: TestTarget | undefined;
+  let error: PartnerctlError | undefined;
+  try {
+    target = await testCase.findTarget();
+    while (held.length < repeat && !run.context.abortSignal.aborted && !stopsRun(held.at(-1)?.error)) {
+      held.push(await hold(run, testCase, target));
+    }
+    const failed = held.find((each) => each.error !== undefined);
+    const passed = held.filter((each) => each.error === undefined).length;
+    error = passed >= pass ? undefined : failed?.error;
+  } catch (thrown) {
+    if (!(thrown instanceof PartnerctlError)) throw thrown;
+    error = thrown;
+  }
+  if (stopsRun(error)) run.stoppedBy ??= error;
+  return resultOf(testCase, target ?? {}, held, { error, isUnfinished: error instanceof InterruptedError });
+}
+
+/**
+ * Holds conversations, each in a session of its own, several at a time. One that fails does not stop the others; a
+ * refused token and an empty balance do.
+ * @returns the results as they come
+ */
+export function runTests(
+  context: TestRun['context'],
+  http: Http,
+  cases: readonly TestCase[],
+  options: TestOptions,
+): AsyncGenerator<TestResult> {
+  const run: TestRun = { context, http, options };
+  return emitted(async (emit) => {
+    context.progress.start('Testing');
+    let done = 0;
+    const limit = pLimit(options.concurrency);
+    await Promise.all(
+      cases.map((testCase) =>
+        limit(async () => {
+          const result = await runCase(run, testCase);
+          done += 1;
+          context.progress.update(`Testing: ${done} of ${cases.length} conversations`);
+          emit(result);
+        }),
+      ),
+    );
+  });
+}
+
+/** Which failure decides the exit code: what no conversation is to blame for, then a wrong answer, then none. */
+export function decisiveOf(errors: readonly PartnerctlError[]): PartnerctlError | undefined {
+  const services: readonly number[] = [EXIT.credentials, EXIT.balance, EXIT.rateLimited, EXIT.service];
+  return (
+    errors.find(({ exitCode }) => services.includes(exitCode)) ??
+    errors.find((error) => error instanceof UnexpectedReplyError) ??
+    errors.find((error) => error instanceof NoReplyError || error.exitCode === EXIT.noReply) ??
+    errors[0]
+  );
+}

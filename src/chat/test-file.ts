@@ -1,0 +1,159 @@
+import { basename, extname } from 'node:path';
+import * as v from 'valibot';
+import { type AgentReference, parseAgentReference } from '../api/references.ts';
+import { parseDuration } from '../platform/clock.ts';
+import { errorMessage } from '../platform/error-code.ts';
+import { readYaml } from '../yaml/check.ts';
+import { fileAndLine, type Path, type YamlDocument } from '../yaml/document.ts';
+import type { Lookup } from '../yaml/interpolate.ts';
+import { jsonSchema } from '../yaml/json-schema.ts';
+import type { Problem, YamlSource } from '../yaml/problem.ts';
+import { identifier, mapping, nonBlankText } from '../yaml/schema.ts';
+import { type Expectation, MATCHERS, parsePattern } from './expectations.ts';
+
+const DEFAULT_WITHIN_MS = 60_000;
+const MAX_REPLIES = 100;
+
+const text = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
+
+const expectation = v.pipe(
+  mapping({
+    contains: text('The reply contains this text, in upper or lower case.'),
+    not_contains: text('The reply does not contain this text, in upper or lower case.'),
+    equals: text('The reply is this text. White space around both does not count.'),
+    matches: text('A JavaScript regular expression that is found in the reply.'),
+    run: text('A shell command that gets the conversation as JSON on standard input. Exit code 0 accepts the reply.'),
+  }),
+  v.check((given) => Object.keys(given).length === 1, `must have one of: ${MATCHERS.join(', ')}`),
+  v.description('What is expected of the replies of the turn, joined by line feeds.'),
+);
+
+const turn = v.pipe(
+  mapping({
+    say: nonBlankText('The message to the agent.'),
+    within: v.exactOptional(
+      v.pipe(
+        v.string(),
+        v.check((given) => parseDuration(given) !== undefined, 'must be a duration such as 500ms, 30s, or 2m'),
+        v.description('The time to the last reply. Default: 60s.'),
+      ),
+    ),
+    replies: v.exactOptional(
+      v.pipe(
+        v.number(),
+        v.integer('must be a whole number'),
+        v.minValue(1, 'must be at least 1'),
+        v.maxValue(MAX_REPLIES, `must be at most ${MAX_REPLIES}`),
+        v.description('How many replies come: neither fewer nor more. Default: 1.'),
+      ),
+    ),
+    expect: v.exactOptional(v.pipe(v.array(expectation), v.description('All must hold.'))),
+  }),
+  v.description('A message, and what is expected of the replies to it.'),
+);
+
+const conversationSchema = v.pipe(
+  mapping({
+    name: v.exactOptional(nonBlankText('Default: the name of the file.')),
+    agent: v.exactOptional(identifier('An agent_id, or name:<name>. Default: from the command line.')),
+    turns: v.pipe(
+      v.array(turn),
+      v.nonEmpty('must have at least one turn'),
+      v.description('One after the other. The first one that fails ends the conversation.'),
+    ),
+  }),
+  v.description('A conversation as a test. Each run has a session of its own.'),
+);
+
+export interface Turn {
+  readonly say: string;
+  readonly withinMs: number;
+  readonly replies: number;
+  readonly expectations: readonly Expectation[];
+  /** File and line. */
+  readonly source: string;
+}
+
+/** A conversation to hold with an agent, and what is expected of its replies. */
+export interface ConversationTest {
+  /** File and line where its content starts: `tests/invoice.yaml:1`. */
+  readonly source: string;
+  readonly name: string;
+  /** Undefined: the one of the command line. */
+  readonly agent: AgentReference | undefined;
+  readonly turns: readonly Turn[];
+}
+
+interface Surroundings {
+  /** The value of a variable; undefined if it is not set. */
+  readonly lookup: Lookup;
+  /** Whether there is a file at a path. */
+  readonly exists: (path: string) => boolean;
+}
+
+/** Reports what a schema cannot: a pattern that is none, or a command whose file does not exist. */
+function checkExpectation(document: YamlDocument, path: Path, { matcher, value }: Expectation, around: Surroundings) {
+  if (matcher === 'matches') {
+    try {
+      parsePattern(value);
+    } catch (error) {
+      document.report([...path, matcher], `is no regular expression: ${errorMessage(error)}`);
+    }
+  }
+  const [, command = ''] = /^\s*(\S+)/.exec(value) ?? [];
+  if (matcher !== 'run') return;
+  if (command === '') document.report([...path, matcher], 'must not be empty');
+  else if (/^[\w./-]*\/[\w./-]*$/.test(command) && !around.exists(command)) {
+    document.report([...path, matcher], `there is no file ${command}`, 'write its path from the current directory');
+  }
+}
+
+function readTurns(document: YamlDocument, turns: readonly v.InferOutput<typeof turn>[], around: Surroundings): Turn[] {
+  return turns.map(({ say, within, replies = 1, expect = [] }, index) => {
+    const path = ['turns', index];
+    const expectations = expect.map((given, number): Expectation => {
+      const own = [...path, 'expect', number];
+      const [matcher = 'contains'] = MATCHERS.filter((name) => given[name] !== undefined);
+      const read = { matcher, value: given[matcher] ?? '', source: fileAndLine(document.place([...own, matcher])) };
+      checkExpectation(document, own, read, around);
+      return read;
+    });
+    const withinMs = (within === undefined ? undefined : parseDuration(within)) ?? DEFAULT_WITHIN_MS;
+    return { say, withinMs, replies, expectations, source: fileAndLine(document.place([...path, 'say'])) };
+  });
+}
+
+/**
+ * Parses and checks conversations: every document of every source.
+ * @returns the conversations in order, and the problems. Nothing may be sent while there is a problem
+ */
+export function parseConversations(
+  sources: readonly YamlSource[],
+  around: Surroundings,
+): { conversations: readonly ConversationTest[]; problems: readonly Problem[] } {
+  const conversations: ConversationTest[] = [];
+  const places = new Map<string, string>();
+  const review = (document: YamlDocument, value: v.InferOutput<typeof conversationSchema>): void => {
+    const source = fileAndLine(document.place([]));
+    const file = source.replace(/:\d+$/, '');
+    const name = value.name ?? basename(file, extname(file));
+    const key = JSON.stringify([file, name]);
+    const first = places.get(key);
+    if (first === undefined) places.set(key, source);
+    else document.report(['name'], `the conversation at ${first} has the name ${JSON.stringify(name)}, too`);
+    const agent = value.agent === undefined ? undefined : parseAgentReference(value.agent);
+    conversations.push({ source, name, agent, turns: readTurns(document, value.turns, around) });
+  };
+  const { problems } = readYaml(sources, {
+    schema: conversationSchema,
+    lookup: around.lookup,
+    other: { key: 'external_space_id', hint: 'a manifest is for: --manifests' },
+    review,
+  });
+  return { conversations, problems };
+}
+
+/** The JSON Schema of a conversation, for editors. */
+export function conversationJsonSchema(): object {
+  return jsonSchema(conversationSchema);
+}

@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { parseAgentReference } from '../../../api/references.ts';
+import { decisiveOf, runTests, type TestOptions, type TestResult, type TestStatus } from '../../../chat/run-tests.ts';
+import { parseSource } from '../../../chat/source.ts';
+import { type TestAudience, testCases } from '../../../chat/test-cases.ts';
+import { type ConversationTest, parseConversations } from '../../../chat/test-file.ts';
+import type { Context } from '../../../cli/context.ts';
+import { UsageError } from '../../../errors.ts';
+import { type Batch, batchResult, countByStatus } from '../../../output/batch-result.ts';
+import { type Column, type CommandResult, type ReportLine, recordResult } from '../../../output/command-result.ts';
+import { describeError, errorJson } from '../../../output/error-text.ts';
+import { parseVariables, readManifests } from '../../../provision/read-manifests.ts';
+import { type Selection, selectSpaces } from '../../../provision/select.ts';
+import { problemsError } from '../../../yaml/problem.ts';
+import { readSources } from '../../../yaml/sources.ts';
+
+interface TestFlags extends TestOptions, Selection {
+  readonly source?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly space?: string | undefined;
+  readonly manifests: readonly string[];
+  readonly var: readonly string[];
+  readonly limit?: number | undefined;
+  readonly junit?: string | undefined;
+  readonly check?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly confirm?: string | undefined;
+}
+
+const TONES: Readonly<Record<TestStatus, 'good' | 'bad' | 'warn'>> = {
+  passed: 'good',
+  failed: 'bad',
+  no_reply: 'bad',
+  error: 'warn',
+};
+
+const nameOf = ({ test, external_space_id: space }: TestResult): string =>
+  space === null ? test : `${test}, ${space}`;
+
+/** `4 of 5`; nothing for a conversation that was to be held once. */
+const runsOf = ({ runs, passed }: TestResult): string | null => (runs > 1 ? `${passed} of ${runs}` : null);
+
+const secondsOf = ({ turns }: TestResult): number =>
+  Math.round(turns.reduce((total, { seconds }) => total + seconds, 0) * 10) / 10;
+
+const COLUMNS: readonly Column<TestResult>[] = [
+  { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => TONES[status] },
+  { header: 'TEST', value: ({ test }) => test, fit: 'end' },
+  { header: 'CUSTOMER', value: ({ external_space_id: id, space_id }) => id ?? space_id, fit: 'end' },
+  { header: 'AGENT', value: ({ agent, agent_id }) => agent ?? agent_id, fit: 'end', isOptional: true },
+  { header: 'PASSED', value: runsOf, isOptional: true },
+  { header: 'SECONDS', value: secondsOf, isOptional: true },
+  { header: 'SESSION', value: ({ session_id }) => session_id, isWide: true, tone: () => 'dim' },
+  { header: 'NOTE', value: ({ error }) => (error === undefined ? null : describeError(error)), isNote: true },
+];
+
+/** What was said, for the summary of CI and for JUnit. */
+function transcriptOf({ turns, session_id }: TestResult): readonly string[] {
+  const said = turns.flatMap(({ say, reply }) => [`user: ${say}`, reply === null ? '(no reply)' : `agent: ${reply}`]);
+  return session_id === null ? said : [`session ${session_id}`, ...said];
+}
+
+const TESTS: Batch<TestResult> = {
+  columns: COLUMNS,
+  noun: 'conversations',
+  documentField: 'results',
+  item: (result) => {
+    const { status, source, error, turns, isUnfinished } = result;
+    const failures = turns.flatMap((turn) => turn.failures);
+    return {
+      name: nameOf(result),
+      source: failures[0]?.source ?? source,
+      status,
+      error,
+      isUnfinished,
+      lines: () => (error ? transcriptOf(result).map((text): ReportLine => ({ indent: 4, text })) : []),
+    };
+  },
+  json({ index: _, isUnfinished: __, error, turns, ...result }) {
+    const shown = turns.map(({ failures, ...turn }) => ({
+      ...turn,
+      failures: failures.map(({ source, ...failure }) => ({ line: Number(source.split(':').at(-1)), ...failure })),
+    }));
+    return { ...result, turns: shown, error: errorJson(error) };
+  },
+  decisive: decisiveOf,
+  counts: (results) => countByStatus(results, TONES),
+};
+
+/** Reads the conversations. @throws InputError that shows every mistake; nothing was sent then */
+async function readConversations(
+  { io, env, abortSignal }: Context,
+  files: readonly string[],
+  texts: readonly string[],
+) {
+  if (files.length === 0) {
+    throw new UsageError('No conversation is given.', {
+      hint: 'Give a YAML file, a directory, or - for standard input.',
+    });
+  }
+  const sources = await readSources(files, io.stdin, abortSignal);
+  const around = { lookup: parseVariables(texts, env), exists: existsSync };
+  const { conversations, problems } = parseConversations(sources, around);
+  if (problems.length > 0) throw problemsError(problems);
+  return conversations;
+}
+
+/** Finds out whom to test. @throws UsageError unless it is one source, one space, or manifests; as `readManifests` */
+async function readAudience(context: Context, flags: TestFlags): Promise<TestAudience> {
+  const { source, agent: typed, space, manifests, limit, only, exclude } = flags;
+  const agent = typed === undefined ? undefined : parseAgentReference(typed);
+  if (manifests.length === 0) {
+    if (limit !== undefined || only.length > 0 || exclude.length > 0) {
+      throw new UsageError('--only, --exclude, and --limit need --manifests.');
+    }
+    if (space !== undefined && source === undefined) return { spaces: [space], agent };
+    const named = parseSource({ source, agent: typed, space });
+    return 'source_id' in named ? named : { spaces: [named.space], agent: named.agent };
+  }
+  if (source !== undefined || space !== undefined) {
+    throw new UsageError('--manifests names the spaces: leave out --source and --space.');
+  }
+  const documents = await readManifests(context, manifests, flags);
+  const ids = documents.map(({ manifest }) => manifest.external_space_id);
+  const selected = await selectSpaces(ids, (id) => id, { only, exclude });
+  return { spaces: selected.slice(0, limit).map((id) => `ext:${id}`), agent };
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+function planOf(tests: readonly ConversationTest[], audience: TestAudience, { repeat }: TestOptions) {
+  const spaces = 'spaces' in audience ? audience.spaces.length : 1;
+  const sessions = tests.length * spaces * repeat;
+  const where = 'spaces' in audience ? ` in ${count(spaces, 'space')}` : '';
+  const text = `${count(tests.length, 'conversation')}${where}: ${count(sessions, 'session')}`;
+  return { text, json: { conversations: tests.length, spaces, sessions } };
+}
+
+/**
+ * Reads and checks everything, then holds the conversations.
+ * @throws InputError for mistakes in files, UsageError for flags that do not fit; nothing was sent then
+ */
+export async function testConversations(
+  context: Context,
+  files: readonly string[],
+  flags: TestFlags,
+): Promise<CommandResult> {
+  const tests = await readConversations(context, files, flags.var);
+  if (flags.check) {
+    await context.notice(`${count(tests.length, 'conversation')} checked; nothing was sent.`);
+    return { kind: 'none' };
+  }
+  const audience = await readAudience(context, flags);
+  const plan = planOf(tests, audience, flags);
+  if (flags.dryRun) return recordResult(plan.json);
+  await context.confirmWrite(flags.confirm);
+  const http = await context.http();
+  const cases = testCases(http, tests, audience, context.command);
+  await context.notice(`Testing ${plan.text}.`);
+  const results = runTests(context, http, cases, flags);
+  if (flags.junit === undefined) return batchResult(results, TESTS, context.signals);
+  const { recordJunit } = await import('./junit.ts');
+  const file = { path: flags.junit, warn: context.warn };
+  return batchResult(recordJunit(results, file, transcriptOf), TESTS, context.signals);
+}
