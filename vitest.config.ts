@@ -31,6 +31,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 90_000 } },
     // Overrides the environment of whoever runs the tests.
-    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
+    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '', TZ: 'UTC' },
   },
 });

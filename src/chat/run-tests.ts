@@ -38,7 +38,7 @@ export interface TestCase {
   readonly findTarget: () => Promise<TestTarget>;
 }
 
-export interface TurnResult {
+interface TurnResult {
   readonly say: string;
   /** The replies, joined by line feeds; null if none came. */
   readonly reply: string | null;

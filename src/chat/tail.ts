@@ -1,7 +1,8 @@
 import type { Http } from '../api/http.ts';
 import type { SessionRef } from '../contract/messages.ts';
 import { UsageError } from '../errors.ts';
-import { type FollowEnd, Follower, type FollowOptions, type SessionEvent } from './follow.ts';
+import { Follower } from './follow.ts';
+import type { FollowEnd, FollowOptions, SessionEvent } from './followed-session.ts';
 import { incompleteHistory } from './health.ts';
 import { openPlaces, type Places } from './places.ts';
 import type { ChatContext, FollowStart } from './session.ts';

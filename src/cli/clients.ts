@@ -2,18 +2,39 @@ import type { TokenOrigin } from '../api/call.ts';
 import { Http } from '../api/http.ts';
 import { Transport } from '../api/transport.ts';
 import { type ContractKey, readContract } from '../config/contract-file.ts';
-import { DEFAULT_RETRIES } from '../config/global-flags.ts';
-import { nameProfile } from '../config/profiles.ts';
+import { DEFAULT_RETRIES, type GlobalFlags } from '../config/global-flags.ts';
+import { nameProfile, type ProfileStore } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { readToken } from '../config/read-token.ts';
+import { readToken, type TokenContext } from '../config/read-token.ts';
 import { resolveService } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
 import { CredentialsError, type PartnerctlError, RunFailure } from '../errors.ts';
-import type { Context } from './context.ts';
-import { createTrace } from './trace.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
+import { createTrace, type TraceContext } from './trace.ts';
+
+/** What a client needs of a command. */
+interface ClientContext extends TokenContext, TraceContext {
+  readonly flags: GlobalFlags;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signals: { readonly interrupt: AbortSignal };
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly platform: NodeJS.Platform;
+  readonly config: ProfileStore;
+  readonly deadline: number | undefined;
+  /** What to do when the command ends. */
+  readonly closers: (() => unknown)[];
+  redact(text: string): string;
+  addSecret(secret: string): void;
+  warn(text: string): Promise<void>;
+  command(words: readonly string[]): string;
+}
 
 /** What every client of a command is created with. */
-export function clientOptions(context: Context, { origin, href }: URL) {
+export function clientOptions(context: ClientContext, { origin, href }: URL) {
   const { env, flags, clock, random, deadline, signals, redact, version, nodeVersion, platform } = context;
   const transport = new Transport({ origin, proxy: proxyFor(href, env) });
   context.closers.push(() => transport.close());
@@ -26,7 +47,7 @@ export function clientOptions(context: Context, { origin, href }: URL) {
 
 /** Creates a client for a service and a token that need not be configured. */
 export async function openHttp(
-  context: Context,
+  context: ClientContext,
   service: ContractKey,
   token: string,
   tokenOrigin: TokenOrigin,
@@ -44,7 +65,7 @@ export async function openHttp(
 }
 
 /** As `Context.http`. With -v, says on stderr which settings win. */
-export async function openConfigured(context: Context): Promise<Http> {
+export async function openConfigured(context: ClientContext): Promise<Http> {
   const { flags, env, config, writeLine } = context;
   const { profile, baseUrl, token, tokenService } = resolveService(flags, env, config);
   if (flags.verbose || flags.debug) {
@@ -70,7 +91,7 @@ const ACCEPT = 'application/json, application/yaml, application/vnd.oai.openapi,
 const MAX_REDIRECTS = 5;
 
 /** As `Context.fetchDocument` (spec §9). Follows only redirects on the same origin. @throws PartnerctlError by the status */
-export async function fetchDocument(context: Context, url: URL): Promise<string> {
+export async function fetchDocument(context: ClientContext, url: URL): Promise<string> {
   const { origin, pathname, search } = url;
   const http = new Http({ ...clientOptions(context, url), baseUrl: origin, token: undefined, retries: 0 });
   let path = pathname + search;

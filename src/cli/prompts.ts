@@ -1,9 +1,30 @@
-import { nameProfile } from '../config/profiles.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
+import { nameProfile, type ProfileStore } from '../config/profiles.ts';
 import { type ActiveProfile, profileInUse, resolveBaseUrl } from '../config/settings.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
+import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import { shellQuote } from '../platform/text.ts';
-import type { Context } from './context.ts';
+
+/** What a question needs of a command. */
+interface PromptContext {
+  readonly io: Pick<Io, 'stdin'>;
+  /** The terminal behind stderr. */
+  readonly terminal: NodeJS.WritableStream;
+  readonly progress: Pick<Progress, 'pauseDuring'>;
+  readonly abortSignal: AbortSignal;
+}
+
+interface ConfirmContext extends PromptContext {
+  readonly isInteractive: boolean;
+}
+
+interface WriteContext extends ConfirmContext {
+  readonly flags: GlobalFlags;
+  readonly env: Environment;
+  readonly config: ProfileStore;
+}
 
 const plain = (text: string): string => text;
 
@@ -15,7 +36,7 @@ const theme = {
 
 /** @throws the reason of the context's signal; InterruptedError on Ctrl-C and Ctrl-D */
 async function ask<Value>(
-  { io, terminal, progress, abortSignal }: Context,
+  { io, terminal, progress, abortSignal }: PromptContext,
   question: (streams: { input: typeof io.stdin; output: typeof terminal; signal: AbortSignal }) => Promise<Value>,
 ): Promise<Value> {
   const input = io.stdin;
@@ -35,14 +56,14 @@ async function ask<Value>(
 }
 
 /** Asks for a secret and hides the input. */
-export async function askSecret(context: Context, message: string): Promise<string> {
+export async function askSecret(context: PromptContext, message: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   return ask(context, (streams) => password({ message, mask: true, theme }, streams));
 }
 
 /** Asks for a line of text until it is valid. @param validate returns true, or the message for an invalid text */
 export async function askText(
-  context: Context,
+  context: PromptContext,
   question: string,
   validate: (text: string) => string | true = () => true,
 ): Promise<string> {
@@ -52,14 +73,14 @@ export async function askText(
 }
 
 /** Asks a yes/no question; the default is no. */
-export async function confirm(context: Context, question: string): Promise<boolean> {
+export async function confirm(context: PromptContext, question: string): Promise<boolean> {
   const { default: confirm } = await import('@inquirer/confirm');
   const prompt = { message: sanitizeLine(question), default: false, theme };
   return ask(context, (streams) => confirm(prompt, streams));
 }
 
 /** As `Context.confirmWrite`. If service and token come from flags or the environment, no profile is in use. */
-export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
+export async function confirmWrite(context: WriteContext, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
   const profile = profileInUse(flags, env, config);
   if (!profile) return;
@@ -74,7 +95,7 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
  * @throws UsageError if it names another profile, or is missing where the user cannot be asked
  */
 export async function confirmProfile(
-  context: Context,
+  context: ConfirmContext,
   { value: name, from, stored }: ActiveProfile,
   confirmed: string | undefined,
   act: string,

@@ -1,6 +1,7 @@
 import type { TraceEvent } from '../api/attempt.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
+import type { Progress } from '../output/progress.ts';
 import { redactHeaders } from '../output/redact.ts';
-import type { Context } from './context.ts';
 
 function contentLines(mark: string, headers: Readonly<Record<string, string>>, body: string): string[] {
   const shown = Object.entries(redactHeaders(headers)).map(([name, value]) => `${name}: ${value}`);
@@ -26,8 +27,15 @@ function linesOf(event: TraceEvent, debug: boolean): readonly string[] {
   return [resultLine(event), ...(isShown ? contentLines('<', result.headers, result.body) : [])];
 }
 
+/** What showing requests needs of a command. */
+export interface TraceContext {
+  readonly flags: Pick<GlobalFlags, 'verbose' | 'debug'>;
+  readonly progress: Pick<Progress, 'countdown'>;
+  writeLine(text: string): Promise<void>;
+}
+
 /** Creates the function that shows requests as -v and --debug ask for, and waits as progress. */
-export function createTrace({ flags: { verbose, debug }, progress, writeLine }: Context) {
+export function createTrace({ flags: { verbose, debug }, progress, writeLine }: TraceContext) {
   return (event: TraceEvent): void => {
     if (event.kind === 'wait') progress.countdown(event.ms, (left) => `waiting ${left} ${event.why}`);
     if (!verbose && !debug) return;

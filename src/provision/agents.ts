@@ -2,8 +2,8 @@ import type { ListedAgent } from '../contract/resources.ts';
 import { looseName } from '../cron/job.ts';
 import { DuplicateError } from '../errors.ts';
 import { hasName, isNamedByIgnore } from './differences.ts';
+import type { Failure } from './failures.ts';
 import { type Manifest, type ManifestAgent, type ManifestDocument, sourceOf } from './manifest.ts';
-import type { Failure } from './plan.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
 /*

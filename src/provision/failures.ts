@@ -11,6 +11,13 @@ import {
   withHint,
 } from '../errors.ts';
 
+/** Why something of a document is not sent, or failed. */
+export interface Failure {
+  readonly error: unknown;
+  /** File and line of what it is about. */
+  readonly source: string;
+}
+
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 const LOST = 'The space may or may not have been provisioned.';
 

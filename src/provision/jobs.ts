@@ -8,17 +8,10 @@ import { InputError } from '../errors.ts';
 import { shellQuote } from '../platform/text.ts';
 import { type Difference, isIgnored, isNamedByIgnore, type Unmanaged, withoutIgnored } from './differences.ts';
 import { unmanagedJob } from './exported-space.ts';
+import type { Failure } from './failures.ts';
 import { inStep } from './failures.ts';
 import { type Manifest, sourceOf } from './manifest.ts';
-import {
-  agentsOf,
-  blockPlan,
-  type Failure,
-  type JobStep,
-  missingTextError,
-  type SpacePlan,
-  type Step,
-} from './plan.ts';
+import { agentsOf, blockPlan, type JobStep, missingTextError, type SpacePlan, type Step } from './plan.ts';
 import type { Progress } from './progress.ts';
 import type { JobsByAgent } from './snapshot.ts';
 

@@ -13,6 +13,7 @@ import {
   wantedChat,
   withoutIgnored,
 } from './differences.ts';
+import type { Failure } from './failures.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { Observation } from './observe.ts';
 import { agentKey } from './space-record.ts';
@@ -65,13 +66,6 @@ export type Step =
   | JobStep;
 
 type AgentSteps = Exclude<Step, { op: 'create_space' }>;
-
-/** Why something of a document is not sent, or failed. */
-export interface Failure {
-  readonly error: unknown;
-  /** File and line of what it is about. */
-  readonly source: string;
-}
 
 /** What there is to do for a document, or, as `Progress.report` returns it, what was done. It never changes. */
 export interface SpacePlan {

@@ -1,6 +1,7 @@
 import type { CronResult } from '../cron/ensure-jobs.ts';
 import type { Difference } from './differences.ts';
-import { byUrgency, type Failure, type SpacePlan, type Step, type StepStatus } from './plan.ts';
+import type { Failure } from './failures.ts';
+import { byUrgency, type SpacePlan, type Step, type StepStatus } from './plan.ts';
 
 /** What became of a step. */
 interface Settled {

@@ -29,6 +29,7 @@ const WRITES: Readonly<Record<string, (source: string, plan: string) => string[]
   'chat setup': () => ['chat', 'setup', 'ext:acme-001', 'name:Support', '--name', 'Another'],
   'chat send': (source) => ['chat', 'send', '--source', source, '--session', 'one', 'hello'],
   'chat open': (source) => ['chat', 'open', '--source', source, '--session', 'one'],
+  'chat test': (source) => ['chat', 'test', write('talk.yaml', 'turns: [{ say: Hello }]'), '--source', source],
   upload: () => ['upload', write('notes.txt', 'some notes')],
   'cron create': () => ['cron', 'create', ...JOB],
   api: (source_id) => {

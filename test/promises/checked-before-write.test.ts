@@ -258,7 +258,7 @@ const WRONG_SETTINGS = [
   ['a base URL that is none', [], { PARTNER_BASE_URL: 'nonsense' }, 2],
   ['a base URL of another scheme', ['--base-url', 'ftp://api.example.com/v1'], {}, 2],
   ['a base URL without TLS elsewhere', ['--base-url', 'http://api.example.com/v1'], {}, 2],
-  ['an unknown profile', ['--profile', 'nobody'], { PARTNER_BASE_URL: undefined }, 2],
+  ['an unknown profile', ['--profile', 'nobody'], { PARTNER_BASE_URL: undefined }, 4],
   ['an unknown output format in PARTNER_OUTPUT', [], { PARTNER_OUTPUT: 'xml' }, 2],
   ['a missing token file', ['--token-file', '/nowhere/token'], {}, 3],
   ['an empty token file', ['--token-file', '/dev/null'], {}, 3],
@@ -281,7 +281,7 @@ it.each(WRONG_SETTINGS.map((setting, turn) => [...setting, turn] as const))(
 
 /** Those that record in the state what they create. */
 const RECORDING = COMMAND_LINES.filter(
-  ({ words, sends, runs }) => sends === 'writes' && !runs && !words.startsWith('api '),
+  ({ words, sends, runs }) => sends === 'writes' && !runs && !/^(?:api|chat test) /.test(words),
 );
 
 it('Every command that records what it creates, with an address of the state that is none, exits with 2 and sends nothing', async () => {

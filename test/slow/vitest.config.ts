@@ -30,6 +30,7 @@ export default defineConfig({
       NO_COLOR: '',
       FORCE_COLOR: '',
       CI: '',
+      TZ: 'UTC',
       PROPERTY_RUNS: 'all',
       WIRE_SERVICES: process.env.WIRE_SERVICES ?? '2000',
     },

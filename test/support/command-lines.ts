@@ -95,6 +95,8 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'completion zsh', sends: 'nothing' },
   { words: 'completion fish', sends: 'nothing' },
   { words: 'completion powershell', sends: 'nothing' },
+  { words: 'chat test {talk.yaml} --source {source}', sends: 'writes' },
+  { words: `chat record ${IN_SESSION}`, sends: 'reads', after: SEND },
 ];
 
 /** Those that call the service and end by themselves. `apply` is left out: it reads its plan first. */
@@ -115,6 +117,7 @@ const INPUT_FILES: Readonly<Record<string, string>> = {
   'jobs.yaml': `agent: '{agent}'\njobs:\n${['one', 'two', 'three'].map((name) => `  - ${MORNING.replace('morning', name)}\n`).join('')}`,
   'rows.ndjson': ['anna', 'ben', 'cleo'].map((name) => `{"session_id":"${name}","text":"Hi."}\n`).join(''),
   'note.txt': 'Opening hours: 9 to 5.',
+  'talk.yaml': 'turns: [{ say: Hello }]',
   'delivery.json': JSON.stringify({
     delivery_id: 'dlv_1',
     received_at: '2026-01-01T00:00:00.000Z',

@@ -7,7 +7,7 @@ import { type Column, listResult } from '../../output/command-result.ts';
 const TONES = { recorded: 'good', unrecorded: 'warn', gone: 'bad', unlisted: 'warn', unknown: 'bad' } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, isOptional: true },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'AGENT', value: ({ agent }) => agent },
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },

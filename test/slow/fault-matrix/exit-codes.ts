@@ -1,5 +1,3 @@
-import type { MatrixCommand } from './commands.ts';
-
 /**
  * What a fault means to the program, from which the exit codes follow:
  *
@@ -75,7 +73,7 @@ export function roleOf(request: RequestLine, requests: readonly RequestLine[]): 
 
 /** The exit codes that are right for a command whose request has a fault of this meaning. */
 export function rightCodes(
-  { exceptions, hasItems }: MatrixCommand,
+  { exceptions, hasItems }: { readonly exceptions?: Exceptions; readonly hasItems?: boolean },
   meaning: Meaning,
   { path }: RequestLine,
   role: Role,

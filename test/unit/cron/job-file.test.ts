@@ -49,7 +49,7 @@ jobs:
     ['a.yaml:6', 'a', undefined, '0', '0', '*', 'UTC'],
     ['b.yaml:5', 'Support', 'ext:acme', '0', '9', '*', 'Europe/Berlin'],
     ['b.yaml:6', 'Support', 'ext:acme', '0', '9', '1-5', 'Asia/Kolkata'],
-    ['b.yaml:7', 'agent_2', undefined, '0', '9', '*', 'Europe/Berlin'],
+    ['b.yaml:7', 'agent_2', 'ext:acme', '0', '9', '*', 'Europe/Berlin'],
   ]);
 });
 
