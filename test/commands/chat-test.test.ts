@@ -2,7 +2,7 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
-import { fastClock, manualSignals, run, tempDirectory } from '../support/run.ts';
+import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 /** How the agents of the sandbox reply. */
@@ -16,7 +16,7 @@ const SCRIPT = [
     ],
   },
   { pattern: 'silent', replies: [] },
-  { pattern: 'late', replies: [{ text: 'Here I am.', delay_ms: 5_000 }] },
+  { pattern: 'late', replies: [{ text: 'Here I am.', delay_ms: 1_000 }] },
 ];
 
 async function startAgent() {
@@ -25,7 +25,10 @@ async function startAgent() {
   expect((await it.admin('PUT', '/script', { rules: SCRIPT })).status).toBe(200);
   /** Writes conversations to a file, and holds them. */
   const hold = (yaml: string, ...more: string[]) =>
-    run(['chat', 'test', write('talk.yaml', yaml), '--source', chat.source_id, '-o', 'json', ...more], { env: it.env });
+    run(['chat', 'test', write('talk.yaml', yaml), '--source', chat.source_id, '-o', 'json', ...more], {
+      env: it.env,
+      clock: fasterClock(),
+    });
   return { it, chat, env: it.env, hold };
 }
 

@@ -6,6 +6,7 @@ export default defineConfig({
     include: [
       'test/slow/**/*.slow.ts',
       // What `npm test` checks with fewer schedules, processes, bits, and kinds of stores.
+      'test/sandbox/{chat,clock}.test.ts',
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/state/stores.test.ts',
       'test/promises/cron-crowd.test.ts',
